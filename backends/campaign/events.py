@@ -1,0 +1,215 @@
+"""The journal's vocabulary: what can happen in a campaign, as frozen values and as JSON lines.
+
+One event is one JSON object per line; ``kind`` names the class, ``t`` is the time of writing in
+seconds since the epoch (UTC) on the login node. Unknown kinds and keys are skipped on reading, so
+that an older version can open a newer journal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+from profiles.model import Scalar
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """``durable`` events are fsynced before anything depends on them; the others may batch."""
+
+    t: float
+    durable: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignCreated(Event):
+    campaign: str
+    schema: int = SCHEMA
+    version: str = ""
+    simulated: bool = False
+    imported: bool = False
+    forced: bool = False  # preflight stops were overridden by the operator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlanned(Event):
+    """A run that is to be done: a repeat of a case, or with ``attempt`` > 1 a retry of it."""
+
+    run_id: str
+    profile: str
+    framework: str
+    model: str
+    unit: str
+    nodes: int
+    gpus_per_node: int
+    parameters: Mapping[str, Scalar]
+    repeat: int
+    attempt: int = 1
+    not_before: float = 0.0
+    retry_of: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunAssigned(Event):
+    """Hosts were chosen, rank 0 first. From here on something may exist on them."""
+
+    run_id: str
+    hosts: tuple[str, ...]
+    commands: tuple[str, ...]
+    port: int
+    log: str  # rank-0 log, relative to the campaign directory
+    reading: str = ""
+    window: str = ""
+    statistic: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLaunched(Event):
+    """Every host's supervisor answered: the run is on its way. ``boot_ids`` in host order."""
+
+    run_id: str
+    boot_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingsArrived(Event):
+    """Readings ``first`` … of a run: (step or null, global samples/s, receive time) each.
+
+    Replaying is idempotent by index: what the state already has is skipped.
+    """
+
+    durable: ClassVar[bool] = False
+    run_id: str
+    first: int
+    readings: tuple[tuple[float | None, float, float], ...]
+    warmup: int = 0  # how many readings from the run's start lie before the window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContactChanged(Event):
+    """The connection to a run's host was lost (``lost``, with the reason) or is back."""
+
+    durable: ClassVar[bool] = False
+    run_id: str
+    host: str
+    lost: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCancelling(Event):
+    run_id: str
+    by: str = "operator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSucceeded(Event):
+    run_id: str
+    throughput: float
+    readings: int
+    used: int
+    window: str
+    statistic: str
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    gpu_memory_mib: int | None = None
+    warnings: tuple[str, ...] = ()
+    fingerprint: str = ""
+    log: str = ""  # set by import, where no RunAssigned precedes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFailed(Event):
+    """``reason`` is one line; ``evidence`` the log lines that show it, display-safe."""
+
+    run_id: str
+    reason: str
+    evidence: tuple[str, ...] = ()
+    category: str = ""
+    host: str = ""
+    exit_status: int | None = None
+    clean: str = ""  # what is known of leftovers: "", "0 left", "unverified: …"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCancelled(Event):
+    run_id: str
+    clean: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted(Event):
+    """Something the operator must be told that belongs to no run: disk full, a host's lease …"""
+
+    text: str
+    level: str = "warn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignFinished(Event):
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignReopened(Event):
+    """Work goes on: a later resume, or a retry after the campaign had finished."""
+
+
+EVENT_TYPES: Mapping[str, type[Event]] = {
+    cls.__name__: cls
+    for cls in (
+        CampaignCreated,
+        RunPlanned,
+        RunAssigned,
+        RunLaunched,
+        ReadingsArrived,
+        ContactChanged,
+        RunCancelling,
+        RunSucceeded,
+        RunFailed,
+        RunCancelled,
+        Noted,
+        CampaignFinished,
+        CampaignReopened,
+    )
+}
+
+_FIELDS = {name: tuple(f.name for f in fields(cls)) for name, cls in EVENT_TYPES.items()}
+_TUPLES = frozenset(
+    {"hosts", "commands", "boot_ids", "readings", "warnings", "evidence"}  # lists in JSON
+)
+
+
+def encode(event: Event) -> bytes:
+    """One JSON line, newline included."""
+    name = type(event).__name__
+    record: dict[str, Any] = {"kind": name}
+    for key in _FIELDS[name]:
+        value = getattr(event, key)
+        record[key] = dict(value) if isinstance(value, Mapping) else value
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def decode(line: bytes) -> Event | None:
+    """The event of one line; None when it is torn, not JSON, or of an unknown or wrong shape."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(record, dict):
+        return None
+    cls = EVENT_TYPES.get(record.get("kind", ""))
+    if cls is None:
+        return None
+    known = {}
+    for key in _FIELDS[cls.__name__]:
+        if key in record:
+            value = record[key]
+            known[key] = tuple(value) if key in _TUPLES and isinstance(value, list) else value
+    try:
+        return cls(**known)
+    except TypeError:
+        return None

@@ -1,0 +1,91 @@
+"""What a probe found on a host: frozen values that screens, plans and reports share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class HostState(StrEnum):
+    UNKNOWN = "unknown"  # not probed yet
+    PROBING = "probing"
+    READY = "ready"
+    BUSY = "busy"  # reachable, but somebody uses its devices
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class GpuProcess:
+    gpu_index: int
+    pid: int
+    user: str
+    command: str
+    memory_mib: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU as nvidia-smi reports it; None where it says N/A."""
+
+    index: int
+    name: str
+    uuid: str
+    bus_id: str
+    memory_total_mib: int | None
+    memory_used_mib: int | None
+    utilization_pct: int | None
+    power_w: float | None
+    power_limit_w: float | None
+    temperature_c: int | None
+    sm_clock_mhz: int | None
+    mig_enabled: bool | None = None
+    ecc_uncorrected: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """nvidia-smi topo -m. ``labels``: row/column names (GPU0 …, then NICs); ``links[i][j]``: X,
+    NV18, PIX, PXB, PHB, NODE, SYS as printed. ``affinity``: columns after the matrix, by GPU."""
+
+    labels: tuple[str, ...]
+    links: tuple[tuple[str, ...], ...]
+    cpu_affinity: tuple[str, ...]
+    numa_affinity: tuple[str, ...]
+    nic_names: dict[str, str]  # NIC0 -> mlx5_0, from the legend; empty when rows carry real names
+
+
+@dataclass(frozen=True, slots=True)
+class HostFacts:
+    """One probe's findings, all from one exec."""
+
+    os: str
+    kernel: str
+    boot_id: str
+    cpu_model: str
+    cpus: int
+    numa_nodes: int
+    memory_mib: int
+    memory_available_mib: int
+    load1: float
+    users: tuple[str, ...]
+    python: str | None  # version of python3, None where missing
+    driver_version: str | None
+    cuda_version: str | None
+    gpus: tuple[Gpu, ...]
+    gpu_processes: tuple[GpuProcess, ...]
+    topology: Topology | None
+    clock_offset_s: float  # host clock minus ours, half the round trip taken off
+    container_runtimes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostSnapshot:
+    """A host as the console shows it at one moment. ``slots`` are the devices a run may use."""
+
+    name: str
+    address: str
+    state: HostState
+    reason: str = ""
+    facts: HostFacts | None = None
+    slots: int = 0
+    lease: str = ""  # who holds the host and since when; empty when free

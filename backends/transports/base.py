@@ -1,0 +1,83 @@
+"""How bytes get to a host and back: the protocol that ``ssh`` and ``local`` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from backends.inventory import Host
+from profiles.errors import DlperfError
+
+
+class Problem(StrEnum):
+    """Why a host cannot be reached. The value is what the operator reads."""
+
+    REFUSED = "connection refused"
+    TIMEOUT = "connection timed out"
+    UNRESOLVED = "host name not found"
+    UNREACHABLE = "network unreachable"
+    UNKNOWN_HOST_KEY = "unknown host key"
+    CHANGED_HOST_KEY = "host key has CHANGED"
+    NO_KEY_ACCEPTED = "no key accepted"
+    CONFIGURATION = "ssh configuration"
+    LOST = "connection lost"
+    OTHER = "connection failed"
+
+
+class HostUnreachableError(DlperfError):
+    """A connection could not be made or was lost; carries a :class:`Problem`."""
+
+    exit_code = 1
+
+    def __init__(self, host: str, problem: Problem, detail: str = "", *, remedy: str = "") -> None:
+        self.host = host
+        self.problem = problem
+        self.detail = detail
+        what = f"{problem}: {detail}" if detail else str(problem)
+        super().__init__(what, where=host, remedy=remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """What a remote command left: exit status (-signal if killed by one) and its two streams."""
+
+    exit_status: int
+    stdout: bytes
+    stderr: bytes
+
+
+class Transport(Protocol):
+    """One host's bytes. Connects on first use, reconnects on the next use after a loss.
+
+    Safe for concurrent use from one event loop: any number of callers, a bounded number of
+    channels. Every method raises :class:`HostUnreachableError` when the host cannot be reached or
+    the connection is lost before the command's end is known.
+    """
+
+    @property
+    def host(self) -> Host: ...
+
+    @property
+    def connected(self) -> bool: ...
+
+    async def connect(self) -> None:
+        """Make sure a live connection exists."""
+
+    async def run(
+        self, command: str, *, stdin: bytes = b"", timeout_s: float | None = None
+    ) -> Completed:
+        """Run ``command`` with the host's ``sh`` and wait for its end.
+
+        ``timeout_s``: after it the command is abandoned and :class:`TimeoutError` is raised.
+        """
+
+    async def stream(self, command: str, on_stdout: Callable[[bytes], None]) -> Completed:
+        """Run ``command``, hand every chunk of its stdout to ``on_stdout`` as it arrives.
+
+        Returns at its end with stdout empty and stderr whole. Cancelling the task closes the
+        channel, which ends the remote command; it never ends a detached run.
+        """
+
+    async def close(self) -> None: ...
