@@ -1,0 +1,92 @@
+"""Nodeset syntax: ``node[01-04]``, ``rack[1-2]n[1-8]``, ``node[1,3-4],login``.
+
+ClusterShell does the ranges (padding, steps, errors). The expansion keeps the written order, which
+its own NodeSet does not: names, addresses and training addresses are paired by position.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+
+# More than any cluster this is for, and few enough that a typing error cannot exhaust memory.
+MAX_NAMES = 10_000
+
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_RANGE = re.compile(r"(\d{1,18})-(\d{1,18})(?:/\d{1,18})?|\d{1,18}", re.ASCII)
+
+
+def split_top_level(text: str, separators: str = ",") -> list[tuple[str, str]]:
+    """Split at separators outside brackets: ``[(separator before the piece, piece), …]``.
+
+    The first piece's separator is empty. Pieces are stripped and may be empty.
+    """
+    pieces = [("", "")]
+    depth = 0
+    for character in text:
+        depth += (character == "[") - (character == "]")
+        if depth <= 0 and character in separators:
+            pieces.append((character, ""))
+        else:
+            separator, piece = pieces[-1]
+            pieces[-1] = (separator, piece + character)
+    return [(separator, piece.strip()) for separator, piece in pieces]
+
+
+def expand_nodeset(text: str) -> tuple[str, ...]:
+    """Names of a nodeset in the written order, repetitions included.
+
+    Raises ValueError, whose message says what is wrong with the text.
+    """
+    names: list[str] = []
+    for _, piece in split_top_level(text):
+        if not piece:
+            raise ValueError(f"empty name in {text!r}")
+        names += _expand_piece(piece)
+        if len(names) > MAX_NAMES:
+            raise ValueError(f"{text!r} stands for more than {MAX_NAMES} names")
+    return tuple(names)
+
+
+def fold_nodeset(names: Iterable[str]) -> str:
+    """The shortest nodeset for display: ``node1 node2 node3`` → ``node[1-3]``; sorted."""
+    names = list(names)
+    if len(names) < 2:
+        return "".join(names)
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet  # noqa: PLC0415 (25 ms)
+
+    return str(NodeSet.fromlist(names, resolver=RESOLVER_NOGROUP))
+
+
+def _expand_piece(piece: str) -> Sequence[str]:
+    parts = _BRACKETS.split(piece)  # text, ranges, text, ranges, … text
+    if any("[" in text or "]" in text for text in parts[::2]):
+        raise ValueError(f"unbalanced brackets in {piece!r}")
+    choices: list[Sequence[str]] = []
+    total = 1
+    for position, part in enumerate(parts):
+        values = _expand_ranges(part, piece) if position % 2 else (part,)
+        total *= len(values)
+        if total > MAX_NAMES:
+            raise ValueError(f"{piece!r} stands for more than {MAX_NAMES} names")
+        choices.append(values)
+    return ["".join(combination) for combination in itertools.product(*choices)]
+
+
+def _expand_ranges(ranges: str, piece: str) -> Sequence[str]:
+    from ClusterShell.RangeSet import RangeSet, RangeSetException  # noqa: PLC0415 (25 ms)
+
+    values: list[str] = []
+    for part in ranges.split(","):
+        match = _RANGE.fullmatch(part.strip())
+        if match is None:
+            raise ValueError(f"{part.strip()!r} in {piece!r} is not a range like 1-4 or 01,03")
+        # RangeSet holds every member, so the size is checked before it is built.
+        if match[1] and int(match[2]) - int(match[1]) >= MAX_NAMES:
+            raise ValueError(f"{piece!r} stands for more than {MAX_NAMES} names")
+        try:
+            values += RangeSet(part.strip()).striter()
+        except RangeSetException as error:
+            raise ValueError(f"{error} in {piece!r}") from error
+    return values

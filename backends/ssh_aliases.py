@@ -1,0 +1,59 @@
+"""The names that ``~/.ssh/config`` gives to hosts, for selecting and suggesting them.
+
+Only names are read here. What they stand for (addresses, keys, jump hosts) is read by the ssh
+transport when it connects. Format: ssh_config(5).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+_LINE = re.compile(r"\s*(?P<keyword>[A-Za-z]+)(?:\s*=\s*|\s+)(?P<value>.+)")
+_MAX_DEPTH = 16  # OpenSSH's own limit for nested Include
+
+
+def read_ssh_aliases(path: Path) -> tuple[str, ...]:
+    """Names after ``Host`` without wildcards, in the order of the file, ``Include`` followed.
+
+    A file that is missing or unreadable has no aliases.
+    """
+    return tuple(dict.fromkeys(_names(path, path.parent, 0)))
+
+
+def _names(path: Path, base: Path, depth: int) -> Iterator[str]:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        match = _LINE.match(line)
+        if match is None:
+            continue
+        keyword, value = match["keyword"].lower(), match["value"]
+        if keyword == "host":
+            yield from (word for word in _words(value) if not set(word) & set("*?!"))
+        elif keyword == "include" and depth < _MAX_DEPTH:
+            for pattern in _words(value):
+                for included in _included(pattern, base):
+                    yield from _names(included, base, depth + 1)
+
+
+def _included(pattern: str, base: Path) -> list[Path]:
+    path = Path(pattern).expanduser()
+    if not path.is_absolute():
+        path = base / path
+    anchor = Path(path.anchor)
+    try:
+        return sorted(anchor.glob(str(path.relative_to(anchor))))
+    except (OSError, ValueError, NotImplementedError):
+        return []
+
+
+def _words(value: str) -> list[str]:
+    try:
+        return shlex.split(value, comments=True)
+    except ValueError:  # an unclosed quote: OpenSSH refuses the file, the transport will say so
+        return value.split()

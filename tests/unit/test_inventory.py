@@ -1,0 +1,343 @@
+"""hosts.toml, ssh aliases and nodesets, as docs/inventory.md describes them."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.inventory import (
+    Host,
+    Inventory,
+    InventoryError,
+    default_inventory_path,
+    listed_address,
+    load_inventory,
+    select,
+    train_address_of,
+)
+from backends.nodeset import expand_nodeset, fold_nodeset
+from backends.ssh_aliases import read_ssh_aliases
+from profiles.errors import SelectionError
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str], Path]:
+    def write_inventory(text: str) -> Path:
+        path = tmp_path / "hosts.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write_inventory
+
+
+def load(path: Path, ssh_config: Path | None = None) -> Inventory:
+    return load_inventory(path, ssh_config=ssh_config or path.parent / "no-ssh-config")
+
+
+FULL = """
+[defaults]
+user = "bench"
+port = 22
+identity = "~/.ssh/id_ed25519"
+known_hosts = "~/.ssh/known_hosts"
+ssh_config = "/nonexistent/ssh_config"
+work_dir = "~/.cache/dlperf-tui"
+
+[[hosts]]
+name = "node[1-4]"
+address = "10.11.0.[2-5]"
+train_address = "192.168.9.[2-5]"
+interface = "ib0"
+labels = ["v100", "rack1"]
+jump = "gateway"
+slots = 8
+
+[[hosts]]
+name = "localhost"
+transport = "local"
+"""
+
+
+def test_the_example_of_the_manual_expands_names_and_addresses_in_parallel(
+    write: Callable[[str], Path],
+) -> None:
+    inventory = load(write(FULL))
+    assert [host.name for host in inventory.hosts] == [
+        "node1",
+        "node2",
+        "node3",
+        "node4",
+        "localhost",
+    ]
+    node3 = inventory.hosts[2]
+    assert node3 == Host(
+        name="node3",
+        transport="ssh",
+        address="10.11.0.4",
+        port=22,
+        user="bench",
+        identity="~/.ssh/id_ed25519",
+        known_hosts="~/.ssh/known_hosts",
+        ssh_config="/nonexistent/ssh_config",
+        jump="gateway",
+        train_address="192.168.9.4",
+        interface="ib0",
+        labels=("v100", "rack1"),
+        slots=8,
+        work_dir="~/.cache/dlperf-tui",
+    )
+    assert inventory.hosts[4].transport == "local"
+    assert inventory.hosts[4].address == ""
+
+
+def test_names_keep_their_address_whatever_the_written_order(write: Callable[[str], Path]) -> None:
+    inventory = load(
+        write('[[hosts]]\nname = "big,small[2,1]"\naddress = "10.0.0.9,10.0.0.[3,7]"\n')
+    )
+    assert [(host.name, host.address) for host in inventory.hosts] == [
+        ("big", "10.0.0.9"),
+        ("small2", "10.0.0.3"),
+        ("small1", "10.0.0.7"),
+    ]
+
+
+def test_a_key_on_a_host_supersedes_the_default(write: Callable[[str], Path]) -> None:
+    inventory = load(
+        write(
+            '[defaults]\nuser = "bench"\njump = "gate"\nslots = 4\n'
+            '[[hosts]]\nname = "gate"\n'
+            '[[hosts]]\nname = "n1"\nuser = "me"\n'
+            '[[hosts]]\nname = "n2"\njump = ""\nslots = 2\n'
+        )
+    )
+    gate, n1, n2 = inventory.hosts
+    assert gate.jump is None  # the default jump host is not reached through itself
+    assert (n1.user, n1.jump, n1.slots) == ("me", "gate", 4)
+    assert (n2.user, n2.jump, n2.slots) == ("bench", None, 2)
+
+
+def test_without_an_inventory_this_machine_stands_alone(tmp_path: Path) -> None:
+    inventory = load_inventory(
+        default_path=tmp_path / "none.toml", ssh_config=tmp_path / "none", hostname="login01.x.org"
+    )
+    assert inventory.path is None
+    assert inventory.hosts == (Host(name="login01", transport="local"),)
+
+
+@pytest.mark.parametrize("hostname", ["", ".", "a/b", "münchen"])
+def test_a_machine_with_an_unusable_name_is_localhost(tmp_path: Path, hostname: str) -> None:
+    inventory = load_inventory(
+        default_path=tmp_path / "none.toml", ssh_config=tmp_path / "none", hostname=hostname
+    )
+    assert inventory.hosts[0].name == "localhost"
+
+
+def test_the_users_inventory_is_found_below_xdg_config_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    path = tmp_path / "dlperf-tui" / "hosts.toml"
+    path.parent.mkdir()
+    path.write_text('[[hosts]]\nname = "mine"\n')
+    assert default_inventory_path() == path
+    assert load_inventory(ssh_config=tmp_path / "none").hosts[0].name == "mine"
+
+
+def test_an_ssh_alias_connects_as_the_ssh_config_says(
+    write: Callable[[str], Path], tmp_path: Path
+) -> None:
+    config = tmp_path / "ssh_config"
+    config.write_text("Host gpu1 gpu2\n  HostName 10.0.0.1\n  User alice\nHost *.lab\n")
+    inventory = load(
+        write(
+            '[defaults]\nuser = "bench"\nport = 2200\nwork_dir = "/data/bench"\n'
+            '[[hosts]]\nname = "gpu1"\n[[hosts]]\nname = "other"\n'
+        ),
+        config,
+    )
+    gpu1, other = inventory.hosts
+    assert (gpu1.address, gpu1.user, gpu1.port) == ("gpu1", None, None)
+    assert (other.address, other.user, other.port) == ("other", "bench", 2200)
+    # the alias that the file does not list can be selected too
+    (gpu2,) = select(inventory, "gpu2")
+    assert gpu2 == Host(name="gpu2", address="gpu2", work_dir="/data/bench")
+
+
+def test_ssh_aliases_follow_include_and_leave_patterns_out(tmp_path: Path) -> None:
+    (tmp_path / "more").write_text('Host = "inner" !not in?\n')
+    config = tmp_path / "config"
+    config.write_text(f"Include more\nInclude {config}\nhost a b*\n\tHost c # comment\nUser x\n")
+    assert read_ssh_aliases(config) == ("inner", "a", "c")
+    assert read_ssh_aliases(tmp_path / "missing") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ('[[hosts]]\nname = "a\n', "hosts.toml:2", "not valid TOML"),
+        ('[[hosts]]\nname = "a"\n[[hosts]]\nnam = "b"\n', "hosts.toml:3", "did you mean 'name'?"),
+        ('[[host]]\nname = "a"\n', "hosts.toml", "did you mean 'hosts'?"),
+        ('[hosts]\nname = "a"\n', "hosts.toml", "double brackets"),
+        ("", "hosts.toml", "lists no host"),
+        ('[[hosts]]\nuser = "x"\n', "hosts.toml:1", "has no name"),
+        ('[defaults]\naddress = "x"\n[[hosts]]\nname = "a"\n', "[defaults]", "cannot be a default"),
+        ('[[hosts]]\nname = "a"\nport = "22"\n', "key 'port'", "whole number"),
+        ('[[hosts]]\nname = "a"\nport = true\n', "key 'port'", "whole number"),
+        ('[[hosts]]\nname = "a"\nport = 70000\n', "key 'port'", "1 to 65535"),
+        ('[[hosts]]\nname = "a"\nslots = 0\n', "key 'slots'", "out of range"),
+        ('[[hosts]]\nname = "a"\ntransport = "rsh"\n', "key 'transport'", "'ssh' or 'local'"),
+        ('[[hosts]]\nname = "a"\nlabels = "v100"\n', "key 'labels'", "must be a list"),
+        ('[[hosts]]\nname = "a"\nwork_dir = "bench"\n', "key 'work_dir'", "absolute path"),
+        ('[[hosts]]\nname = "a"\nwork_dir = "~bob/x"\n', "key 'work_dir'", "absolute path"),
+        ('[[hosts]]\nname = "a"\nuser = "-oProxyCommand=x"\n', "key 'user'", "login name"),
+        ('[[hosts]]\nname = "a"\naddress = "me@b"\n', "key 'address'", "into user"),
+        ('[[hosts]]\nname = "a"\naddress = "b:22"\n', "key 'address'", "into port"),
+        ('[[hosts]]\nname = "a"\naddress = "-b"\n', "key 'address'", "not allowed"),
+        ('[[hosts]]\nname = "a[1-2]"\naddress = "b"\n', "key 'address'", "2 names but 1"),
+        ('[[hosts]]\nname = "a[1-"\n', "key 'name'", "unbalanced brackets"),
+        ('[[hosts]]\nname = "a[4-1]"\n', "key 'name'", "invalid values"),
+        ('[[hosts]]\nname = "a[1-99999999999]"\n', "key 'name'", "more than 10000"),
+        ('[[hosts]]\nname = "../etc"\n', "key 'name'", "not allowed"),
+        ('[[hosts]]\nname = "a..b"\n', "key 'name'", "not allowed"),
+        ('[[hosts]]\nname = "a/b"\n', "key 'name'", "not allowed"),
+        ('[[hosts]]\nname = "-x"\n', "key 'name'", "not allowed"),
+        ('[[hosts]]\nname = "a b"\n', "key 'name'", "not allowed"),
+        ('[[hosts]]\nname = "a\\u001b[31m"\n', "key 'name'", "'a\\x1b[31m'"),
+        ("[[hosts]]\nname = 7\n", "key 'name'", "text in quotes"),
+        ('[[hosts]]\nname = "a"\n[[hosts]]\nname = "b,a"\n', "hosts.toml:3", "listed twice"),
+        ('[[hosts]]\nname = "a"\njump = "a"\n', "hosts.toml", "in a circle"),
+        (
+            '[[hosts]]\nname = "a"\njump = "b"\n[[hosts]]\nname = "b"\njump = "a"\n',
+            "hosts.toml",
+            "a → b → a",
+        ),
+    ],
+)
+def test_a_mistake_names_the_file_the_entry_the_key_and_the_remedy(
+    write: Callable[[str], Path], text: str, line: str, says: str
+) -> None:
+    with pytest.raises(InventoryError) as caught:
+        load(write(text))
+    message = str(caught.value)
+    assert line in message
+    assert says in message
+    assert "\n" not in message
+    assert "\x1b" not in message
+
+
+def test_a_named_inventory_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(InventoryError, match="no such file; create it"):
+        load(tmp_path / "missing.toml")
+    with pytest.raises(InventoryError, match="cannot be read"):
+        load(tmp_path)
+
+
+def test_an_inventory_saved_by_a_windows_editor_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.toml"
+    path.write_bytes(b'\xef\xbb\xbf[[hosts]]\r\nname = "a"\r\n')
+    assert load(path).hosts[0].name == "a"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(InventoryError, match="not UTF-8"):
+        load(path)
+
+
+CLUSTER = Inventory(
+    tuple(
+        Host(name=f"node{number}", labels=("v100",) if number < 3 else ("a100",))
+        for number in range(1, 5)
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("nodeset", "names"),
+    [
+        (None, "node1 node2 node3 node4"),
+        ("node[1-2]", "node1 node2"),
+        ("node3,node1", "node3 node1"),  # the first is the first node of a case
+        ("node[1-2],@v100,node2", "node1 node2"),
+        ("@a100,node1", "node3 node4 node1"),
+        ("@*!node[2-3]", "node1 node4"),
+        ("!node1", "node2 node3 node4"),
+        ("@v100!node1,node4", "node2 node4"),
+        ("node*", "node1 node2 node3 node4"),
+        (" node1 , node2 ", "node1 node2"),
+    ],
+)
+def test_hosts_are_selected_by_nodeset_label_and_wildcard(nodeset: str | None, names: str) -> None:
+    assert [host.name for host in select(CLUSTER, nodeset)] == names.split()
+
+
+@pytest.mark.parametrize(
+    ("nodeset", "says"),
+    [
+        ("nod1", r"unknown host 'nod1', did you mean 'node1'\?; known hosts: node\[1-4\]"),
+        ("node[1-9]", "unknown host 'node5'"),
+        ("@h100", "no host has the label 'h100'; known labels: a100, v100"),
+        ("", "empty name"),
+        ("node1,", "empty name"),
+        ("node1!node1", "leaves no host"),
+        ("x*", "no host matches"),
+        ("node[", "unbalanced"),
+    ],
+)
+def test_a_wrong_selection_says_what_there_is(nodeset: str, says: str) -> None:
+    with pytest.raises(SelectionError, match=says):
+        select(CLUSTER, nodeset)
+
+
+def test_addresses_for_the_table_and_for_training() -> None:
+    assert listed_address(Host(name="a", address="10.0.0.1", port=22)) == "10.0.0.1"
+    assert listed_address(Host(name="a", address="10.0.0.1", port=2222)) == "10.0.0.1:2222"
+    assert listed_address(Host(name="a", address="fe80::1", port=2222)) == "[fe80::1]:2222"
+    assert listed_address(Host(name="a", transport="local")) == "local"
+    assert train_address_of(Host(name="a", address="b", train_address="ib")) == "ib"
+    assert train_address_of(Host(name="a", address="b")) == "b"
+    assert train_address_of(Host(name="a")) == "a"
+    assert train_address_of(Host(name="a", transport="local")) == "127.0.0.1"
+
+
+def test_nodesets_expand_in_the_written_order() -> None:
+    assert expand_nodeset("r[1-2]n[2,1]") == ("r1n2", "r1n1", "r2n2", "r2n1")
+    assert expand_nodeset("node[08-10]") == ("node08", "node09", "node10")
+    assert expand_nodeset("a[0-6/3]b") == ("a0b", "a3b", "a6b")
+    assert fold_nodeset(["node1", "node2", "node4"]) == "node[1-2,4]"
+    assert fold_nodeset([]) == ""
+
+
+@given(st.text(alphabet="na[]0123456789-,/ é@", max_size=30))
+def test_any_nodeset_text_expands_or_says_why_not(text: str) -> None:
+    try:
+        names = expand_nodeset(text)
+    except ValueError:
+        return
+    assert names
+    assert not any(set(name) & set("[],") for name in names)
+
+
+@given(st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
+def test_any_file_is_an_inventory_or_an_inventory_error(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    path = tmp_path_factory.mktemp("inventory") / "hosts.toml"
+    path.write_bytes(content)
+    with contextlib.suppress(InventoryError):
+        load(path)
+
+
+def test_reading_an_inventory_without_ranges_does_not_import_clustershell(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.toml"
+    path.write_text('[[hosts]]\nname = "a"\naddress = "10.0.0.1"\n')
+    program = (
+        "import sys, pathlib; from backends.inventory import load_inventory;"
+        f"load_inventory(pathlib.Path({str(path)!r}));"
+        "sys.exit(any(name.startswith('ClusterShell') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
