@@ -35,7 +35,7 @@ class ProfileError(DlperfError):
 
 
 class SelectionError(DlperfError):
-    """What was asked for does not exist or cannot be run: a profile, a case, a parameter, a host."""
+    """What was asked for does not exist or cannot run: a profile, case, parameter or host."""
 
 
 class LogError(DlperfError):

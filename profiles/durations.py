@@ -1,0 +1,39 @@
+"""Durations as people write them in a profile: ``90s``, ``10m``, ``2h``, ``1m30s``."""
+
+from __future__ import annotations
+
+import re
+
+from profiles.errors import ProfileError
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)", re.ASCII)
+_WHOLE = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
+
+
+def parse_duration(text: str) -> float:
+    """Seconds in ``text``: numbers with the units ms, s, m, h, d, largest first or not.
+
+    Raises
+    ------
+    ProfileError: ``text`` is not a duration; a bare number has no unit and is refused.
+    """
+    compact = text.replace(" ", "")
+    if not _WHOLE.fullmatch(compact):
+        raise ProfileError(
+            f"{text!r} is not a duration",
+            remedy='write a number with a unit, such as "90s" or "2h"',
+        )
+    return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(compact))
+
+
+def format_duration(seconds: float) -> str:
+    """The shortest exact-enough text: ``45s``, ``1m30s``, ``2h05m``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes}m{rest:02d}s" if rest else f"{minutes}m"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes:02d}m" if minutes else f"{hours}h"

@@ -1,0 +1,29 @@
+"""Case tags: ``2n8g`` is two nodes with eight devices each."""
+
+from __future__ import annotations
+
+import re
+
+from profiles.errors import SelectionError
+
+_TAG = re.compile(r"(\d{1,5})n(\d{1,3})g", re.ASCII)
+
+
+def parse_tag(text: str) -> tuple[int, int]:
+    """``(nodes, gpus_per_node)`` of a tag.
+
+    Raises
+    ------
+    SelectionError: the tag is not of the form 2n8g, or has a zero.
+    """
+    match = _TAG.fullmatch(text.strip().lower())
+    if match is None or 0 in (nodes_gpus := (int(match.group(1)), int(match.group(2)))):
+        raise SelectionError(
+            f"{text!r} is not a case",
+            remedy="write nodes and GPUs per node, such as 1n1g or 2n8g",
+        )
+    return nodes_gpus
+
+
+def format_tag(nodes: int, gpus_per_node: int) -> str:
+    return f"{nodes}n{gpus_per_node}g"
