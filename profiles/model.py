@@ -8,7 +8,7 @@ docs/profiles.md, the measuring rules in docs/statistics.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -23,6 +23,10 @@ from profiles.checks import (
     check_placeholders,
     check_words,
 )
+from profiles.expression import parse_expression
+
+if TYPE_CHECKING:
+    from profiles.matrix import Case
 
 Scalar = str | int | float | bool
 Name = Annotated[str, AfterValidator(check_name)]
@@ -132,6 +136,28 @@ class Container(Model):
     workdir: str | None = None
 
 
+Launcher = Literal["per_node", "first_node", "mpirun", "torchrun"]
+
+
+class LaunchVariant(Model):
+    """What is launched otherwise for the cases where ``when`` holds.
+
+    ``environment`` is added to the launch's own; ``bare = true`` leaves the container out.
+    """
+
+    when: Condition
+    launcher: Launcher | None = None
+    command: Command | None = None
+    workdir: str | None = None
+    environment: Mapping[str, str] | None = None
+    container: Container | None = None
+    mpi_arguments: tuple[str, ...] | None = None
+    timeout: Duration | None = None
+    stall_timeout: Duration | None = None
+    expected: Duration | None = None
+    bare: bool = False
+
+
 class Launch(Model):
     """How ranks get started. ``command`` is split into words, then placeholders are filled.
 
@@ -139,9 +165,10 @@ class Launch(Model):
     diagnosed and ended. ``lost_limit``: a run whose host cannot be reached for so long has failed.
     ``settle``: idle time on a host before its next run. ``expected``: a run's usual duration, for
     estimates before one was seen. ``mpi_arguments``: more words for ``mpirun`` before the command.
+    ``variant``: overrides by case; the first that holds is taken, see :meth:`Profile.launch_for`.
     """
 
-    launcher: Literal["per_node", "first_node", "mpirun", "torchrun"]
+    launcher: Launcher
     command: Command
     stage: tuple[str, ...] = ()
     workdir: str | None = None
@@ -153,6 +180,20 @@ class Launch(Model):
     lost_limit: Duration = "15m"
     settle: Duration = "0s"
     expected: Duration | None = None
+    variant: tuple[LaunchVariant, ...] = ()
+
+    def with_variant(self, variant: LaunchVariant | None) -> Launch:
+        """The complete launch: this one with what ``variant`` overrides, without variants."""
+        changes: dict[str, object] = {"variant": ()}
+        if variant is not None:
+            for name in LaunchVariant.model_fields.keys() - {"when", "bare", "environment"}:
+                value = getattr(variant, name)
+                if value is not None:
+                    changes[name] = value
+            changes["environment"] = {**self.environment, **(variant.environment or {})}
+            if variant.bare:
+                changes["container"] = None
+        return self.model_copy(update=changes)
 
     def templates(self) -> tuple[tuple[str, str], ...]:
         """Every text that may hold placeholders, with the key it stands under."""
@@ -166,6 +207,11 @@ class Launch(Model):
             found += [("container.mounts", text) for text in self.container.mounts]
             found += [("container.options", text) for text in self.container.options]
             found.append(("container.workdir", self.container.workdir or ""))
+        found += [("mpi_arguments", text) for text in self.mpi_arguments]
+        for index, variant in enumerate(self.variant):
+            for key, text in self.with_variant(variant).templates():
+                if (key, text) not in found:
+                    found.append((f"variant[{index}].{key}", text))
         return tuple(found)
 
 
@@ -338,6 +384,9 @@ class Profile(Model):
         for index, variant in enumerate(self.measure.variant):
             where = f"measure.variant[{index}].when"
             check_condition(variant.when, where=where, known=names | CASE_NAMES)
+        for index, override in enumerate(self.launch.variant):
+            where = f"launch.variant[{index}].when"
+            check_condition(override.when, where=where, known=names | CASE_NAMES)
         known = names | set(self.settings) | LAUNCH_NAMES
         for key, template in self._templates():
             check_placeholders(template, where=key, known=known)
@@ -348,6 +397,13 @@ class Profile(Model):
         for name in sorted(set(self.import_.values) - names):
             raise ValueError(f"import.values.{name}: no parameter is called {name!r}")
         return self
+
+    def launch_for(self, case: Case) -> Launch:
+        """How the case is launched: the launch with the first variant that holds for it."""
+        for variant in self.launch.variant:
+            if parse_expression(variant.when).holds(case.values()):
+                return self.launch.with_variant(variant)
+        return self.launch.with_variant(None)
 
     def _templates(self) -> Sequence[tuple[str, str]]:
         found = [(f"launch.{key}", text) for key, text in self.launch.templates()]
