@@ -39,6 +39,21 @@ def render_text(template: str, values: Mapping[str, Scalar | Sequence[str]]) -> 
     return _PLACEHOLDER.sub(fill, template)
 
 
+def fill_numbers(template: str, numbers: Mapping[str, int | float]) -> str:
+    """Fill the placeholders that ``numbers`` names; all others, and ``{{``, stay as they are.
+
+    Fractions are written as printf's ``%g`` does, with 6 significant digits.
+    """
+
+    def fill(match: re.Match[str]) -> str:
+        number = numbers.get(match.group(1) or "")
+        if number is None:
+            return match.group()
+        return str(number) if isinstance(number, int) else f"{number:g}"
+
+    return _PLACEHOLDER.sub(fill, template)
+
+
 def render_words(template: str, values: Mapping[str, Scalar | Sequence[str]]) -> tuple[str, ...]:
     """The words of a command.
 

@@ -78,6 +78,18 @@ class Expression:
         """
         return bool(self._evaluate(values))
 
+    def number(self, values: Values) -> int | float:
+        """What the arithmetic comes to for ``values``; whole results of a division are int.
+
+        Raises
+        ------
+        ProfileError: as :meth:`holds`, or the result is not a number.
+        """
+        result = self._evaluate(values)
+        if isinstance(result, bool) or not isinstance(result, int | float):
+            raise _mistake(self.text, 1, f"{result!r} is not a number")
+        return int(result) if result == int(result) else result
+
 
 def parse_expression(text: str) -> Expression:
     """Parse ``text``; raises ProfileError that names the column (from 1) of the first mistake."""

@@ -23,6 +23,7 @@ from profiles.checks import (
     check_placeholders,
     check_words,
 )
+from profiles.command import fill_numbers
 from profiles.expression import parse_expression
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ LAUNCH_NAMES = CASE_NAMES | {
     "run_id",
 }
 """Placeholders that the launcher fills in commands, besides parameters and settings."""
+
+# Templates that computed numbers are filled into.
+_COMPUTED_IN = ("launch.command", "launch.environment", "launch.mpi_", "launch.workdir", "launch.v")
 
 ANY_CHOICE = "*"
 """Key of ``arguments`` and ``environment`` that stands for every choice without its own entry."""
@@ -165,6 +169,7 @@ class Launch(Model):
     diagnosed and ended. ``lost_limit``: a run whose host cannot be reached for so long has failed.
     ``settle``: idle time on a host before its next run. ``expected``: a run's usual duration, for
     estimates before one was seen. ``mpi_arguments``: more words for ``mpirun`` before the command.
+    ``computed``: numbers for placeholders, as arithmetic over the case's parameters and size.
     ``variant``: overrides by case; the first that holds is taken, see :meth:`Profile.launch_for`.
     """
 
@@ -180,6 +185,7 @@ class Launch(Model):
     lost_limit: Duration = "15m"
     settle: Duration = "0s"
     expected: Duration | None = None
+    computed: Mapping[Name, Condition] = Field(default_factory=dict)
     variant: tuple[LaunchVariant, ...] = ()
 
     def with_variant(self, variant: LaunchVariant | None) -> Launch:
@@ -193,6 +199,22 @@ class Launch(Model):
             changes["environment"] = {**self.environment, **(variant.environment or {})}
             if variant.bare:
                 changes["container"] = None
+        return self.model_copy(update=changes)
+
+    def with_numbers(self, numbers: Mapping[str, int | float]) -> Launch:
+        """This launch with the placeholders that ``numbers`` names filled in."""
+
+        def fill(text: str) -> str:
+            return fill_numbers(text, numbers)
+
+        changes: dict[str, object] = {
+            "computed": {},
+            "command": fill(self.command),
+            "environment": {name: fill(text) for name, text in self.environment.items()},
+            "mpi_arguments": tuple(fill(text) for text in self.mpi_arguments),
+        }
+        if self.workdir is not None:
+            changes["workdir"] = fill(self.workdir)
         return self.model_copy(update=changes)
 
     def templates(self) -> tuple[tuple[str, str], ...]:
@@ -387,9 +409,17 @@ class Profile(Model):
         for index, override in enumerate(self.launch.variant):
             where = f"launch.variant[{index}].when"
             check_condition(override.when, where=where, known=names | CASE_NAMES)
+        for name, expression in self.launch.computed.items():
+            where = f"launch.computed.{name}"
+            check_condition(expression, where=where, known=names | CASE_NAMES)
+            if name in names | set(self.settings) | LAUNCH_NAMES:
+                raise ValueError(f"{where}: {name!r} is taken; choose another name")
         known = names | set(self.settings) | LAUNCH_NAMES
         for key, template in self._templates():
-            check_placeholders(template, where=key, known=known)
+            computed = (
+                frozenset(self.launch.computed) if key.startswith(_COMPUTED_IN) else frozenset()
+            )
+            check_placeholders(template, where=key, known=known | computed)
         for index, path in enumerate(self.import_.paths):
             known_groups = PATH_GROUPS | names
             where = f"import.paths[{index}]"
@@ -399,11 +429,18 @@ class Profile(Model):
         return self
 
     def launch_for(self, case: Case) -> Launch:
-        """How the case is launched: the launch with the first variant that holds for it."""
-        for variant in self.launch.variant:
-            if parse_expression(variant.when).holds(case.values()):
-                return self.launch.with_variant(variant)
-        return self.launch.with_variant(None)
+        """How the case is launched: the first variant that holds, computed numbers filled in.
+
+        Raises
+        ------
+        ProfileError: a condition or an arithmetic expression does not fit the case's values.
+        """
+        values = case.values()
+        held = (v for v in self.launch.variant if parse_expression(v.when).holds(values))
+        launch = self.launch.with_variant(next(held, None))
+        computed = launch.computed.items()
+        numbers = {name: parse_expression(text).number(values) for name, text in computed}
+        return launch.with_numbers(numbers) if numbers else launch
 
     def _templates(self) -> Sequence[tuple[str, str]]:
         found = [(f"launch.{key}", text) for key, text in self.launch.templates()]
