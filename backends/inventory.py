@@ -46,6 +46,7 @@ class Host:
     labels: tuple[str, ...] = ()
     slots: int | None = None
     work_dir: str = "~/.cache/dlperf-tui"
+    lease_dir: str = "/tmp/dlperf-tui.leases"  # noqa: S108 (on the host, for all of its users)
 
 
 @dataclass(frozen=True, slots=True)

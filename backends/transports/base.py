@@ -25,6 +25,15 @@ class Problem(StrEnum):
     LOST = "connection lost"
     OTHER = "connection failed"
 
+    @property
+    def transient(self) -> bool:
+        """Whether trying again later can help without somebody mending something."""
+        return self not in (
+            Problem.UNKNOWN_HOST_KEY,
+            Problem.CHANGED_HOST_KEY,
+            Problem.CONFIGURATION,
+        )
+
 
 class HostUnreachableError(DlperfError):
     """A connection could not be made or was lost; carries a :class:`Problem`."""

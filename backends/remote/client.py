@@ -1,0 +1,360 @@
+"""What can be done on a host, over any transport: the client side of ``host.sh``.
+
+The wrapper is installed once per content, in the same exec that first needs it. Whatever connects,
+disconnects or dies on this side, a run that was started goes on; everything here can be repeated.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.resources
+import math
+import re
+from collections.abc import Callable, Mapping
+from shlex import quote
+
+from backends.remote.model import (
+    CancelReport,
+    LeaseHeldError,
+    Leftover,
+    RemoteError,
+    RunPhase,
+    RunSpec,
+    RunStatus,
+    StagedTree,
+)
+from backends.transports.base import Completed, Transport
+from profiles.cleantext import clean_line, clean_text
+
+__all__ = [
+    "CancelReport",
+    "LeaseHeldError",
+    "Leftover",
+    "RemoteError",
+    "RemoteHost",
+    "RunPhase",
+    "RunSpec",
+    "RunStatus",
+    "StagedTree",
+    "checked_name",
+    "wrapper",
+]
+
+# Names that become part of a path on the host. The wrapper checks them again.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}", re.ASCII)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+_FAILED_LEASE, _FAILED_OFFSET, _FAILED_RUN, _FAILED_STAGE, _NOT_INSTALLED = 75, 76, 77, 78, 97
+
+
+@functools.cache
+def wrapper() -> tuple[str, bytes]:
+    """The wrapper's digest and text."""
+    text = importlib.resources.files("backends.remote").joinpath("host.sh").read_bytes()
+    return hashlib.sha256(text).hexdigest()[:16], text
+
+
+class RemoteHost:
+    """One host's runs.
+
+    Parameters
+    ----------
+    transport: how to reach it. Every method raises its HostUnreachableError; ``follow`` and a
+        repeated ``start`` then continue where the loss happened.
+    timeout_s: how long a short command may take before the host counts as hung (TimeoutError).
+    """
+
+    def __init__(self, transport: Transport, *, timeout_s: float = 60.0) -> None:
+        self.transport = transport
+        self._host = transport.host
+        self._name = checked_name(transport.host.name, "host name")
+        self._timeout_s = timeout_s
+        digest, self._text = wrapper()
+        self._path = f"{_remote_path(transport.host.work_dir)}/bin/{digest}/host.sh"
+
+    async def prepare(self) -> None:
+        """Install the wrapper. Not needed before other calls: they do it where it is missing."""
+        await self._run("port")
+
+    async def start(self, spec: RunSpec) -> RunStatus:
+        """Start a run, detached. A second start of the same run id returns the first's status.
+
+        Raises LeaseHeldError when another run holds the host, RemoteError when it cannot start.
+        """
+        run_id = checked_name(spec.run_id, "run id")
+        script = _script(spec)
+        arguments = (
+            run_id,
+            str(len(script)),
+            "-" if spec.timeout_s is None else f"{spec.timeout_s:.3f}".rstrip("0").rstrip("."),
+            _centiseconds(spec.grace_s),
+            self._host.lease_dir,
+            " ".join(clean_text(spec.lease).split()),
+            checked_name(spec.container_name, "container name") if spec.container_name else "",
+            *(checked_name(tree.digest, "digest") for tree in spec.stage),
+        )
+        staged = {tree.digest: tree for tree in spec.stage}
+        for _ in range(len(staged) + 1):
+            done = await self._run("start", *arguments, stdin=script, ok=(0, 75, 78))
+            if done.exit_status == _FAILED_LEASE:
+                raise self._lease_held(done.stdout)
+            if done.exit_status != _FAILED_STAGE:
+                return _status(done.stdout, self._name)
+            missing = _rest_of_line(done.stdout, "@stage ")
+            if missing not in staged:
+                break
+            await self.stage(staged[missing])
+        raise RemoteError("staged files vanish as soon as they are stored", where=self._name)
+
+    async def follow(
+        self, run_id: str, offset: int, on_bytes: Callable[[bytes], None]
+    ) -> RunStatus:
+        """Hand over the log's bytes from ``offset`` on, as they are written.
+
+        Returns the run's status when it has ended and all bytes were handed over. On a loss the
+        bytes handed over so far tell the offset to go on from. Raises RemoteError when the run is
+        unknown there or the log is shorter than ``offset``.
+        """
+        checked_name(run_id, "run id")
+        position = offset
+
+        def count(chunk: bytes) -> None:
+            nonlocal position
+            position += len(chunk)
+            on_bytes(chunk)
+
+        while True:
+            command = self._command("follow", run_id, str(position))
+            done = await self.transport.stream(command, count)
+            if done.exit_status == _NOT_INSTALLED:
+                await self._install()
+                continue
+            if done.exit_status == _FAILED_OFFSET:
+                raise RemoteError(
+                    f"the log of {run_id} is shorter than the {position} bytes that we hold",
+                    where=self._name,
+                    remedy="the run directory was replaced; run it again",
+                )
+            if done.exit_status == _FAILED_RUN:
+                raise RemoteError(f"no run {run_id}", where=self._name)
+            self._check(done, "follow")
+            status = _status(done.stderr, self._name)
+            if position >= status.size:
+                return status
+            # The reader ended early, for example because somebody killed it: go on.
+
+    async def status(self, run_id: str) -> RunStatus:
+        done = await self._run("status", checked_name(run_id, "run id"))
+        return _status(done.stdout, self._name)
+
+    async def cancel(self, run_id: str, *, grace_s: float = 10.0) -> CancelReport:
+        """End every process of the run: TERM, after ``grace_s`` KILL, then look again."""
+        checked_name(run_id, "run id")
+        done = await self._run(
+            "cancel", run_id, _centiseconds(grace_s), timeout_s=2 * grace_s + 30 + self._timeout_s
+        )
+        answer = _fields(done.stdout, "@cancel ", self._name)
+        killed = int(answer["killed"])
+        if answer["left"] == "-":
+            look = f"ps -eo pid,ppid,user,lstart,args   # and: grep -l {run_id} /proc/*/environ"
+            return CancelReport(
+                killed,
+                None,
+                "its supervisor was killed or could not watch all of its children, so processes "
+                f"without our marker may be left; look with: {look}",
+            )
+        left = int(answer["left"])
+        return CancelReport(killed, left, f"{left} processes do not end" if left else "")
+
+    async def diagnose(self, run_id: str) -> str:
+        """What the run's processes do at this moment: ps, py-spy, nvidia-smi, last lines."""
+        done = await self._run("diagnose", checked_name(run_id, "run id"), timeout_s=240)
+        return "\n".join(clean_line(line) for line in done.stdout[-400_000:].split(b"\n"))
+
+    async def sweep(self) -> tuple[Leftover, ...]:
+        """All that is ours on the host, of any campaign: running, orphaned, or only files."""
+        done = await self._run("sweep")
+        found = []
+        for line in done.stdout.splitlines():
+            if line.startswith(b"@leftover "):
+                answer = _fields(line, "@leftover ", self._name)
+                found.append(
+                    Leftover(
+                        host=self._name,
+                        run_id=checked_name(answer["run"], "run id"),
+                        phase=RunPhase(answer["phase"]),
+                        processes=int(answer["processes"]),
+                        started_at=_time(answer["started"]),
+                        who=clean_text(answer.get("who", "")),
+                    )
+                )
+        return tuple(found)
+
+    async def end_leftover(self, leftover: Leftover, *, grace_s: float = 10.0) -> CancelReport:
+        """End the leftover's processes and, when none is left, remove its files."""
+        report = CancelReport(0, 0, "")
+        if leftover.processes or leftover.phase is RunPhase.RUNNING:
+            report = await self.cancel(leftover.run_id, grace_s=grace_s)
+        if report.left != 0 and leftover.phase is not RunPhase.LOST:
+            return report
+        await self.remove(leftover.run_id)
+        return report
+
+    async def remove(self, run_id: str) -> None:
+        """Delete the directory of a run that has ended. One that is not there is fine."""
+        await self._run("remove", checked_name(run_id, "run id"))
+
+    async def free_port(self) -> int:
+        """A TCP port that nothing uses now, outside the range of outgoing connections."""
+        done = await self._run("port")
+        return int(_rest_of_line(done.stdout, "@port "))
+
+    async def lease_holder(self) -> str:
+        """Who holds the host, and which run; empty when it is free."""
+        done = await self._run("lease", self._host.lease_dir)
+        if _rest_of_line(done.stdout, "@lease ") == "free":
+            return ""
+        return str(self._lease_held(done.stdout).holder)
+
+    async def stage(self, tree: StagedTree) -> None:
+        """Store a tree of files on the host, once per content."""
+        digest = checked_name(tree.digest, "digest")
+        await self._run("stage", digest, str(len(tree.archive)), stdin=tree.archive, timeout_s=3600)
+
+    # --- how ---------------------------------------------------------------------------------
+
+    def _command(self, verb: str, *arguments: str) -> str:
+        words = " ".join(quote(word) for word in (verb, self._name, *arguments))
+        # The file is tested by reading it: test -f alone would let a half-dead NFS pass.
+        return f"test -r {self._path} || exit {_NOT_INSTALLED}; exec /bin/sh {self._path} {words}"
+
+    async def _run(
+        self,
+        verb: str,
+        *arguments: str,
+        stdin: bytes = b"",
+        timeout_s: float | None = None,
+        ok: tuple[int, ...] = (0,),
+    ) -> Completed:
+        command = self._command(verb, *arguments)
+        timeout_s = timeout_s or self._timeout_s
+        done = await self.transport.run(command, stdin=stdin, timeout_s=timeout_s)
+        if done.exit_status == _NOT_INSTALLED:
+            await self._install()
+            done = await self.transport.run(command, stdin=stdin, timeout_s=timeout_s)
+        self._check(done, verb, ok)
+        return done
+
+    async def _install(self) -> None:
+        # Written apart and renamed: a host never sees half a wrapper, even on a shared home.
+        new = f'"$d/.new.{self._name}.$$"'
+        command = (
+            f"umask 077; d={self._path}; d=${{d%/*}}; "
+            f'mkdir -p "$d" && cat >{new} && test "$(wc -c <{new})" -eq {len(self._text)} '
+            f'&& mv -f {new} "$d/host.sh" || {{ rm -f {new}; exit 70; }}'
+        )
+        done = await self.transport.run(command, stdin=self._text, timeout_s=self._timeout_s)
+        if done.exit_status:
+            raise RemoteError(
+                f"cannot install our wrapper in {self._host.work_dir}: {_message(done)}",
+                where=self._name,
+                remedy="make work_dir writable or set another one in the inventory",
+            )
+
+    def _check(self, done: Completed, verb: str, ok: tuple[int, ...] = (0,)) -> None:
+        if done.exit_status not in ok:
+            raise RemoteError(
+                _message(done) or f"{verb} ended with status {done.exit_status}", where=self._name
+            )
+
+    def _lease_held(self, stdout: bytes) -> LeaseHeldError:
+        text = _rest_of_line(stdout, "@lease held ")
+        match = re.fullmatch(r"since=(\d+) run=(\S+) who=(.*)", text)
+        if match is None:
+            return LeaseHeldError(self._name, "another run", None)
+        since, run_id, who = match.groups()
+        holder = clean_text(who if run_id == "-" else f"{who}, run {run_id}")
+        return LeaseHeldError(self._name, holder, float(since) or None)
+
+
+def checked_name(name: str, what: str) -> str:
+    """``name`` when it may become part of a path on a host, else ValueError."""
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"not a {what}: {name!r}")
+    return name
+
+
+def _remote_path(path: str) -> str:
+    """Shell text for a path that may start with ~, which is the host's to expand."""
+    if path == "~":
+        return '"$HOME"'
+    if path.startswith("~/"):
+        return f'"$HOME"/{quote(path[2:].rstrip("/"))}'
+    return quote(path.rstrip("/"))
+
+
+def _script(spec: RunSpec) -> bytes:
+    exports = [_export(name, value) for name, value in spec.environment.items()]
+    return "".join([*exports, spec.script.rstrip("\n"), "\n"]).encode()
+
+
+def _export(name: str, value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name, re.ASCII):
+        raise ValueError(f"not the name of an environment variable: {name!r}")
+    return f"export {name}={quote(value)}\n"
+
+
+def _centiseconds(seconds: float) -> str:
+    return str(max(0, math.ceil(seconds * 100)))
+
+
+def _rest_of_line(output: bytes, start: str) -> str:
+    """What follows ``start`` on the last line of a wrapper's output that begins with it."""
+    for line in reversed(output.decode("utf-8", "replace").splitlines()):
+        if line.startswith(start):
+            return line.removeprefix(start)
+    return ""
+
+
+def _fields(output: bytes, start: str, host: str) -> Mapping[str, str]:
+    fields = dict(re.findall(r"(\w+)=(\S+)", _rest_of_line(output, start)))
+    if not fields:
+        raise RemoteError("the host gave no answer that we understand", where=host)
+    return fields
+
+
+def _time(text: str) -> float | None:
+    # Where date knows no %N the text ends in a letter.
+    match = _NUMBER.match(text)
+    return float(match[0]) if match else None
+
+
+def _status(output: bytes, host: str) -> RunStatus:
+    answer = _fields(output, "@status ", host)
+    try:
+        return RunStatus(
+            phase=RunPhase(answer["phase"]),
+            pid=None if answer["pid"] == "-" else int(answer["pid"]),
+            boot_id=answer["boot"],
+            same_boot=answer["same_boot"] == "1",
+            size=int(answer["size"]),
+            exit_code=None if answer["code"] == "-" else int(answer["code"]),
+            started_at=_time(answer["started"]),
+            ended_at=_time(answer["ended"]),
+            timed_out=answer["timed_out"] == "1",
+            leftovers=int(answer["leftovers"]),
+            left=int(answer["left"]),
+            cancelled=answer["cancelled"] == "1",
+        )
+    except (KeyError, ValueError) as error:
+        raise RemoteError("the record of the run is damaged", where=host) from error
+
+
+def _message(done: Completed) -> str:
+    """The wrapper's own words, else the last line of stderr."""
+    lines = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+    ours = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    others = [line for line in lines if not line.startswith("error: ")]
+    said = [*ours[-1:], *others[-1:]] if ours else others[-1:]
+    return clean_text(": ".join(said))[:1000]

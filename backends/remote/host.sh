@@ -1,0 +1,710 @@
+#!/bin/sh
+# dlperf-tui on a host: starts runs that outlive every connection, and ends them without a trace.
+#
+#     sh WORK_DIR/bin/DIGEST/host.sh VERB HOST [ARGUMENT...]
+#
+# POSIX sh (dash, busybox ash, bash) and the usual small tools. HOST is the console's name for this
+# machine: it is part of every path, because WORK_DIR may be a home that all hosts share over NFS.
+#
+#     WORK_DIR/runs/RUN.HOST/  script.sh output.log work/
+#         claimed/     made by the one supervisor that may run the script: at most one ever does
+#         supervisor   "pid start_ticks boot_id started"; pid and ticks name one process for ever
+#         reaper       the supervisor is a child subreaper, so its process tree is complete
+#         exit         "code ended timed_out leftovers left cancelled", written by rename
+#     WORK_DIR/stage/DIGEST/   files that runs get a copy of
+#
+# Answers are lines that begin with "@" on stdout ("follow" has the log there: its answer is on
+# stderr). Exit status: 0; 64 wrong arguments; 70 failed, reason on stderr; 75 the host's lease is
+# held; 76 offset beyond the end; 77 no such run; 78 files to stage are missing.
+
+umask_before=$(umask)
+umask 077
+unset DLPERF_RUN_ID DLPERF_HOST # the wrapper itself is no part of any run
+
+work_dir=${0%/bin/*/host.sh}
+verb=${1-} host=${2-}
+[ $# -ge 2 ] && shift 2
+
+fail() { printf 'error: %s\n' "$1" >&2; exit "${2-70}"; }
+
+safe() { # $1: a name that may become part of a path
+    case $1 in '' | [!A-Za-z0-9_]* | *[!A-Za-z0-9._-]*) fail "not a name: $1" 64 ;; esac
+}
+
+nap() { sleep "$1" 2>/dev/null || sleep 1; }
+
+clock() { # sets now: 1/100 s since boot
+    read -r now _ </proc/uptime
+    now=${now%.*}${now#*.}
+}
+
+size_of() { stat -c %s -- "$1" 2>/dev/null || wc -c <"$1"; }
+
+boot_id() { # sets boot
+    boot=-
+    { read -r boot </proc/sys/kernel/random/boot_id; } 2>/dev/null
+}
+
+# --- processes -----------------------------------------------------------------------------------
+
+inspect() { # $1: pid. Sets state, session, ticks; fails where there is no such process.
+    line=
+    { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
+    # The name in parentheses may hold anything; the fields begin after the last ")".
+    # shellcheck disable=SC2086
+    set -- ${line##*) }
+    state=$1 session=$4 ticks=${20}
+}
+
+alive() { # $1: pid, $2: its start ticks, $3: the boot it belongs to
+    boot_id
+    [ "$3" = "$boot" ] && inspect "$1" && [ "$ticks" = "$2" ] || return 1
+    case $state in Z | X) return 1 ;; esac
+}
+
+owned() { # $1: pid of a process of our own user
+    [ -O "/proc/$1" ]
+}
+
+marked() { # $1: run id. Prints the pids that carry it in their environment, on this host.
+    grep -lF "DLPERF_RUN_ID=$1" /proc/[0-9]*/environ 2>/dev/null |
+        while IFS=/ read -r _ _ pid _; do
+            owned "$pid" || continue
+            environment=$(tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null |
+                grep -E '^DLPERF_(RUN_ID|HOST)=')
+            # A process with another host's name shares our /proc but not our run.
+            case "
+$environment
+" in
+            *"
+DLPERF_HOST=$host
+"*) ;;
+            *"
+DLPERF_HOST="*) continue ;;
+            esac
+            case "
+$environment
+" in
+            *"
+DLPERF_RUN_ID=$1
+"*) printf '%s ' "$pid" ;;
+            esac
+        done
+}
+
+# The processes of a run: all descendants of its supervisor and all that carry its marker. The
+# supervisor's own session is left out: it holds the supervisor and its helpers, and nothing that
+# the script starts can join it. Zombies are left out: they are gone.
+members() { # $1: run id, $2: pid of the living supervisor or ""
+    cat /proc/[0-9]*/stat 2>/dev/null | awk -v root="$2" -v marked="$(marked "$1")" '
+        {
+            text = (text == "" ? $0 : text "\n" $0)
+            fields = text
+            sub(/.*\) /, "", fields)
+            if (split(fields, field, " ") < 40) next # a newline in the name: the line goes on
+            pid = text + 0
+            state[pid] = field[1]; parent[pid] = field[2]; session[pid] = field[4]
+            text = ""
+        }
+        END {
+            count = split(marked, list, " ")
+            for (i = 1; i <= count; i++) ours[list[i]] = 1
+            for (pid in parent) {
+                if (state[pid] == "Z" || state[pid] == "X") continue
+                if (root != "" && session[pid] == session[root]) continue
+                if (root != "") {
+                    ancestor = parent[pid]
+                    for (depth = 0; depth < 10000 && ancestor > 1 && ancestor != root; depth++)
+                        ancestor = parent[ancestor]
+                    if (ancestor == root) { print pid; continue }
+                }
+                if (pid in ours) print pid
+            }
+        }'
+}
+
+end_processes() { # $1: run id, $2: supervisor or "", $3: grace in 1/100 s. Sets killed and left.
+    left=0 kill_until=
+    clock
+    term_until=$((now + $3))
+    while :; do
+        pids=$(members "$1" "$2")
+        [ -n "$pids" ] || return 0
+        clock
+        signal=TERM
+        if [ "$now" -ge "$term_until" ]; then
+            signal=KILL
+            [ -n "$kill_until" ] || kill_until=$((now + 500))
+            if [ "$now" -ge "$kill_until" ]; then
+                for pid in $pids; do left=$((left + 1)); done
+                return 1
+            fi
+        fi
+        for pid in $pids; do
+            case $signalled in
+            *" $pid "*) [ $signal = TERM ] || kill -KILL "$pid" 2>/dev/null ;;
+            *) kill -$signal "$pid" 2>/dev/null && killed=$((killed + 1)) signalled="$signalled$pid " ;;
+            esac
+        done
+        nap 0.03
+    done
+}
+
+end_container() { # $1: grace in 1/100 s
+    container=
+    { read -r container <"$run/container"; } 2>/dev/null
+    [ -n "$container" ] || return 0
+    for runtime in docker podman; do
+        command -v $runtime >/dev/null 2>&1 || continue
+        [ "$1" -eq 0 ] || $runtime stop -t $((($1 + 99) / 100)) "$container" >/dev/null 2>&1
+        $runtime rm -f "$container" >/dev/null 2>&1
+    done
+    return 0
+}
+
+# --- what is known about a run -------------------------------------------------------------------
+
+open_run() { # $1: run id. Sets run, run_id.
+    safe "$1"
+    run_id=$1 run=$work_dir/runs/$1.$host
+}
+
+read_supervisor() { # sets sup_pid, sup_ticks, sup_boot, sup_started; fails where there is none yet
+    { read -r sup_pid sup_ticks sup_boot sup_started _ <"$run/supervisor"; } 2>/dev/null
+}
+
+read_exit() { # sets code, ended, timed_out, leftovers, exit_left, cancelled
+    { read -r code ended timed_out leftovers exit_left cancelled _ <"$run/exit"; } 2>/dev/null
+}
+
+look() { # sets phase and everything that answer prints
+    sup_pid=- sup_ticks=- sup_boot=- sup_started=-
+    code=- ended=- timed_out=0 leftovers=0 exit_left=0 cancelled=0
+    boot_id
+    if read_exit; then
+        phase=exited
+        read_supervisor
+    elif ! read_supervisor; then
+        phase=absent
+    elif alive "$sup_pid" "$sup_ticks" "$sup_boot"; then
+        phase=running
+    elif read_exit; then # it ended while we looked
+        phase=exited
+    else
+        phase=lost
+        [ ! -e "$run/cancelled" ] || cancelled=1
+    fi
+    same_boot=0
+    [ "$sup_boot" != "$boot" ] || same_boot=1
+    size=0
+    [ ! -f "$run/output.log" ] || size=$(size_of "$run/output.log")
+}
+
+answer() {
+    look
+    printf '@status phase=%s pid=%s boot=%s same_boot=%s size=%s code=%s started=%s ended=%s timed_out=%s leftovers=%s left=%s cancelled=%s\n' \
+        "$phase" "$sup_pid" "$sup_boot" "$same_boot" "$size" "$code" "$sup_started" "$ended" \
+        "$timed_out" "$leftovers" "$exit_left" "$cancelled"
+}
+
+starting() { # somebody prepares this run at this moment
+    for prepared in "$run"/prepared.*; do
+        [ -d "$prepared" ] || continue
+        starter=${prepared##*.}
+        inspect "$starter" && [ "$state" != Z ] && return 0
+    done
+    [ -d "$run/claimed" ] && [ ! -f "$run/supervisor" ] && [ ! -f "$run/exit" ]
+}
+
+await_supervisor() { # $1: 1/100 s. Waits for a start in progress to name its supervisor.
+    clock
+    until_=$((now + $1))
+    while [ ! -f "$run/supervisor" ] && [ ! -f "$run/exit" ]; do
+        clock
+        [ "$now" -lt "$until_" ] || return 1
+        nap 0.01
+    done
+}
+
+# --- the lease: one run at a time on a machine, whoever starts it ---------------------------------
+#
+# flock on a file that every user can open, on a descriptor that the supervisor and all that the
+# script starts inherit: the kernel frees it when the last of them is gone, however they end.
+
+lease_key() { # sets key
+    key=$(readlink /proc/self/ns/net) || key=machine
+    key=${key#net:\[}
+    key=${key%\]}
+    # Several "hosts" on loopback addresses of one machine (tests, the demo) are different hosts.
+    # shellcheck disable=SC2086
+    set -- ${SSH_CONNECTION-}
+    case ${3-}:${4-} in
+    127.0.0.1:22 | *[!0-9.:]*) ;;
+    127.*) key=$key-$3-$4 ;;
+    esac
+}
+
+lock() { # takes the lease on descriptor 9; $1: "-s" to look only
+    if command -v flock >/dev/null 2>&1; then
+        flock -n ${1+"$1"} 9 2>/dev/null
+    else
+        python3 -I -S -c 'import fcntl, sys
+try:
+    fcntl.flock(9, (fcntl.LOCK_SH if sys.argv[1:] else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+except OSError:
+    sys.exit(1)' ${1+"$1"} 9<&9 2>/dev/null
+    fi
+}
+
+open_lease() { # $1: lease directory. Opens descriptor 9; sets lease_file.
+    lease_key
+    if [ ! -d "$1" ]; then
+        mkdir -p "$1" 2>/dev/null && chmod 1777 "$1" 2>/dev/null
+        [ -d "$1" ] || fail "cannot make the lease directory $1"
+    fi
+    lease_file=$1/$key
+    # Opened read-only: fs.protected_regular forbids O_CREAT on another user's file in such a place.
+    [ -e "$lease_file.lock" ] || (umask 022 && set -C && : >"$lease_file.lock") 2>/dev/null
+    [ -f "$lease_file.lock" ] && [ -r "$lease_file.lock" ] || fail "cannot open $lease_file.lock"
+    exec 9<"$lease_file.lock"
+}
+
+read_holder() { # sets holder_since, holder_run, holder_who: the newest of the users' notes
+    holder_since=0 holder_run=- holder_who='somebody who left no note'
+    for note in "$lease_file".holder.*; do
+        { read -r since note_run note_who <"$note"; } 2>/dev/null || continue
+        case $since in '' | *[!0-9]*) continue ;; esac
+        [ "$since" -ge "$holder_since" ] || continue
+        holder_since=$since holder_run=$note_run holder_who=$note_who
+    done
+}
+
+write_holder() { # $1: who
+    note=$lease_file.holder.$(id -u)
+    (umask 022 && printf '%s %s %s\n' "$(date +%s)" "$run_id" "$1" >"$note.$$") &&
+        mv -f "$note.$$" "$note"
+}
+
+verb_lease() { # LEASE_DIR
+    open_lease "$1"
+    if lock -s; then
+        printf '@lease free\n'
+    else
+        read_holder
+        printf '@lease held since=%s run=%s who=%s\n' "$holder_since" "$holder_run" "$holder_who"
+    fi
+}
+
+# --- start ---------------------------------------------------------------------------------------
+
+# Run by python3 where there is one: makes the supervisor a subreaper ("reap"; it survives execve),
+# or gives the script its own session ("lead"), with the signals as a login would have them: sh
+# makes background commands ignore SIGINT and SIGQUIT, and python ignores SIGPIPE and SIGXFSZ.
+shim='
+import os, signal, sys
+action, had_ctype = sys.argv[1:3]
+argv = sys.argv[3:]
+if not had_ctype:
+    os.environ.pop("LC_CTYPE", None)
+for name in ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGQUIT"):
+    signal.signal(getattr(signal, name), signal.SIG_DFL)
+if action == "lead":
+    os.setsid()
+else:
+    try:
+        import ctypes
+        argv.append("1" if ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0 else "0")
+    except Exception:
+        argv.append("0")
+os.execvp(argv[0], argv)
+'
+
+find_python() { # sets python: a working interpreter past any version manager, or ""
+    python=
+    known=${0%/*}/python.$host
+    { read -r python <"$known"; } 2>/dev/null
+    if [ -z "$python" ] || [ ! -x "$python" ]; then
+        python=$(python3 -I -S -c 'import ctypes, sys; ctypes.CDLL(None).prctl; print(sys.executable)' \
+            2>/dev/null </dev/null)
+        if [ -n "$python" ]; then
+            printf '%s\n' "$python" >"$known.$$" && mv -f "$known.$$" "$known"
+        fi
+    fi
+}
+
+verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER [DIGEST...], the script on stdin
+    [ $# -ge 7 ] || fail 'start: too few arguments' 64
+    open_run "$1"
+    bytes=$2 timeout=$3 grace=$4 lease_dir=$5 who=$6 container=$7
+    shift 7
+    if [ -d "$run/claimed" ]; then
+        await_supervisor 1000
+        answer
+        exit 0
+    fi
+    for digest in "$@"; do
+        safe "$digest"
+        [ -d "$work_dir/stage/$digest" ] || { printf '@stage %s\n' "$digest"; exit 78; }
+    done
+    # Everything is made ready apart and moved in by the supervisor that wins the claim, so a start
+    # that is sent again never touches the files of one that went through.
+    prepared=$run/prepared.$$
+    rm -rf "$prepared"
+    mkdir -p "$prepared/work" || fail "cannot make $prepared"
+    abandon() { rm -rf "$prepared"; rmdir "$run" 2>/dev/null; fail "$@"; }
+    cat >"$prepared/script.sh" || abandon 'cannot store the script'
+    [ "$(size_of "$prepared/script.sh")" -eq "$bytes" ] || abandon 'the script arrived incomplete'
+    for digest in "$@"; do
+        cp -Rp "$work_dir/stage/$digest/." "$prepared/work/" || abandon 'cannot copy the staged files'
+    done
+    # Room for the records is taken now: they must be written when the disk is full, too.
+    printf '%255s\n' '' >"$prepared/.supervisor" && printf '%255s\n' '' >"$prepared/.exit" &&
+        printf '%s\n' "$container" >"$prepared/container" && : >"$prepared/output.log" ||
+        abandon 'cannot write the run directory'
+
+    lease_file=-
+    if [ -n "$who" ]; then
+        open_lease "$lease_dir"
+        tries=0
+        until lock; do
+            read_holder
+            # Our own start of a moment ago, whose answer was lost.
+            if [ "$holder_run" = "$run_id" ] && await_supervisor 300; then
+                rm -rf "$prepared"
+                answer
+                exit 0
+            fi
+            tries=$((tries + 1)) # somebody may only be looking
+            if [ $tries -ge 4 ]; then
+                printf '@lease held since=%s run=%s who=%s\n' \
+                    "$holder_since" "$holder_run" "$holder_who"
+                abandon 'the host is held by another run' 75
+            fi
+            nap 0.02
+        done
+        write_holder "$who" || abandon "cannot write $lease_file.holder"
+    fi
+
+    find_python
+    if command -v setsid >/dev/null 2>&1; then
+        setsid sh "$0" guard "$host" "$run_id" "$prepared" "$timeout" "$grace" "$lease_file" \
+            "$umask_before" "$python" </dev/null >/dev/null 2>&1 &
+    elif [ -n "$python" ]; then
+        "$python" -I -S -c "$shim" lead "${LC_CTYPE+set}" sh "$0" guard "$host" "$run_id" \
+            "$prepared" "$timeout" "$grace" "$lease_file" "$umask_before" "$python" \
+            </dev/null >/dev/null 2>&1 &
+    else
+        abandon 'needs setsid (util-linux) or python3'
+    fi
+    exec 9<&-
+    await_supervisor 1000 || fail 'the supervisor did not start'
+    answer
+}
+
+# Waits for the supervisor, so that it never stays behind as a zombie where nobody reaps orphans.
+verb_guard() {
+    sh "$0" supervise "$host" "$@" &
+    exec 9<&-
+    wait $!
+}
+
+verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE_FILE UMASK PYTHON
+    open_run "$1"
+    mkdir "$run/claimed" 2>/dev/null || { rm -rf "$2"; exit 0; }
+    inspect $$
+    boot_id
+    mv "$2/script.sh" "$2/work" "$2/output.log" "$2/container" "$2/.exit" "$2/.supervisor" "$run/"
+    rm -rf "$run"/prepared.*
+    printf '%s %s %s %s\n' $$ "$ticks" "$boot" "$(date +%s.%N)" 1<>"$run/.supervisor"
+    mv "$run/.supervisor" "$run/supervisor"
+    shift 2
+    if [ -n "$5" ]; then
+        exec "$5" -I -S -c "$shim" reap "${LC_CTYPE+set}" sh "$0" attend "$host" "$run_id" "$@"
+    fi
+    verb_attend "$run_id" "$@" 0
+}
+
+verb_attend() { # RUN TIMEOUT GRACE LEASE_FILE UMASK PYTHON SUBREAPER
+    open_run "$1"
+    timeout=$2 grace=$3 lease_file=$4 umask_before=$5 python=$6
+    [ "$7" = 0 ] || : >"$run/reaper"
+    asked='' timed_out=0 cancelled=0 killed=0 signalled=' ' timer=''
+    inspect $$
+    own_ticks=$ticks
+    trap 'asked=timeout' USR1
+    trap 'asked=cancel' TERM INT HUP
+    cd "$run/work" || finish 126
+    [ ! -e "$run/cancelled" ] || { cancelled=1; finish 143; }
+    umask "$umask_before"
+    if [ -n "$python" ]; then
+        DLPERF_RUN_ID=$run_id DLPERF_HOST=$host "$python" -I -S -c "$shim" lead \
+            "${LC_CTYPE+set}" sh "$run/script.sh" </dev/null >>"$run/output.log" 2>&1 &
+    else
+        DLPERF_RUN_ID=$run_id DLPERF_HOST=$host setsid \
+            sh "$run/script.sh" </dev/null >>"$run/output.log" 2>&1 &
+    fi
+    main=$!
+    umask 077
+    if [ "$timeout" != - ]; then
+        # Marked, so that it is found should the supervisor be killed.
+        DLPERF_RUN_ID=$run_id DLPERF_HOST=$host sh -c 'trap "kill \$clock; exit" TERM
+            sleep "$1" & clock=$!
+            wait $clock
+            read -r line <"/proc/$2/stat" && set -- "$2" "$3" ${line##*) } &&
+                [ "${22}" = "$2" ] && kill -USR1 "$1"' \
+            sh "$timeout" $$ "$own_ticks" </dev/null >/dev/null 2>&1 9<&- &
+        timer=$!
+    fi
+    wait $main
+    code=$?
+    while [ -n "$asked" ]; do # a signal cut the wait short
+        [ "$asked" = timeout ] && timed_out=1 || cancelled=1
+        asked=
+        end_container "$grace"
+        end_processes "$run_id" $$ "$grace"
+        before=$code
+        wait $main
+        code=$?
+        [ $code -ne 127 ] || code=$before
+    done
+    trap '' USR1 TERM INT HUP
+    [ -z "$timer" ] || kill "$timer" 2>/dev/null
+    [ ! -e "$run/cancelled" ] || cancelled=1
+    finish "$code"
+}
+
+finish() { # $1: exit code. Ends what the script left behind, frees the lease, writes the record.
+    leftovers=0 left=0
+    killed=0
+    end_container 0
+    clock
+    settle_until=$((now + 20)) # workers that are just ending are no leftovers
+    pids=$(members "$run_id" $$)
+    while [ -n "$pids" ] && [ "$now" -lt "$settle_until" ]; do
+        nap 0.02
+        clock
+        pids=$(members "$run_id" $$)
+    done
+    if [ -n "$pids" ]; then
+        end_processes "$run_id" $$ "$grace"
+        leftovers=$killed
+    fi
+    if [ "$lease_file" != - ] && [ "$left" -eq 0 ]; then
+        rm -f "$lease_file.holder.$(id -u)"
+    fi
+    exec 9<&- # before the record: who sees the end may start the next run
+    printf '%s %s %s %s %s %s\n' "$1" "$(date +%s.%N)" "$timed_out" "$leftovers" "$left" \
+        "$cancelled" 1<>"$run/.exit"
+    mv "$run/.exit" "$run/exit"
+    exit 0
+}
+
+# --- follow --------------------------------------------------------------------------------------
+
+verb_follow() { # RUN OFFSET. The log's bytes from OFFSET on stdout until the run has ended.
+    open_run "$1"
+    offset=$2
+    if [ ! -f "$run/supervisor" ] && [ ! -f "$run/exit" ]; then
+        starting && await_supervisor 1000 || { answer >&2; exit 77; }
+    fi
+    log=$run/output.log
+    size=$(size_of "$log") || fail "no log: $log"
+    [ "$offset" -le "$size" ] || fail "offset $offset is beyond the end, $size" 76
+    if ! read_supervisor || ! alive "$sup_pid" "$sup_ticks" "$sup_boot"; then
+        tail -c +$((offset + 1)) "$log" || exit 70
+    elif tail ---disable-inotify --pid=1 -s 0.1 --version >/dev/null 2>&1; then
+        # Looking 10 times a second costs both ends far less than a message per line.
+        tail -c +$((offset + 1)) -f --pid="$sup_pid" -s 0.1 ---disable-inotify "$log" 2>/dev/null ||
+            exit 70
+    else
+        running=1
+        while [ $running = 1 ]; do
+            alive "$sup_pid" "$sup_ticks" "$sup_boot" || running=0 # first: the last bytes count
+            size=$(size_of "$log")
+            if [ "$size" -gt "$offset" ]; then
+                tail -c +$((offset + 1)) "$log" | head -c $((size - offset)) || exit 70
+                offset=$size
+            elif [ $running = 1 ]; then
+                nap 0.1
+            fi
+        done
+    fi
+    answer >&2
+}
+
+verb_status() { # RUN
+    open_run "$1"
+    answer
+}
+
+# --- end -----------------------------------------------------------------------------------------
+
+verb_cancel() { # RUN GRACE
+    open_run "$1"
+    grace=$2 killed=0 left=0 signalled=' ' verified=1
+    if [ -d "$run" ]; then
+        : >"$run/cancelled" 2>/dev/null
+        [ -f "$run/supervisor" ] || ! starting || await_supervisor 300
+    fi
+    look
+    case $phase in
+    running)
+        [ -e "$run/reaper" ] || verified=0
+        end_container "$grace"
+        # Its supervisor may be about to start the script, or to clean up after it: until it is gone.
+        clock
+        until_=$((now + grace + 1000))
+        while alive "$sup_pid" "$sup_ticks" "$sup_boot" && [ "$now" -lt "$until_" ]; do
+            end_processes "$run_id" "$sup_pid" "$grace" || break
+            nap 0.02
+            clock
+        done
+        look
+        [ "$phase" != lost ] || verified=0 # the supervisor was killed meanwhile
+        [ "$exit_left" -eq 0 ] || left=$exit_left
+        ;;
+    lost)
+        [ "$same_boot" -eq 0 ] || verified=0 # a reboot ended everything
+        end_container "$grace"
+        end_processes "$run_id" '' "$grace"
+        ;;
+    *) # over, or never started here: ranks that another host's mpirun started carry the marker
+        end_processes "$run_id" '' "$grace"
+        ;;
+    esac
+    [ $verified = 1 ] || left=-
+    printf '@cancel killed=%s left=%s phase=%s\n' "$killed" "$left" "$phase"
+}
+
+verb_remove() { # RUN
+    open_run "$1"
+    [ -d "$run" ] || exit 0
+    ! starting || await_supervisor 300
+    look
+    [ "$phase" != running ] || fail "run $run_id has not ended"
+    rm -rf "$run" 2>/dev/null || { chmod -R u+rwX "$run" && rm -rf "$run"; } ||
+        fail "cannot remove $run"
+}
+
+verb_sweep() { # all that is ours on this host: running, orphaned processes, files
+    seen=' '
+    for run in "$work_dir"/runs/*."$host"; do
+        [ -d "$run" ] || continue
+        name=${run##*/}
+        run_id=${name%."$host"}
+        case $run_id in [!A-Za-z0-9_]* | *[!A-Za-z0-9._-]*) continue ;; esac
+        seen="$seen$run_id "
+        look
+        root=
+        [ "$phase" != running ] || root=$sup_pid
+        count=0
+        for pid in $(members "$run_id" "$root"); do count=$((count + 1)); done
+        printf '@leftover run=%s phase=%s started=%s processes=%s\n' \
+            "$run_id" "$phase" "$sup_started" "$count"
+    done
+    grep -lF 'DLPERF_RUN_ID=' /proc/[0-9]*/environ 2>/dev/null |
+        while IFS=/ read -r _ _ pid _; do
+            owned "$pid" || continue
+            tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | sed -n 's/^DLPERF_RUN_ID=//p'
+        done | sort -u |
+        while read -r run_id; do
+            case $run_id in '' | [!A-Za-z0-9_]* | *[!A-Za-z0-9._-]*) continue ;; esac
+            case $seen in *" $run_id "*) continue ;; esac
+            count=0
+            for pid in $(members "$run_id" ''); do count=$((count + 1)); done
+            [ $count -eq 0 ] ||
+                printf '@leftover run=%s phase=absent started=- processes=%s\n' "$run_id" "$count"
+        done
+}
+
+# --- the rest ------------------------------------------------------------------------------------
+
+verb_diagnose() { # RUN. What the run does at this moment, for a human.
+    open_run "$1"
+    look
+    limit=
+    ! command -v timeout >/dev/null 2>&1 || limit='timeout 10'
+    root=
+    [ "$phase" != running ] || root=$sup_pid
+    pids=$(members "$run_id" "$root")
+    printf '== run %s on %s: %s, %s bytes of log\n' "$run_id" "$host" "$phase" "$size"
+    printf '== processes\n'
+    list=$(printf '%s' "$pids" | tr '\n' ',')
+    [ -z "$list" ] ||
+        $limit ps -o pid,ppid,stat,etime,time,pcpu,rss,wchan:20,args -p "$list" 2>/dev/null ||
+        for pid in $pids; do
+            printf '%s ' "$pid"
+            tr '\0' ' ' <"/proc/$pid/cmdline"
+            printf '\n'
+        done 2>/dev/null
+    if command -v py-spy >/dev/null 2>&1; then
+        count=0
+        for pid in $pids; do
+            case $(readlink "/proc/$pid/exe") in *python*) ;; *) continue ;; esac
+            count=$((count + 1))
+            [ $count -le 16 ] || break
+            printf '== py-spy dump --pid %s\n' "$pid"
+            $limit py-spy dump --pid "$pid" 2>&1
+        done
+    else
+        printf '== py-spy is not installed\n'
+    fi
+    if command -v nvidia-smi >/dev/null 2>&1; then
+        printf '== nvidia-smi\n'
+        $limit nvidia-smi 2>&1
+    fi
+    printf '== last lines\n'
+    tail -n 20 "$run/output.log" 2>/dev/null | tail -c 8192
+}
+
+verb_port() { # A free port below the range that outgoing connections take theirs from.
+    low=32768
+    { read -r low _ </proc/sys/net/ipv4/ip_local_port_range; } 2>/dev/null
+    [ "$low" -gt 20100 ] && first=$((low - 8192)) count=8192 || first=61000 count=4500
+    [ "$first" -ge 10000 ] || first=10000 count=$((low - 10000))
+    seed=$(od -An -N3 -tu4 /dev/urandom)
+    port=$(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
+        awk -v first="$first" -v count="$count" -v seed="$((seed))" '
+            function number(text,   value, i) {
+                value = 0
+                for (i = 1; i <= length(text); i++)
+                    value = value * 16 + index("0123456789ABCDEF", substr(text, i, 1)) - 1
+                return value
+            }
+            $2 ~ /:/ { sub(/.*:/, "", $2); used[number($2)] = 1 }
+            END {
+                for (i = 0; i < count; i++) {
+                    port = first + (seed + i * 7) % count
+                    if (!(port in used)) { print port; exit }
+                }
+            }')
+    [ -n "$port" ] || fail 'no free port'
+    printf '@port %s\n' "$port"
+}
+
+verb_stage() { # DIGEST BYTES, a tar archive on stdin
+    safe "$1"
+    stage=$work_dir/stage/$1 incoming=$work_dir/stage/.$1.$host.$$
+    if [ -d "$stage" ]; then
+        cat >/dev/null
+        exit 0
+    fi
+    rm -rf "$incoming"
+    mkdir -p "$incoming/files" || fail "cannot make $incoming"
+    give_up() { rm -rf "$incoming"; fail "$1"; }
+    cat >"$incoming/tar" || give_up 'cannot store the files'
+    [ "$(size_of "$incoming/tar")" -eq "$2" ] || give_up 'the files arrived incomplete'
+    (umask "$umask_before" && tar -xf "$incoming/tar" -C "$incoming/files") ||
+        give_up 'cannot unpack the files'
+    mv -T "$incoming/files" "$stage" 2>/dev/null || [ -d "$stage" ] ||
+        mv "$incoming/files" "$stage" || give_up "cannot make $stage"
+    rm -rf "$incoming"
+}
+
+safe "$host"
+case $verb in
+start | guard | supervise | attend | follow | status | cancel | remove | sweep | diagnose | lease | port | stage)
+    "verb_$verb" "$@"
+    ;;
+*) fail "no such verb: $verb" 64 ;;
+esac

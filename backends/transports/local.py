@@ -1,0 +1,125 @@
+"""This machine as a host: the same commands, in a subprocess of /bin/sh."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from backends.inventory import Host
+from backends.transports.base import Completed, HostUnreachableError, Problem
+
+_STDOUT, _STDERR = 1, 2
+# A console that was reached over SSH must look to the host like any other local one.
+_NOT_PASSED_ON = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
+
+
+class LocalTransport:
+    """A :class:`~backends.transports.base.Transport` without a network.
+
+    Parameters
+    ----------
+    host: what :attr:`host` returns.
+    environment: what commands see; None: this process's environment.
+    max_commands: how many may run at once.
+    """
+
+    def __init__(
+        self, host: Host, *, environment: Mapping[str, str] | None = None, max_commands: int = 16
+    ) -> None:
+        self._host = host
+        given = os.environ if environment is None else environment
+        self._environment = {k: v for k, v in given.items() if k not in _NOT_PASSED_ON}
+        self._slots = asyncio.Semaphore(max_commands)
+
+    @property
+    def host(self) -> Host:
+        return self._host
+
+    @property
+    def connected(self) -> bool:
+        return True
+
+    async def connect(self) -> None:
+        """Nothing to connect to."""
+
+    async def run(
+        self, command: str, *, stdin: bytes = b"", timeout_s: float | None = None
+    ) -> Completed:
+        stdout = bytearray()
+        async with asyncio.timeout(timeout_s):
+            status, stderr = await self._execute(command, stdout.extend, stdin)
+        return Completed(status, bytes(stdout), stderr)
+
+    async def stream(self, command: str, on_stdout: Callable[[bytes], None]) -> Completed:
+        status, stderr = await self._execute(command, on_stdout, b"")
+        return Completed(status, b"", stderr)
+
+    async def close(self) -> None:
+        """Nothing is held between commands."""
+
+    async def _execute(
+        self, command: str, on_stdout: Callable[[bytes], None], stdin: bytes
+    ) -> tuple[int, bytes]:
+        async with self._slots:
+            loop = asyncio.get_running_loop()
+            done: asyncio.Future[None] = loop.create_future()
+            try:
+                transport, process = await loop.subprocess_exec(
+                    lambda: _Process(on_stdout, done),
+                    "/bin/sh",
+                    "-c",
+                    command,
+                    env=self._environment,
+                    start_new_session=True,
+                    # A console whose directory was removed must still be able to run commands.
+                    cwd=Path("/"),
+                )
+            except OSError as error:
+                detail = f"cannot start /bin/sh: {error.strerror}"
+                raise HostUnreachableError(self._host.name, Problem.OTHER, detail) from error
+            try:
+                _feed(transport, stdin)
+                await done
+                return transport.get_returncode() or 0, bytes(process.stderr)
+            finally:
+                if transport.get_returncode() is None:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(transport.get_pid(), signal.SIGTERM)
+                transport.close()
+
+
+def _feed(transport: asyncio.SubprocessTransport, stdin: bytes) -> None:
+    pipe = transport.get_pipe_transport(0)
+    if isinstance(pipe, asyncio.WriteTransport):
+        if stdin:
+            pipe.write(stdin)
+        pipe.write_eof()
+
+
+class _Process(asyncio.SubprocessProtocol):
+    """Hands stdout on as it comes. ``done`` resolves when the process and its pipes have ended."""
+
+    def __init__(self, on_stdout: Callable[[bytes], None], done: asyncio.Future[None]) -> None:
+        self._on_stdout = on_stdout
+        self._done = done
+        self.stderr = bytearray()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == _STDERR:
+            self.stderr += data
+            return
+        if self._done.done():
+            return
+        try:
+            self._on_stdout(data)
+        except Exception as error:  # the caller's own error goes back to the caller
+            self._done.set_exception(error)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        # asyncio calls this when the process has exited and all of its pipes are closed.
+        if not self._done.done():
+            self._done.set_result(None)
