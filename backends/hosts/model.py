@@ -21,6 +21,7 @@ class GpuProcess:
     user: str
     command: str
     memory_mib: int | None
+    run_id: str = ""  # of the run of ours that it belongs to; empty for anybody else's
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ class Gpu:
     temperature_c: int | None
     sm_clock_mhz: int | None
     mig_enabled: bool | None = None
-    ecc_uncorrected: int | None = None
+    ecc_uncorrected: int | None = None  # since the driver was loaded
+    throttle_reasons: tuple[str, ...] = ()  # what slows it down now; an idle GPU has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Topology:
 
 @dataclass(frozen=True, slots=True)
 class HostFacts:
-    """One probe's findings, all from one exec."""
+    """One probe's findings, all from one exec. What is missing is 0, empty or None."""
 
     os: str
     kernel: str
@@ -76,6 +78,15 @@ class HostFacts:
     topology: Topology | None
     clock_offset_s: float  # host clock minus ours, half the round trip taken off
     container_runtimes: tuple[str, ...] = ()
+    hostname: str = ""  # what the machine calls itself
+    architecture: str = ""  # x86_64, aarch64
+    load5: float = 0.0
+    interconnects: tuple[str, ...] = ()  # InfiniBand ports: "mlx5_0 100 Gb/sec (4X EDR)"
+    disk_free_mib: int | None = None  # of the file system that holds the host's work_dir
+    disk_total_mib: int | None = None
+    round_trip_s: float = 0.0  # what the clock offset may be wrong by, at most half of it
+    gpu_problem: str = ""  # why nvidia-smi, though installed, said nothing useful
+    missing: tuple[str, ...] = ()  # what the probe could not find out, in words
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +100,5 @@ class HostSnapshot:
     facts: HostFacts | None = None
     slots: int = 0
     lease: str = ""  # who holds the host and since when; empty when free
+    warnings: tuple[str, ...] = ()  # worth a look, but no reason not to measure here
+    remedy: str = ""  # what to do about an unreachable host

@@ -1,0 +1,311 @@
+"""What a host is and who uses it, found out in one exec of ``probe.sh``."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shlex
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from backends.hosts import nvidia
+from backends.hosts.model import GpuProcess, HostFacts, HostSnapshot, HostState
+from backends.hosts.topology import parse_topology
+from backends.inventory import Host, listed_address
+from backends.transports.base import Completed, HostUnreachableError, Transport
+from profiles.cleantext import clean_text
+from profiles.errors import DlperfError
+
+PROBE_SCRIPT = (Path(__file__).parent / "probe.sh").read_bytes()
+
+PROBE_TIMEOUT_S = 40.0  # four queries of at most 5 s each, and slow logins
+WITHOUT_GPUS_TIMEOUT_S = 15.0
+
+_MARKER = re.compile(r"^@@dlperf:([a-z-]+)$", re.MULTILINE)
+_MAX_CELL = 300  # characters of one fact; more is not a fact
+_IDLE_UTILIZATION_PCT = 5
+_HIGH_LOAD_PER_CPU = 0.7
+_UNEXPLAINED_MEMORY_MIB = 1024
+
+
+class Transports(Protocol):
+    """Whatever hands out one transport per host."""
+
+    def get(self, host: Host) -> Transport: ...
+
+
+async def probe(
+    transport: Transport,
+    clock: Callable[[], float] = time.time,
+    *,
+    timeout_s: float = PROBE_TIMEOUT_S,
+) -> HostSnapshot:
+    """Probe one host. Never raises for a host that cannot be reached: its snapshot says why.
+
+    ``clock``: seconds since the epoch. A hung ``nvidia-smi`` costs ``timeout_s``; the host is then
+    probed once more without it.
+    """
+    try:
+        return await _probe(transport, clock, timeout_s)
+    except HostUnreachableError as error:
+        return _unreachable(transport.host, error.what, error.remedy)
+    except TimeoutError:
+        return _unreachable(
+            transport.host,
+            f"connected, but the probe got no answer within {timeout_s:g} s",
+            f"try it by hand: ssh {listed_address(transport.host)} uptime",
+        )
+    except DlperfError as error:
+        return _unreachable(transport.host, error.what, error.remedy)
+
+
+async def probe_all(
+    transports: Transports,
+    hosts: Iterable[Host],
+    clock: Callable[[], float] = time.time,
+    *,
+    timeout_s: float = PROBE_TIMEOUT_S,
+) -> AsyncIterator[HostSnapshot]:
+    """Probe all hosts at once; yields each snapshot as soon as it is there, slow hosts last."""
+    tasks = [
+        asyncio.create_task(
+            probe(transports.get(host), clock, timeout_s=timeout_s), name=f"probe {host.name}"
+        )
+        for host in hosts
+    ]
+    try:
+        for finished in asyncio.as_completed(tasks):
+            yield await finished
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _probe(
+    transport: Transport, clock: Callable[[], float], timeout_s: float
+) -> HostSnapshot:
+    host = transport.host
+    await transport.connect()  # so that the handshake does not count as a round trip
+    command = f"sh -s -- {shlex.quote(host.work_dir)}"
+    try:
+        sent_at = clock()
+        completed = await transport.run(command, stdin=PROBE_SCRIPT, timeout_s=timeout_s)
+        received_at = clock()
+        hung = ""
+    except TimeoutError:
+        sent_at = clock()
+        completed = await transport.run(
+            f"{command} nogpu", stdin=PROBE_SCRIPT, timeout_s=WITHOUT_GPUS_TIMEOUT_S
+        )
+        received_at = clock()
+        hung = f"nvidia-smi did not answer within {timeout_s:g} s"
+    if not _MARKER.search(completed.stdout.decode("utf-8", "replace")):
+        return _unreachable(
+            host,
+            f"logged in, but no POSIX shell ran the probe: {_first_line(completed)}",
+            f"check that {host.user or 'the user'} has a login shell on it that runs commands",
+        )
+    facts = parse_probe(completed.stdout, sent_at, received_at, gpu_problem=hung)
+    return snapshot_of(host, facts)
+
+
+def snapshot_of(host: Host, facts: HostFacts) -> HostSnapshot:
+    """The snapshot of a reachable host: busy when its devices are used by anybody but us."""
+    reason = busy_reason(facts)
+    return HostSnapshot(
+        name=host.name,
+        address=listed_address(host),
+        state=HostState.BUSY if reason else HostState.READY,
+        reason=reason,
+        facts=facts,
+        slots=len(facts.gpus) or host.slots or facts.cpus,
+        warnings=tuple(_warnings(facts)),
+    )
+
+
+def busy_reason(facts: HostFacts) -> str:
+    """Who uses the GPUs, in words; empty when nobody but a run of ours does."""
+    foreign = [process for process in facts.gpu_processes if not process.run_id]
+    if foreign:
+        return "; ".join(_users_of_gpus(foreign))
+    ours = {process.gpu_index for process in facts.gpu_processes}
+    utilized = [
+        f"GPU{gpu.index} at {gpu.utilization_pct}%"
+        for gpu in facts.gpus
+        if gpu.index not in ours and (gpu.utilization_pct or 0) > _IDLE_UTILIZATION_PCT
+    ]
+    return f"{', '.join(utilized)}, by a process that cannot be seen" if utilized else ""
+
+
+def _users_of_gpus(processes: Sequence[GpuProcess]) -> Iterable[str]:
+    for user in dict.fromkeys(process.user for process in processes):
+        own = [process for process in processes if process.user == user]
+        indices = ",".join(map(str, sorted({process.gpu_index for process in own})))
+        who = user if user != "?" else f"pid {own[0].pid}"
+        yield f"{who} on GPU{indices} ({own[0].command[:60] or f'pid {own[0].pid}'})"
+
+
+def _warnings(facts: HostFacts) -> Iterable[str]:
+    if facts.gpu_problem:
+        yield facts.gpu_problem
+    if facts.cpus and facts.load1 > _HIGH_LOAD_PER_CPU * facts.cpus:
+        yield f"load {facts.load1:.1f} on {facts.cpus} CPUs"
+    runs = sorted({process.run_id for process in facts.gpu_processes if process.run_id})
+    if runs:
+        yield f"our run {', '.join(runs)} is on its GPUs"
+    used = {process.gpu_index for process in facts.gpu_processes}
+    for gpu in facts.gpus:
+        held = gpu.memory_used_mib or 0
+        if gpu.index not in used and held > _UNEXPLAINED_MEMORY_MIB:
+            yield f"GPU{gpu.index} holds {held} MiB for a process that cannot be seen"
+
+
+def _unreachable(host: Host, reason: str, remedy: str) -> HostSnapshot:
+    return HostSnapshot(
+        name=host.name,
+        address=listed_address(host),
+        state=HostState.UNREACHABLE,
+        reason=clean_text(" ".join(reason.split())),
+        remedy=clean_text(" ".join(remedy.split())),
+    )
+
+
+def _first_line(completed: Completed) -> str:
+    for stream in (completed.stderr, completed.stdout):
+        for line in stream.decode("utf-8", "replace").splitlines():
+            if line.strip():
+                return clean_text(line.strip()[:_MAX_CELL])
+    return f"exit status {completed.exit_status}"
+
+
+# --- what the script printed ----------------------------------------------------------------------
+
+
+def parse_probe(
+    stdout: bytes, sent_at: float, received_at: float, *, gpu_problem: str = ""
+) -> HostFacts:
+    """The facts in the output of ``probe.sh``. Never raises; what is not there is in ``missing``.
+
+    ``sent_at``, ``received_at``: our clock around the exec, seconds since the epoch. The clock
+    offset is NTP's: the host reads its clock at the begin and at the end, so that the time its
+    tools take does not count (RFC 5905, section 8).
+    """
+    sections = split_sections(stdout)
+    missing: list[str] = []
+
+    def fact(section: str, title: str) -> str:
+        text = _one_line(sections.get(section, ""))
+        if not text:
+            missing.append(title)
+        return text
+
+    memory = _meminfo(sections.get("memory", ""))
+    if "MemTotal" not in memory:
+        missing.append("memory")
+    loads = [nvidia.number(word) or 0.0 for word in _one_line(sections.get("load", "")).split()]
+    gpus = nvidia.parse_gpus(sections.get("gpus", ""))
+    begin, end = (_host_time(sections.get(name, "")) for name in ("begin", "end"))
+    if begin is None or end is None:
+        missing.append("clock" if begin is None else "end of the probe")
+    python = _one_line(sections.get("python", "")).removeprefix("Python ")
+    disk_total, disk_free = _disk(sections.get("disk", ""))
+    if disk_free is None:
+        missing.append("disk space")
+    offset = 0.0
+    if begin is not None:
+        offset = ((begin - sent_at) + ((end if end is not None else begin) - received_at)) / 2
+    on_host = max(0.0, end - begin) if begin is not None and end is not None else 0.0
+    return HostFacts(
+        os=fact("os", "operating system").strip('"'),
+        kernel=fact("kernel", "kernel"),
+        boot_id=fact("boot", "boot id"),
+        cpu_model=" ".join(fact("cpu-model", "CPU model").split()),
+        cpus=nvidia.whole(fact("cpus", "CPU count")) or 0,
+        numa_nodes=nvidia.whole(_one_line(sections.get("numa", ""))) or 1,
+        memory_mib=memory.get("MemTotal", 0),
+        memory_available_mib=memory.get("MemAvailable", memory.get("MemFree", 0)),
+        load1=loads[0] if loads else 0.0,
+        users=tuple(_lines(sections.get("users", ""))),
+        python=python or None,
+        driver_version=nvidia.driver_version(sections.get("gpus", "")),
+        cuda_version=_one_line(sections.get("cuda", "")) or None,
+        gpus=gpus,
+        gpu_processes=nvidia.parse_processes(
+            sections.get("gpu-processes", ""), sections.get("gpu-owners", ""), gpus
+        ),
+        topology=parse_topology(sections.get("topology", "")),
+        clock_offset_s=offset,
+        container_runtimes=tuple(_lines(sections.get("containers", ""))),
+        hostname=fact("hostname", "host name"),
+        architecture=fact("architecture", "architecture"),
+        load5=loads[1] if len(loads) > 1 else 0.0,
+        interconnects=tuple(_interconnects(sections.get("interconnects", ""))),
+        disk_free_mib=disk_free,
+        disk_total_mib=disk_total,
+        round_trip_s=max(0.0, received_at - sent_at - on_host),
+        gpu_problem=gpu_problem or _gpu_problem(sections),
+        missing=tuple(missing),
+    )
+
+
+def split_sections(stdout: bytes) -> Mapping[str, str]:
+    """Text by section; what a login shell says before the first marker is dropped."""
+    parts = _MARKER.split(stdout.decode("utf-8", "replace").replace("\r\n", "\n"))
+    sections: dict[str, str] = {}
+    for name, text in zip(parts[1::2], parts[2::2], strict=True):
+        sections.setdefault(name, text.strip("\n"))
+    return sections
+
+
+def _host_time(text: str) -> float | None:
+    """``date +%s.%N``; a date that knows no nanoseconds is right to half a second."""
+    match = re.match(r"(\d{1,12})(\.\d{1,9}(?!\d))?", _one_line(text), re.ASCII)
+    if match is None:
+        return None
+    return float(match[0]) if match[2] else int(match[1]) + 0.5
+
+
+def _meminfo(text: str) -> Mapping[str, int]:
+    """MiB by name, from lines of /proc/meminfo."""
+    found = re.findall(r"^(\w+):\s*(\d{1,15}) kB$", text, re.MULTILINE | re.ASCII)
+    return {name: int(kib) // 1024 for name, kib in found}
+
+
+def _disk(text: str) -> tuple[int | None, int | None]:
+    """Total and free MiB, from the last line of ``df -Pk``."""
+    match = re.search(r"\s(\d{1,18})\s+\d+\s+(\d{1,18})\s+\d+%\s", f"{text} ", re.ASCII)
+    return (int(match[1]) // 1024, int(match[2]) // 1024) if match else (None, None)
+
+
+def _interconnects(text: str) -> Iterable[str]:
+    """``mlx5_0 100 Gb/sec (4X EDR) 4: ACTIVE`` → ``mlx5_0 100 Gb/sec (4X EDR)``; others say why."""
+    for line in _lines(text):
+        match = re.fullmatch(r"(.*?) \d+: (\w+)", line)
+        if match is None:
+            yield line
+        else:
+            yield match[1] if match[2] == "ACTIVE" else f"{match[1]} {match[2].lower()}"
+
+
+def _gpu_problem(sections: Mapping[str, str]) -> str:
+    if "gpus" not in sections:
+        return ""  # nvidia-smi is not installed
+    status = _one_line(sections.get("gpu-status", ""))
+    if status == "0":
+        return ""
+    if status in ("124", "137"):  # ended by timeout(1) with TERM, with KILL
+        return "nvidia-smi did not answer within 5 s"
+    said = (line for line in _lines(sections["gpus"]) if not re.match(r"index,|\d+, ", line))
+    return f"nvidia-smi: {next(said, f'failed with status {status}' if status else 'died')}"
+
+
+def _lines(text: str) -> list[str]:
+    lines = (clean_text(line.strip()[:_MAX_CELL]) for line in text.splitlines()[:_MAX_CELL])
+    return [line for line in lines if line]
+
+
+def _one_line(text: str) -> str:
+    return next(iter(_lines(text)), "")
