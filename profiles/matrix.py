@@ -47,6 +47,21 @@ class Case:
         return "/".join(part for part in (self.profile, self.tag, pairs) if part)
 
     @property
+    def label(self) -> str:
+        """Short name for people: ``2n8g b128 fp32``, then the other parameters by name."""
+        parts = [self.tag]
+        for name in self.parameters:
+            text = self.text(name)
+            parts.append(
+                f"b{text}"
+                if name == "batch_size"
+                else text
+                if name == "precision"
+                else f"{name}={text}"
+            )
+        return " ".join(parts)
+
+    @property
     def batch_size(self) -> int | None:
         """Samples per device and step; None where the profile has no parameter ``batch_size``."""
         value = self.parameters.get("batch_size")

@@ -38,9 +38,7 @@ Command = Annotated[str, AfterValidator(check_words)]
 Pattern = Annotated[str, AfterValidator(check_pattern)]
 Count = Annotated[int, Field(ge=0, strict=True)]
 
-Statistic = Literal[
-    "elapsed", "mean", "median", "trimmed_mean", "harmonic_mean", "last", "first", "max", "min"
-]
+Statistic = Literal["elapsed", "mean", "median", "trimmed_mean", "harmonic_mean", "last"]
 
 CASE_NAMES = frozenset({"nodes", "gpus_per_node", "gpus"})
 """What a condition can read besides the parameters."""

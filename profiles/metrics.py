@@ -1,0 +1,41 @@
+"""Figures of merit beside the throughput: loss, accuracy, time to train, memory."""
+
+from __future__ import annotations
+
+import statistics
+from array import array
+from typing import Literal
+
+MetricStatistic = Literal["last", "first", "max", "min", "mean", "median", "sum"]
+
+
+class MetricValues:
+    """Values as they come, kept only as far as the statistic needs them."""
+
+    def __init__(self, statistic: MetricStatistic) -> None:
+        self.statistic = statistic
+        self._count = 0
+        self._kept = 0.0
+        self._values: array[float] = array("d")  # the median alone needs all of them
+
+    def add(self, value: float) -> None:
+        self._count += 1
+        if self.statistic == "median":
+            self._values.append(value)
+        elif self._count == 1 or self.statistic == "last":
+            self._kept = value
+        elif self.statistic in ("mean", "sum"):
+            self._kept += value
+        elif self.statistic == "max":
+            self._kept = max(self._kept, value)
+        elif self.statistic == "min":
+            self._kept = min(self._kept, value)
+
+    @property
+    def value(self) -> float | None:
+        """The statistic over the values so far; None before the first."""
+        if not self._count:
+            return None
+        if self.statistic == "median":
+            return statistics.median(self._values)
+        return self._kept / self._count if self.statistic == "mean" else self._kept

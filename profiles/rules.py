@@ -1,0 +1,21 @@
+"""The measuring rule of a case: the profile's own, with the first variant whose condition holds."""
+
+from __future__ import annotations
+
+from profiles.expression import parse_expression
+from profiles.matrix import Case
+from profiles.model import Profile, Rule
+
+
+def rule_for(profile: Profile, case: Case) -> Rule:
+    """The rule for the case. It depends on the case alone, never on a single file.
+
+    Raises
+    ------
+    ProfileError: a variant's condition cannot be evaluated for the case.
+    """
+    values = case.values()
+    for variant in profile.measure.variant:
+        if parse_expression(variant.when).holds(values):
+            return profile.measure.with_variant(variant)
+    return profile.measure.with_variant(None)
