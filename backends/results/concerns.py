@@ -1,0 +1,120 @@
+"""What is doubtful about a case, in sentences that name the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backends.results.format import percent, trimmed
+from backends.results.statistics import Spread
+from backends.results.summary import CaseResult, Concern, Group, slower_than
+from backends.results.words import Lang
+
+
+def concern_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[str]:
+    """At least one sentence per concern of ``case``, in the order of its flags."""
+    lines: list[str] = []
+    for concern in case.concerns:
+        if concern is Concern.WARNINGS:
+            lines += sorted({warning for run in case.runs for warning in run.warnings})
+        elif case.spread is not None and concern in _OF_THE_SPREAD:
+            lines += (pick(lang, *both) for both in _spread_lines(concern, case, case.spread))
+        else:
+            lines.append(pick(lang, *_case_line(concern, case, group)))
+    return lines
+
+
+def pick(lang: Lang, en: str, zh: str) -> str:
+    return zh if lang == "zh" else en
+
+
+_OF_THE_SPREAD = frozenset(
+    {
+        Concern.CV_AMBER,
+        Concern.CV_RED,
+        Concern.OUTLIERS,
+        Concern.FIRST_RUN_SLOW,
+        Concern.DRIFT,
+    }
+)
+
+
+def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterator[tuple[str, str]]:
+    """The sentence(s) in English and Chinese."""
+    if concern is Concern.OUTLIERS:
+        for position in spread.outliers:
+            run = case.measured_runs[position]
+            off = _signed((run.measured or 0.0) / spread.median - 1)
+            value = trimmed(run.measured)
+            yield (
+                f"repeat {run.repeat} is an outlier: {value}, {off} from the median; it counts",
+                f"第 {run.repeat} 次重复为离群值：{value}，偏离中位数 {off}，仍计入统计",
+            )
+    elif concern is Concern.FIRST_RUN_SLOW:
+        first = case.measured_runs[0]
+        off = percent(1 - (first.measured or 0.0) / spread.median)
+        yield (
+            f"the first run is slow: repeat {first.repeat} is {off} below the median of all "
+            "(cold caches or clocks?)",
+            f"首次运行偏慢：第 {first.repeat} 次重复低于中位数 {off}（缓存或频率未预热？）",
+        )
+    elif concern is Concern.DRIFT and spread.drift is not None:
+        trend = spread.drift
+        evidence = f"Kendall τ = {trend.tau:+.2f}, p = {trend.p:.2g}"
+        yield (
+            f"drift: {_signed(trend.change)} from the first repeat to the last ({evidence}); "
+            "temperature, clocks or other users?",
+            f"漂移：从首次到末次 {_signed(trend.change)}（{evidence}）；温度、频率或其他用户？",
+        )
+    elif spread.cv is not None:
+        limit = "5%" if concern is Concern.CV_RED else "2%"
+        cv = percent(spread.cv, 2)
+        yield f"CV {cv} is above {limit}", f"变异系数 {cv} 超过 {limit}"
+
+
+def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, str]:
+    """The sentence in English and in Chinese."""
+    if concern is Concern.SIMULATED:
+        return "SIMULATED: no hardware was measured", "模拟数据(SIMULATED)：并非真实硬件测得"
+    if concern is Concern.FAILED_RUNS:
+        failed, n = len(case.failed_runs), case.repeats
+        return (
+            f"{failed} of {n} repeats did not succeed; they count for nothing",
+            f"{n} 次重复中有 {failed} 次未成功，不计入统计",
+        )
+    if concern is Concern.MIXED_ENVIRONMENT:
+        return (
+            "its repeats come from different environments (driver, GPU model, image …)",
+            "各次重复来自不同的环境（驱动、GPU型号、镜像等）",
+        )
+    return _scaling_line(concern, case, group)
+
+
+def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, str]:
+    if concern is Concern.NEGATIVE_SCALING:
+        faster = slower_than(case, group.cases)
+        name, value = (faster.case, trimmed(faster.throughput)) if faster else ("", "")
+        mine = trimmed(case.throughput)
+        return (
+            f"negative scaling: {mine} is less than the {value} of {name} with fewer GPUs",
+            f"负扩展：{mine} 低于GPU更少的 {name} 的 {value}",
+        )
+    if concern is Concern.SUPERLINEAR:
+        e = percent(case.efficiency)
+        return (
+            f"efficiency {e} is more than linear: is the base {group.base} right?",
+            f"扩展效率 {e} 超线性：请检查基准 {group.base}",
+        )
+    if concern is Concern.NO_BASE:
+        return (
+            f"no speedup: the base {group.base} has no successful run",
+            f"无加速比：基准 {group.base} 没有成功的运行",
+        )
+    return (
+        f"measured in another environment than the base {group.base}: "
+        "the speedup shows more than the number of GPUs",
+        f"环境与基准 {group.base} 不同：加速比不只反映GPU数量",
+    )
+
+
+def _signed(value: float) -> str:
+    return f"{value * 100:+.1f}%"

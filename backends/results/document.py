@@ -1,0 +1,156 @@
+"""The JSON document of ``run``, ``status`` and ``report``, and the rows of results.csv.
+
+The keys are a contract with other programs: docs/reports.md lists them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from backends.results.model import RunResult
+from backends.results.summary import CaseResult, Group
+
+if TYPE_CHECKING:
+    from profiles.model import Scalar
+
+RESULT_COLUMNS = (
+    "profile",
+    "framework",
+    "model",
+    "case",
+    "nodes",
+    "gpus_per_node",
+    "gpus",
+)
+FIGURE_COLUMNS = (
+    "throughput",
+    "unit",
+    "mean",
+    "min",
+    "max",
+    "cv",
+    "interval_low",
+    "interval_high",
+    "base",
+    "speedup",
+    "efficiency",
+    "gpu_memory_mib",
+    "repeats",
+    "succeeded",
+    "flags",
+)
+"""Of results.csv; between the two stand the parameters, then come the metrics."""
+
+Cell = str | int | float | bool | None
+
+
+def document(
+    campaign: str, runs: Iterable[RunResult], groups: Sequence[Group]
+) -> dict[str, Any]:  # JSON
+    """``{"campaign", "runs": […], "results": […]}`` with every run that is known, ended or not."""
+    return {
+        "campaign": campaign,
+        "runs": [run_document(run) for run in runs],
+        "results": [case_document(case, group) for group in groups for case in group.cases],
+    }
+
+
+def to_json(value: object) -> str:
+    """Two-space indented JSON in UTF-8 with a line break at the end. Never NaN: null."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def run_document(run: RunResult) -> dict[str, Any]:  # JSON
+    return {
+        "run_id": run.run_id,
+        "profile": run.profile,
+        "case": run.case_tag,
+        "parameters": _plain(run.parameters.items()),
+        "repeat": run.repeat,
+        "attempt": run.attempt,
+        "state": run.state,
+        "throughput": run.measured,
+        "unit": run.unit,
+        "reason": run.reason,
+        "hosts": list(run.hosts),
+        "log": run.log,
+        "gpu_memory_mib": run.gpu_memory_mib,
+        "metrics": _plain(run.metrics.items()),
+        "warnings": list(run.warnings),
+        "simulated": run.simulated,
+        "imported": run.imported,
+    }
+
+
+def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
+    spread = case.spread
+    interval = spread.interval if spread else None
+    return {
+        "profile": case.profile,
+        "framework": case.framework,
+        "model": case.model,
+        "case": case.case,
+        "nodes": case.nodes,
+        "gpus_per_node": case.gpus_per_node,
+        "gpus": case.gpus,
+        "parameters": _plain(case.parameters.items()),
+        "throughput": spread.median if spread else None,
+        "unit": case.unit,
+        "mean": spread.mean if spread else None,
+        "min": spread.minimum if spread else None,
+        "max": spread.maximum if spread else None,
+        "cv": spread.cv if spread else None,
+        "interval": [interval.low, interval.high] if interval else None,
+        "base": group.base,
+        "speedup": case.speedup,
+        "efficiency": case.efficiency,
+        "gpu_memory_mib": case.gpu_memory_mib,
+        "metrics": _plain(case.metrics.items()),
+        "repeats": case.repeats,
+        "succeeded": case.succeeded,
+        "outliers": [case.measured_runs[i].repeat for i in spread.outliers] if spread else [],
+        "flags": [str(concern) for concern in case.concerns],
+    }
+
+
+def _plain(items: Iterable[tuple[str, Scalar]]) -> dict[str, Scalar | None]:
+    """A metric can be NaN (a loss that diverged); JSON has no word for it."""
+    return {
+        key: None if isinstance(value, float) and value - value != 0 else value
+        for key, value in items
+    }
+
+
+def result_columns(groups: Sequence[Group]) -> tuple[str, ...]:
+    """The columns of results.csv: what identifies a case, its parameters, figures, metrics."""
+    parameters = dict.fromkeys(_parameter(name) for group in groups for name in group.parameters)
+    metrics = sorted({name for group in groups for case in group.cases for name in case.metrics})
+    return (
+        *RESULT_COLUMNS,
+        *parameters,
+        *FIGURE_COLUMNS,
+        *(f"metric:{name}" for name in metrics),
+    )
+
+
+def result_rows(groups: Sequence[Group]) -> list[dict[str, Cell]]:
+    """One row per case, with the keys of :func:`result_columns`; None where there is nothing."""
+    return [_result_row(case, group) for group in groups for case in group.cases]
+
+
+def _result_row(case: CaseResult, group: Group) -> dict[str, Cell]:
+    known = case_document(case, group)
+    low, high = known["interval"] or (None, None)
+    row: dict[str, Cell] = {name: known[name] for name in RESULT_COLUMNS}
+    row.update({_parameter(name): value for name, value in known["parameters"].items()})
+    row.update({name: known.get(name) for name in FIGURE_COLUMNS})
+    row.update({"interval_low": low, "interval_high": high, "flags": ";".join(known["flags"])})
+    row.update({f"metric:{name}": value for name, value in known["metrics"].items()})
+    return row
+
+
+def _parameter(name: str) -> str:
+    taken = name in RESULT_COLUMNS or name in FIGURE_COLUMNS
+    return f"parameter:{name}" if taken else name

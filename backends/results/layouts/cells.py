@@ -1,0 +1,29 @@
+"""One case's figures as cells."""
+
+from __future__ import annotations
+
+from backends.results.format import NOTHING, percent, ratio
+from backends.results.statistics import CV_AMBER, CV_RED
+from backends.results.summary import CaseResult, Concern, Group
+
+
+def speedup_cell(case: CaseResult, group: Group, *, nothing: str = NOTHING) -> str:
+    """``3.85``, ``1`` for the base, ``–`` without one; † where the environments differ."""
+    text = ratio(case.speedup, is_base=case.case == group.base, nothing=nothing)
+    marked = {Concern.OTHER_ENVIRONMENT, Concern.MIXED_ENVIRONMENT}.intersection(case.concerns)
+    return f"{text} †" if marked and case.speedup is not None else text
+
+
+def cv_cell(case: CaseResult) -> str:
+    """``0.42%``, ``2.10% !`` above 2%, ``6.30% !!`` above 5%; ``–`` for fewer than two repeats."""
+    cv = case.spread.cv if case.spread else None
+    if cv is None:
+        return NOTHING
+    return percent(cv, 2) + (" !!" if cv > CV_RED else " !" if cv > CV_AMBER else "")
+
+
+def count_cell(case: CaseResult) -> str:
+    """``7``, or ``6/7`` where one of seven did not succeed."""
+    if case.succeeded == case.repeats:
+        return str(case.repeats)
+    return f"{case.succeeded}/{case.repeats}"

@@ -1,0 +1,71 @@
+"""What the layouts share: their options, titles, captions and marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from backends.results.summary import Concern, Group, parameters_text
+from backends.results.words import Lang, Words
+
+Style = Literal["full", "oneflow"]
+
+DASH = "-"
+"""What the Perf and AI-Rank reports print where there is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutOptions:
+    """``columns`` and ``style`` are the speedup layout's, ``decimals`` those of its throughput."""
+
+    lang: Lang = "en"
+    style: Style = "full"
+    columns: tuple[str, ...] | None = None
+    decimals: int | None = None
+
+
+DEFAULT = LayoutOptions()
+
+
+def group_title(group: Group, groups: Sequence[Group]) -> str:
+    """``OneFlow ResNet50 V1.5 · batch_size=128, precision=fp32``, and what else tells it apart."""
+    parts = [f"{group.framework} {group.model}"]
+    same = [g for g in groups if (g.framework, g.model) == (group.framework, group.model)]
+    if any(other.profile != group.profile for other in same):
+        parts.append(group.profile)
+    if group.parameters:
+        parts.append(parameters_text(group.parameters))
+    if any(other.campaign != group.campaign for other in groups):
+        parts.append(group.campaign)
+    return " · ".join(parts)
+
+
+def throughput_caption(group: Group, w: Words) -> str:
+    """Names the unit and the statistic over the repeats."""
+    return w.caption.format(unit=group.unit, center=w.centers[group.center])
+
+
+def base_caption(group: Group, w: Words) -> str:
+    return w.caption_base.format(base=group.base)
+
+
+def card_name(gpus: int, w: Words) -> str:
+    """``1 GPU``, ``8 GPUs``; ``8卡``"""
+    return w.card_rows[gpus != 1].format(gpus=gpus)
+
+
+def speedup_notes(groups: Sequence[Group], w: Words) -> list[str]:
+    """What explains a speedup that is missing or marked, and figures that nobody measured."""
+    notes = [w.simulated] if simulated(groups) else []
+    for group in groups:
+        concerns = {concern for case in group.cases for concern in case.concerns}
+        if Concern.NO_BASE in concerns:
+            notes.append(w.no_base.format(base=group.base))
+        if concerns & {Concern.OTHER_ENVIRONMENT, Concern.MIXED_ENVIRONMENT}:
+            notes.append(w.mark_environment.format(base=group.base))
+    return list(dict.fromkeys(notes))
+
+
+def simulated(groups: Iterable[Group]) -> bool:
+    return any(case.simulated for group in groups for case in group.cases)

@@ -1,0 +1,73 @@
+"""The table of the Perf reports: GPUs down, precision and batch size across, logs below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backends.results.format import trimmed
+from backends.results.layouts.columns import pivot_labels, precision_order
+from backends.results.layouts.common import (
+    DASH,
+    DEFAULT,
+    LayoutOptions,
+    card_name,
+    simulated,
+    throughput_caption,
+)
+from backends.results.render import Column, Link, Table
+from backends.results.summary import Group
+from backends.results.tables import throughput_grid
+from backends.results.words import Words, words
+
+
+def pivot_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> tuple[Table, ...]:
+    """One table per profile; ``-`` where a case has no figure.
+
+    Cases with as many GPUs on another number of nodes get a row of their own, with the tag.
+    """
+    by_profile: dict[tuple[str, str], list[Group]] = {}
+    for group in groups:
+        by_profile.setdefault((group.campaign, group.profile), []).append(group)
+    return tuple(_table(own, groups, options) for own in by_profile.values())
+
+
+def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions) -> Table:
+    w = words(options.lang)
+    own = sorted(own, key=precision_order)
+    labels = pivot_labels(own)
+    grid = throughput_grid(own)
+    gpus_of = [gpus for gpus, _, _ in grid.index]
+    rows = [
+        (
+            f"{gpus} ({tag})" if gpus_of.count(gpus) > 1 else str(gpus),
+            *(trimmed(value, nothing=DASH) for value in values),
+        )
+        for (gpus, _, tag), values in zip(grid.index, grid.rows, strict=True)
+    ]
+    first = own[0]
+    title = f"{first.framework} {first.model} ({first.unit})"
+    if any(group.campaign != first.campaign for group in groups):
+        title += f" · {first.campaign}"
+    return Table(
+        title=title,
+        columns=tuple(
+            Column(name, "center") for name in (w.cards, *(label for label, _ in labels))
+        ),
+        rows=tuple(rows),
+        caption=throughput_caption(first, w),
+        notes=(w.simulated,) if simulated(own) else (),
+        links=tuple(_links(own, [words for _, words in labels], w)),
+    )
+
+
+def _links(own: Sequence[Group], labels: Sequence[str], w: Words) -> list[Link]:
+    """Logs of the successful runs by GPUs, then by column; numbered where a cell has several."""
+    links: list[tuple[int, int, int, Link]] = []
+    for column, (group, label) in enumerate(zip(own, labels, strict=True)):
+        for case in group.cases:
+            name = w.log_link.format(gpus=card_name(case.gpus, w), column=label)
+            logs = [(run.repeat, run.log) for run in case.measured_runs if run.log]
+            for repeat, log in logs:
+                text = f"{name} #{repeat}" if len(logs) > 1 else name
+                links.append((case.gpus, case.nodes, column, Link(text, log)))
+    return [link for *_, link in sorted(links, key=lambda entry: entry[:3])]

@@ -1,0 +1,127 @@
+"""OneFlow's and DLPerf's own table: node num | gpus/node | … | throughput | speedup | …"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from backends.results.format import NOTHING, fixed, percent
+from backends.results.layouts.cells import count_cell, cv_cell, speedup_cell
+from backends.results.layouts.common import (
+    DEFAULT,
+    LayoutOptions,
+    base_caption,
+    group_title,
+    speedup_notes,
+    throughput_caption,
+)
+from backends.results.render import Column, Table
+from backends.results.summary import CaseResult, Concern, Group
+from backends.results.words import Words, words
+from profiles.errors import SelectionError
+
+COLUMNS = (
+    "nodes",
+    "gpus_per_node",
+    "gpus",
+    "batch",
+    "memory",
+    "throughput",
+    "speedup",
+    "efficiency",
+    "cv",
+    "n",
+)
+"""What ``columns`` may name. Left to itself the table has all; ``memory`` only where known."""
+
+ONEFLOW_COLUMNS = COLUMNS[:7]
+
+
+def speedup_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> tuple[Table, ...]:
+    """One table per group.
+
+    The style ``oneflow`` has the columns, headings and three decimals of OneFlow's report.
+
+    Raises
+    ------
+    SelectionError: for a column that does not exist.
+    """
+    return tuple(_table(group, groups, options) for group in groups)
+
+
+def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Table:
+    w = words(options.lang)
+    oneflow = options.style == "oneflow"
+    names = _columns(group, options)
+    decimals = options.decimals if options.decimals is not None else (3 if oneflow else 2)
+    headings = _oneflow_headings(w) if oneflow else _headings(w)
+    cells = _cells(group, decimals)
+    title = group_title(group, groups)
+    if oneflow and group.batch_size is not None:
+        title = f"{w.oneflow_title.format(batch=group.batch_size)} ({title})"
+    notes = speedup_notes([group], w)
+    if "cv" in names:
+        concerns = {concern for case in group.cases for concern in case.concerns}
+        notes += [w.mark_amber] if Concern.CV_AMBER in concerns else []
+        notes += [w.mark_red] if Concern.CV_RED in concerns else []
+    return Table(
+        title=title,
+        columns=tuple(Column(headings[name]) for name in names),
+        rows=tuple(tuple(cells[name](case) for name in names) for case in group.cases),
+        caption=f"{throughput_caption(group, w)} {base_caption(group, w)}",
+        notes=tuple(notes),
+    )
+
+
+def _columns(group: Group, options: LayoutOptions) -> tuple[str, ...]:
+    if options.columns is not None:
+        for name in options.columns:
+            if name not in COLUMNS:
+                raise SelectionError(
+                    f"unknown column {name!r}", remedy=f"choose from {', '.join(COLUMNS)}"
+                )
+        return options.columns
+    names = ONEFLOW_COLUMNS if options.style == "oneflow" else COLUMNS
+    if any(case.gpu_memory_mib is not None for case in group.cases):
+        return names
+    return tuple(name for name in names if name != "memory")
+
+
+def _headings(w: Words) -> dict[str, str]:
+    return {
+        "nodes": w.nodes,
+        "gpus_per_node": w.gpus_per_node,
+        "gpus": w.gpus,
+        "batch": w.batch,
+        "memory": w.memory,
+        "throughput": w.throughput,
+        "speedup": w.speedup,
+        "efficiency": w.efficiency,
+        "cv": w.cv,
+        "n": w.count,
+    }
+
+
+def _oneflow_headings(w: Words) -> dict[str, str]:
+    return {
+        **_headings(w),
+        "gpus_per_node": w.oneflow_gpus_per_node,
+        "memory": w.oneflow_memory,
+        "throughput": w.oneflow_throughput,
+        "speedup": w.oneflow_speedup,
+    }
+
+
+def _cells(group: Group, decimals: int) -> Mapping[str, Callable[[CaseResult], str]]:
+    batch = NOTHING if group.batch_size is None else str(group.batch_size)
+    return {
+        "nodes": lambda case: str(case.nodes),
+        "gpus_per_node": lambda case: str(case.gpus_per_node),
+        "gpus": lambda case: str(case.gpus),
+        "batch": lambda case: batch,
+        "memory": lambda c: NOTHING if c.gpu_memory_mib is None else str(c.gpu_memory_mib),
+        "throughput": lambda case: fixed(case.throughput, decimals),
+        "speedup": lambda case: speedup_cell(case, group),
+        "efficiency": lambda case: percent(case.efficiency),
+        "cv": cv_cell,
+        "n": count_cell,
+    }

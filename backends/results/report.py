@@ -1,0 +1,210 @@
+"""report.md: what was measured, where, how, and how far to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from backends.results.concerns import concern_lines
+from backends.results.environment import environment_section
+from backends.results.escape import md_block, md_code, md_link, md_text
+from backends.results.format import NOTHING, trimmed
+from backends.results.layouts.cells import count_cell, cv_cell
+from backends.results.layouts.common import LayoutOptions, group_title, simulated
+from backends.results.layouts.speedup import speedup_tables
+from backends.results.model import RunResult
+from backends.results.render import Column, Table, markdown_rows, render_markdown
+from backends.results.summary import CaseResult, Group, parameters_text
+from backends.results.words import Lang, Words, words
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutedCommands:
+    """The exact commands of one run of a case. ``lines``: (host, command), rank 0 first."""
+
+    title: str
+    lines: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContext:
+    """What a report says beside its figures.
+
+    Parameters
+    ----------
+    environment: the content of environment.json.
+    commands: of one run per case.
+    version: of dlperf-tui.
+    figures: (title, path relative to the report) of the SVG files beside it.
+    notes: further sentences for the top of the report.
+    """
+
+    campaign: str
+    environment: Mapping[str, Any] = field(default_factory=dict)  # JSON
+    commands: tuple[ExecutedCommands, ...] = ()
+    version: str = ""
+    figures: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def render_report(
+    context: ReportContext,
+    runs: Sequence[RunResult],
+    groups: Sequence[Group],
+    lang: Lang = "en",
+) -> str:
+    """The whole of report.md. ``groups`` are the summary of ``runs``."""
+    w = words(lang)
+    blocks = [f"# {md_text(context.campaign)}", *_banners(context, runs, groups, w)]
+    blocks += [f"## {w.environment}", *environment_section(context.environment, w)]
+    blocks += [f"## {w.what_was_run}", *_what_was_run(context, groups, w)]
+    blocks += [f"## {w.results}", *_results(context, groups, lang, w)]
+    blocks += [f"## {w.flags}", _flags(groups, lang, w)]
+    blocks += [f"## {w.failed_runs}", _failed(groups, w)]
+    logs = _logs(groups, w)
+    if logs:
+        blocks += [f"## {w.logs}", logs]
+    if context.version:
+        blocks.append(w.generated.format(version=md_text(context.version)))
+    return "\n\n".join(block.rstrip("\n") for block in blocks) + "\n"
+
+
+def _banners(
+    context: ReportContext, runs: Sequence[RunResult], groups: Sequence[Group], w: Words
+) -> list[str]:
+    banners = [f"> **{w.simulated}**"] if simulated(groups) else []
+    if runs and all(run.imported for run in runs):
+        banners.append(f"> {w.imported}")
+    ended = {(run.profile, run.case_tag, run.run_id) for run in runs if run.ended}
+    left = len(runs) - len(ended)
+    if left and not all(run.imported for run in runs):
+        banners.append(f"> {w.partial.format(left=left)}")
+    return banners + [md_text(note) for note in context.notes]
+
+
+def _what_was_run(context: ReportContext, groups: Sequence[Group], w: Words) -> list[str]:
+    lines = []
+    for group in groups:
+        rules = dict.fromkeys(
+            (run.window, run.statistic)
+            for case in group.cases
+            for run in case.measured_runs
+            if run.window or run.statistic
+        )
+        said = [
+            w.window.format(window=md_text(window or NOTHING), statistic=md_text(name or NOTHING))
+            for window, name in rules
+        ]
+        lines.append(f"- {md_text(group_title(group, groups))}. {' '.join(said)}".rstrip())
+    blocks = ["\n".join(lines)] if lines else []
+    for executed in context.commands:
+        heading = w.commands.format(case=md_text(executed.title))
+        several = len(executed.lines) > 1
+        text = "\n".join(
+            f"# {host}\n{command}" if several else command for host, command in executed.lines
+        )
+        blocks.append(f"{heading}:\n\n{md_block(text, 'sh')}")
+    return blocks
+
+
+def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
+    if not any(case.runs for group in groups for case in group.cases):
+        return [w.no_results]
+    blocks = [render_markdown(speedup_tables(groups, LayoutOptions(lang=lang)))]
+    blocks += [f"![{md_text(title)}](./{path})" for title, path in context.figures]
+    blocks.append(f"### {w.statistics}")
+    blocks.append("\n".join(markdown_rows(statistics_table(groups, lang))))
+    return blocks
+
+
+def statistics_table(groups: Sequence[Group], lang: Lang = "en") -> Table:
+    """Every case of every group with what the repeats scatter by."""
+    w = words(lang)
+    several = len(groups) > 1
+    columns = [Column(w.case, "left")]
+    if several:
+        columns.append(Column(w.parameters, "left"))
+    names = (w.count, w.median, w.interval, w.mean, w.minimum, w.maximum, w.cv)
+    columns += [*(Column(name) for name in names), Column(w.flags, "left")]
+    rows = []
+    for group in groups:
+        which = [group_title(group, groups)] if several else []
+        rows += [(case.case, *which, *_spread_cells(case)) for case in group.cases]
+    return Table(title=w.statistics, columns=tuple(columns), rows=tuple(rows))
+
+
+def _spread_cells(case: CaseResult) -> tuple[str, ...]:
+    spread = case.spread
+    flags = ", ".join(case.concerns) or NOTHING
+    if spread is None:
+        return (count_cell(case), *([NOTHING] * 6), flags)
+    low_high = spread.interval
+    interval = f"{trimmed(low_high.low)} … {trimmed(low_high.high)}" if low_high else NOTHING
+    return (
+        count_cell(case),
+        trimmed(spread.median),
+        interval,
+        trimmed(spread.mean),
+        trimmed(spread.minimum),
+        trimmed(spread.maximum),
+        cv_cell(case),
+        flags,
+    )
+
+
+def _flags(groups: Sequence[Group], lang: Lang, w: Words) -> str:
+    lines = [
+        f"- {_case_name(case, groups)}: {md_text(line)}"
+        for group in groups
+        for case in group.cases
+        for line in concern_lines(case, group, lang)
+    ]
+    return "\n".join(lines) or w.no_flags
+
+
+def _failed(groups: Sequence[Group], w: Words) -> str:
+    lines: list[str] = []
+    for group in groups:
+        for case in group.cases:
+            if not case.failed_runs and not case.superseded:
+                continue
+            name = _case_name(case, groups)
+            lines.append(
+                "- "
+                + w.failed_line.format(case=name, succeeded=case.succeeded, repeats=case.repeats)
+            )
+            lines += [f"  - {_failed_run(run)}" for run in case.failed_runs]
+            for run in case.superseded:
+                reason = md_text(run.reason or run.state)
+                lines.append(f"  - #{run.repeat}: {w.retried.format(reason=reason)}")
+    return "\n".join(lines) or w.no_failed_runs
+
+
+def _failed_run(run: RunResult) -> str:
+    text = f"#{run.repeat}: {md_text(run.state)}"
+    if run.reason:
+        text += f", {md_text(run.reason)}"
+    if run.hosts:
+        text += f" ({', '.join(md_code(host) for host in run.hosts)})"
+    return f"{text}: {md_link('log', run.log)}" if run.log else text
+
+
+def _logs(groups: Sequence[Group], w: Words) -> str:
+    lines = []
+    for group in groups:
+        for case in group.cases:
+            links = [md_link(f"#{run.repeat}", run.log) for run in case.runs if run.log]
+            if links:
+                lines.append(f"- {_case_name(case, groups)}: {', '.join(links)}")
+    return "\n".join(lines)
+
+
+def _case_name(case: CaseResult, groups: Sequence[Group]) -> str:
+    """``1n8g batch_size=128, precision=fp32``, with the profile where several were run."""
+    parts = [case.case]
+    if len({group.profile for group in groups}) > 1:
+        parts.insert(0, case.profile)
+    if case.parameters:
+        parts.append(parameters_text(case.parameters))
+    return md_text(" ".join(parts))

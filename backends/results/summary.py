@@ -1,0 +1,310 @@
+"""Runs into cases, cases into groups: medians, speedups, and what to distrust about them.
+
+A group is one profile with one set of parameters in one campaign; its cases differ by GPUs only,
+so that a speedup within it means something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from statistics import median
+from typing import TYPE_CHECKING, Literal
+
+from backends.results.model import RunResult, batch_size, precision
+from backends.results.statistics import (
+    CV_AMBER,
+    CV_RED,
+    Spread,
+    describe,
+    efficiency,
+    speedup,
+)
+
+if TYPE_CHECKING:
+    from profiles.model import Scalar
+
+Center = Literal["median", "mean"]
+
+SUPERLINEAR = 1.05
+"""Efficiency above which the base is more likely wrong than the scaling that good."""
+
+
+class Concern(StrEnum):
+    """Why a figure deserves a second look. The values are the ``flags`` of results.json."""
+
+    SIMULATED = "simulated"
+    FAILED_RUNS = "failed_runs"
+    CV_AMBER = "cv_amber"
+    CV_RED = "cv_red"
+    OUTLIERS = "outliers"
+    FIRST_RUN_SLOW = "first_run_slow"
+    DRIFT = "drift"
+    NEGATIVE_SCALING = "negative_scaling"
+    SUPERLINEAR = "superlinear"
+    NO_BASE = "no_base"
+    MIXED_ENVIRONMENT = "mixed_environment"
+    OTHER_ENVIRONMENT = "other_environment"
+    WARNINGS = "warnings"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """All repeats of one case. Throughputs are global samples/s; None where nothing succeeded.
+
+    ``runs`` are the last attempts of every repeat that has ended, in the order they were run;
+    ``superseded`` the earlier attempts that a retry replaced. ``speedup`` and ``efficiency`` refer
+    to the group's base and are None without one.
+    """
+
+    profile: str
+    framework: str
+    model: str
+    case: str
+    nodes: int
+    gpus_per_node: int
+    parameters: Mapping[str, Scalar]
+    unit: str
+    runs: tuple[RunResult, ...]
+    superseded: tuple[RunResult, ...]
+    spread: Spread | None
+    throughput: float | None
+    speedup: float | None = None
+    efficiency: float | None = None
+    concerns: tuple[Concern, ...] = ()
+
+    @property
+    def gpus(self) -> int:
+        return self.nodes * self.gpus_per_node
+
+    @property
+    def measured_runs(self) -> tuple[RunResult, ...]:
+        """The runs behind :attr:`spread`, in its order."""
+        return tuple(run for run in self.runs if run.measured is not None)
+
+    @property
+    def succeeded(self) -> int:
+        """The k of "k of n"."""
+        return len(self.measured_runs)
+
+    @property
+    def repeats(self) -> int:
+        """The n of "k of n": repeats that have ended, one way or another."""
+        return len(self.runs)
+
+    @property
+    def failed_runs(self) -> tuple[RunResult, ...]:
+        return tuple(run for run in self.runs if run.measured is None)
+
+    @property
+    def fingerprints(self) -> frozenset[str]:
+        """The environments that the figures come from, as far as they are known."""
+        return frozenset(run.fingerprint for run in self.measured_runs if run.fingerprint)
+
+    @property
+    def gpu_memory_mib(self) -> int | None:
+        """The largest of any repeat."""
+        known = [r.gpu_memory_mib for r in self.measured_runs if r.gpu_memory_mib is not None]
+        return max(known, default=None)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Median over the successful repeats of every further figure of merit."""
+        names = sorted({name for run in self.measured_runs for name in run.metrics})
+        return {
+            name: median(run.metrics[name] for run in self.measured_runs if name in run.metrics)
+            for name in names
+        }
+
+    @property
+    def simulated(self) -> bool:
+        return any(run.simulated for run in self.runs)
+
+    @property
+    def imported(self) -> bool:
+        return bool(self.runs) and all(run.imported for run in self.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One profile with one set of parameters: its cases by number of GPUs, and their base.
+
+    ``base`` is the tag that speedups refer to: 1n1g where it is among the cases, else the smallest;
+    whether it was measured is a different question (without, there are no speedups).
+    """
+
+    campaign: str
+    profile: str
+    framework: str
+    model: str
+    parameters: Mapping[str, Scalar]
+    unit: str
+    center: Center
+    base: str
+    cases: tuple[CaseResult, ...]
+
+    @property
+    def measured_cases(self) -> tuple[CaseResult, ...]:
+        return tuple(case for case in self.cases if case.throughput is not None)
+
+    @property
+    def base_case(self) -> CaseResult:
+        return next(case for case in self.cases if case.case == self.base)
+
+    @property
+    def batch_size(self) -> int | None:
+        return batch_size(self.parameters)
+
+    @property
+    def precision(self) -> str | None:
+        return precision(self.parameters)
+
+
+def summarise(runs: Iterable[RunResult], center: Center = "median") -> tuple[Group, ...]:
+    """Groups in the order in which their profiles first appear, then by their parameters.
+
+    ``center`` is the statistic over the repeats that speedups divide: DLPerf's principle is the
+    median. Runs that have not ended make their case known but count for nothing.
+    """
+    grouped: dict[tuple[object, ...], list[RunResult]] = {}
+    profiles: dict[tuple[str, str], int] = {}
+    for run in runs:
+        order = profiles.setdefault((run.campaign, run.profile), len(profiles))
+        grouped.setdefault((order, _parameter_key(run.parameters)), []).append(run)
+    return tuple(_group(grouped[key], center) for key in sorted(grouped))
+
+
+def parameters_text(parameters: Mapping[str, Scalar]) -> str:
+    """``batch_size=128, precision=fp32``"""
+    return ", ".join(f"{name}={scalar_text(value)}" for name, value in parameters.items())
+
+
+def scalar_text(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _parameter_key(parameters: Mapping[str, Scalar]) -> tuple[tuple[str, int, float, str], ...]:
+    """Equal for equal parameters in any order; numbers sort as numbers, before texts."""
+    key: list[tuple[str, int, float, str]] = []
+    for name, value in sorted(parameters.items()):
+        if isinstance(value, str):
+            key.append((name, 1, 0.0, value))
+        else:
+            key.append((name, 0, float(value), scalar_text(value)))
+    return tuple(key)
+
+
+def _group(runs: Sequence[RunResult], center: Center) -> Group:
+    by_case: dict[tuple[int, int, int], list[RunResult]] = {}
+    for run in runs:
+        by_case.setdefault((run.gpus, run.nodes, run.gpus_per_node), []).append(run)
+    cases = [_case(by_case[size], center) for size in sorted(by_case)]
+    base = next((case for case in cases if case.gpus == 1), cases[0])
+    first = runs[0]
+    return Group(
+        campaign=first.campaign,
+        profile=first.profile,
+        framework=first.framework,
+        model=first.model,
+        parameters=first.parameters,
+        unit=first.unit,
+        center=center,
+        base=base.case,
+        cases=tuple(_scaled(case, base, cases) for case in cases),
+    )
+
+
+def _case(runs: Sequence[RunResult], center: Center) -> CaseResult:
+    last, superseded = _last_attempts(runs)
+    first = runs[0]
+    values = [value for run in last if (value := run.measured) is not None]
+    spread = describe(values) if values else None
+    throughput = None
+    if spread is not None:
+        throughput = spread.mean if center == "mean" else spread.median
+    return CaseResult(
+        profile=first.profile,
+        framework=first.framework,
+        model=first.model,
+        case=first.case_tag,
+        nodes=first.nodes,
+        gpus_per_node=first.gpus_per_node,
+        parameters=first.parameters,
+        unit=first.unit,
+        runs=last,
+        superseded=superseded,
+        spread=spread,
+        throughput=throughput,
+    )
+
+
+def _last_attempts(
+    runs: Sequence[RunResult],
+) -> tuple[tuple[RunResult, ...], tuple[RunResult, ...]]:
+    """The last attempt of each repeat that ended, in running order; and what they replaced."""
+    last: dict[int, RunResult] = {}
+    superseded: list[RunResult] = []
+    for run in sorted(runs, key=lambda run: run.attempt):
+        if not run.ended:
+            continue
+        if run.repeat in last:
+            superseded.append(last[run.repeat])
+        last[run.repeat] = run
+    ended = sorted(last.values(), key=lambda run: run.repeat)
+    if all(run.started_at is not None for run in ended):
+        ended.sort(key=lambda run: run.started_at or 0.0)
+    return tuple(ended), tuple(superseded)
+
+
+def _scaled(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -> CaseResult:
+    ratio = speedup(case.throughput, base.throughput)
+    scaled = replace(case, speedup=ratio, efficiency=efficiency(ratio, case.gpus, base.gpus))
+    return replace(scaled, concerns=tuple(_concerns(scaled, base, cases)))
+
+
+def _concerns(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -> Iterable[Concern]:
+    if case.simulated:
+        yield Concern.SIMULATED
+    if case.failed_runs:
+        yield Concern.FAILED_RUNS
+    if case.spread is not None:
+        yield from _spread_concerns(case.spread)
+    if case.throughput is not None:
+        if slower_than(case, cases) is not None:
+            yield Concern.NEGATIVE_SCALING
+        if case.efficiency is not None and case.efficiency > SUPERLINEAR:
+            yield Concern.SUPERLINEAR
+        if base.throughput is None:
+            yield Concern.NO_BASE
+        if len(case.fingerprints) > 1:
+            yield Concern.MIXED_ENVIRONMENT
+        elif case.fingerprints and base.fingerprints and case.fingerprints != base.fingerprints:
+            yield Concern.OTHER_ENVIRONMENT
+    if any(run.warnings for run in case.runs):
+        yield Concern.WARNINGS
+
+
+def _spread_concerns(spread: Spread) -> Iterable[Concern]:
+    if spread.cv is not None and spread.cv > CV_AMBER:
+        yield Concern.CV_RED if spread.cv > CV_RED else Concern.CV_AMBER
+    if spread.outliers:
+        yield Concern.OUTLIERS
+    if spread.first_run_slow:
+        yield Concern.FIRST_RUN_SLOW
+    if spread.drift is not None:
+        yield Concern.DRIFT
+
+
+def slower_than(case: CaseResult, cases: Sequence[CaseResult]) -> CaseResult | None:
+    """The fastest case with fewer GPUs that beats this one; None where scaling is not negative."""
+    if case.throughput is None:
+        return None
+    beating = [
+        other
+        for other in cases
+        if other.gpus < case.gpus
+        and other.throughput is not None
+        and other.throughput > case.throughput
+    ]
+    return max(beating, key=lambda other: other.throughput or 0.0, default=None)

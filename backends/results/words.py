@@ -1,0 +1,245 @@
+"""What the tables and reports say, in English and Chinese.
+
+The Chinese headings are those of the reports that the layouts reproduce.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Lang = Literal["en", "zh"]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Every heading, caption and section title; ``{…}`` are filled with ``str.format``."""
+
+    # columns of the speedup layout
+    nodes: str
+    gpus_per_node: str
+    gpus: str
+    batch: str
+    memory: str
+    throughput: str
+    speedup: str
+    efficiency: str
+    cv: str
+    count: str
+    # the same in the style of OneFlow's own report
+    oneflow_gpus_per_node: str
+    oneflow_memory: str
+    oneflow_throughput: str
+    oneflow_speedup: str
+    oneflow_title: str
+    # pivot, compare, airank
+    cards: str
+    card_rows: tuple[str, str]  # one GPU, several
+    log_link: str
+    compare_gpus: str
+    time_to_train: str
+    airank_throughput: str
+    accuracy: str
+    # the table of statistics, the comparison of two campaigns
+    case: str
+    median: str
+    mean: str
+    minimum: str
+    maximum: str
+    interval: str
+    flags: str
+    baseline: str
+    candidate: str
+    ratio: str
+    verdict: str
+    reason: str
+    profile: str
+    parameters: str
+    verdicts: dict[str, str]
+    # captions and marks
+    centers: dict[str, str]
+    caption: str
+    caption_base: str
+    no_base: str
+    simulated: str
+    mark_amber: str
+    mark_red: str
+    mark_environment: str
+    # the report
+    environment: str
+    hosts: str
+    host_line: str
+    versions: str
+    topology: str
+    what_was_run: str
+    commands: str
+    window: str
+    results: str
+    statistics: str
+    failed_runs: str
+    failed_line: str
+    retried: str
+    no_failed_runs: str
+    no_flags: str
+    logs: str
+    no_environment: str
+    no_results: str
+    figures: str
+    generated: str
+    imported: str
+    partial: str
+
+
+EN = Words(
+    nodes="node num",
+    gpus_per_node="gpus/node",
+    gpus="gpu num",
+    batch="bsz/gpu",
+    memory="GPU memory (MiB)",
+    throughput="throughput",
+    speedup="speedup",
+    efficiency="efficiency",
+    cv="CV",
+    count="n",
+    oneflow_gpus_per_node="gpus/nodes",
+    oneflow_memory="GPU Memory Usage",
+    oneflow_throughput="Throughput",
+    oneflow_speedup="Speedup",
+    oneflow_title="Group: batch size per device = {batch}",
+    cards="GPUs",
+    card_rows=("{gpus} GPU", "{gpus} GPUs"),
+    log_link="{gpus} {column} log",
+    compare_gpus="GPU num",
+    time_to_train="Time2train(sec)",
+    airank_throughput="throughput({unit})",
+    accuracy="accuracy(%)",
+    case="case",
+    median="median",
+    mean="mean",
+    minimum="min",
+    maximum="max",
+    interval="95% interval of the median",
+    flags="flags",
+    baseline="baseline",
+    candidate="candidate",
+    ratio="ratio",
+    verdict="verdict",
+    reason="why",
+    profile="profile",
+    parameters="parameters",
+    verdicts={
+        "regression": "regression",
+        "improvement": "improvement",
+        "same": "same",
+        "insufficient": "insufficient",
+    },
+    centers={"median": "median", "mean": "mean"},
+    caption="Throughput in {unit}: {center} of the successful repeats.",
+    caption_base="Speedup relative to {base}.",
+    no_base="No speedups: the base {base} has no successful run.",
+    simulated="SIMULATED: these figures come from the simulated cluster, no GPU was measured.",
+    mark_amber="! CV above 2%",
+    mark_red="!! CV above 5%",
+    mark_environment="† measured in another environment than {base}, or in several",
+    environment="Environment",
+    hosts="Hosts",
+    host_line="{count} × {names}",
+    versions="Versions",
+    topology="GPU topology (`nvidia-smi topo -m`) of {hosts}",
+    what_was_run="What was run",
+    commands="Commands of {case}",
+    window="Window: {window}. Statistic: {statistic}.",
+    results="Results",
+    statistics="Statistics over the repeats",
+    failed_runs="Failed runs",
+    failed_line="{case}: {succeeded} of {repeats} repeats succeeded",
+    retried="retried after: {reason}",
+    no_failed_runs="None.",
+    no_flags="Nothing to distrust was found.",
+    logs="Raw logs",
+    no_environment="Nothing is recorded about the environment.",
+    no_results="No run has ended yet.",
+    figures="Figures",
+    generated="Written by dlperf-tui {version}.",
+    imported="Imported: these runs were not executed by this campaign.",
+    partial="{left} planned runs have not ended yet.",
+)
+
+ZH = Words(
+    nodes="节点数",
+    gpus_per_node="每节点GPU数",
+    gpus="GPU数",
+    batch="单卡batch size",
+    memory="显存(MiB)",
+    throughput="吞吐",
+    speedup="加速比",
+    efficiency="扩展效率",
+    cv="变异系数",
+    count="n",
+    oneflow_gpus_per_node="每节点GPU数",
+    oneflow_memory="显存占用",
+    oneflow_throughput="吞吐",
+    oneflow_speedup="加速比",
+    oneflow_title="分组：单卡batch size = {batch}",
+    cards="卡数",
+    card_rows=("{gpus}卡", "{gpus}卡"),
+    log_link="{gpus} {column} 日志",
+    compare_gpus="GPU数",
+    time_to_train="Time2train(sec)",
+    airank_throughput="吞吐({unit})",
+    accuracy="准确率(%)",
+    case="配置",
+    median="中位数",
+    mean="平均值",
+    minimum="最小值",
+    maximum="最大值",
+    interval="中位数95%置信区间",
+    flags="标记",
+    baseline="基线",
+    candidate="候选",
+    ratio="比值",
+    verdict="结论",
+    reason="原因",
+    profile="profile",
+    parameters="参数",
+    verdicts={
+        "regression": "退化",
+        "improvement": "提升",
+        "same": "持平",
+        "insufficient": "数据不足",
+    },
+    centers={"median": "中位数", "mean": "平均值"},
+    caption="吞吐单位为 {unit}，取成功重复的{center}。",
+    caption_base="加速比以 {base} 为基准。",
+    no_base="无加速比：基准 {base} 没有成功的运行。",
+    simulated="模拟数据(SIMULATED)：以下数字来自模拟集群，并非真实GPU测得。",
+    mark_amber="! 变异系数超过2%",
+    mark_red="!! 变异系数超过5%",
+    mark_environment="† 与 {base} 的环境不同，或来自多个环境",
+    environment="环境介绍",
+    hosts="物理机",
+    host_line="{count} × {names}",
+    versions="软件版本",
+    topology="{hosts} 的GPU拓扑（`nvidia-smi topo -m`）",
+    what_was_run="测试步骤",
+    commands="{case} 的命令",
+    window="统计窗口：{window}；统计量：{statistic}。",
+    results="测试结果",
+    statistics="重复测试的统计",
+    failed_runs="失败的运行",
+    failed_line="{case}：{repeats} 次重复中成功 {succeeded} 次",
+    retried="此前失败并已重试：{reason}",
+    no_failed_runs="无。",
+    no_flags="未发现可疑之处。",
+    logs="日志数据",
+    no_environment="没有环境记录。",
+    no_results="尚无已结束的运行。",
+    figures="图表",
+    generated="由 dlperf-tui {version} 生成。",
+    imported="导入数据：这些运行并非由本次测试执行。",
+    partial="尚有 {left} 个计划中的运行未结束。",
+)
+
+
+def words(lang: Lang) -> Words:
+    return ZH if lang == "zh" else EN
