@@ -62,9 +62,6 @@ class RunAssigned(Event):
     commands: tuple[str, ...]
     port: int
     log: str  # rank-0 log, relative to the campaign directory
-    reading: str = ""
-    window: str = ""
-    statistic: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +70,14 @@ class RunLaunched(Event):
 
     run_id: str
     boot_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDeferred(Event):
+    """The hosts were held by somebody else; nothing of the run is left there, it is planned again."""
+
+    run_id: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +136,7 @@ class RunFailed(Event):
     category: str = ""
     host: str = ""
     exit_status: int | None = None
+    retry: str = "never"  # never, now or later: whether another attempt makes sense
     clean: str = ""  # what is known of leftovers: "", "0 left", "unverified: …"
 
 
@@ -165,6 +171,7 @@ EVENT_TYPES: Mapping[str, type[Event]] = {
         RunPlanned,
         RunAssigned,
         RunLaunched,
+        RunDeferred,
         ReadingsArrived,
         ContactChanged,
         RunCancelling,
@@ -204,7 +211,7 @@ def decode(line: bytes) -> Event | None:
     cls = EVENT_TYPES.get(record.get("kind", ""))
     if cls is None:
         return None
-    known = {}
+    known: dict[str, Any] = {}
     for key in _FIELDS[cls.__name__]:
         if key in record:
             value = record[key]

@@ -45,7 +45,9 @@ class Plan:
     hosts: tuple[Host, ...]
     cases: tuple[PlannedCase, ...]  # feasible ones, in matrix order
     refused: tuple[PlannedCase, ...]  # asked for but infeasible, with reasons
-    expected_s: float | None  # estimated wall time on these hosts; None where a profile says nothing
+    expected_s: (
+        float | None
+    )  # estimated wall time on these hosts; None where a profile says nothing
 
     @property
     def run_count(self) -> int:

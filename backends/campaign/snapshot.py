@@ -7,7 +7,7 @@ pushed. Estimates are labelled as such by their names.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -72,6 +72,10 @@ class CampaignSnapshot:
     read_only: bool
     notes: tuple[tuple[float, str, str], ...]
 
+    def with_note(self, t: float, text: str) -> CampaignSnapshot:
+        """With a warning that is not in the journal (because the journal cannot be written)."""
+        return replace(self, notes=(*self.notes, (t, "stop", text)))
+
     @property
     def summary(self) -> str:
         """For the header: "9/24 runs · ETA 41m"."""
@@ -104,6 +108,7 @@ def take(
     now: float,
     expected_s: Mapping[str, float],
     waiting: Mapping[str, str] | None = None,
+    revision: int = 0,
     read_only: bool = False,
 ) -> CampaignSnapshot:
     """A snapshot at ``now`` (seconds since the epoch).
@@ -123,7 +128,7 @@ def take(
     return CampaignSnapshot(
         name=state.campaign,
         path=path,
-        revision=state.events,
+        revision=revision,
         state=state,
         runs=views,
         series=_series(state),
@@ -171,9 +176,7 @@ def _label(run: RunRecord) -> str:
     return f"{text} attempt {run.attempt}" if run.attempt > 1 else text
 
 
-def _view(
-    run: RunRecord, path: Path, now: float, expected: float | None, waiting: str
-) -> RunView:
+def _view(run: RunRecord, path: Path, now: float, expected: float | None, waiting: str) -> RunView:
     elapsed = None
     if run.started_at is not None:
         elapsed = max(0.0, (run.ended_at or now) - run.started_at)

@@ -3,15 +3,16 @@
 ``state = reduce(apply, events, CampaignState())``. An event that is not legal in the present state
 changes nothing (a torn or doubled journal still yields a legal state). The run's state machine:
 
-    planned ──► starting ──► running ──► succeeded
-       │            │  │        │  │
-       │            │  └────────┼──┼───► failed
-       ▼            ▼           ▼  │
-    cancelled ◄── cancelling ◄─────┘
+    planned ◄─► starting ──► running
+       │            │           │
+       │            ├───────────┴──► cancelling
+       ▼            ▼                    │
+    cancelled   succeeded, failed ◄──────┴──► cancelled
 
 ``starting`` means that hosts are assigned and something may exist on them; a run leaves it only
-with every host's answer. ``cancelling`` may still end in ``failed`` (the clean-up went wrong) or in
-``succeeded`` (it was over before the word arrived).
+with every host's answer, or back to ``planned`` when the hosts turn out to be held by others.
+``cancelling`` may still end in ``failed`` (the clean-up went wrong) or in ``succeeded`` (it was
+over before the word arrived).
 """
 
 from __future__ import annotations
@@ -88,7 +89,6 @@ class RunRecord:
     commands: tuple[str, ...] = ()
     port: int = 0
     log: str = ""
-    window_rule: str = ""
     boot_ids: tuple[str, ...] = ()
     started_at: float | None = None
     ended_at: float | None = None
@@ -114,6 +114,7 @@ class RunRecord:
     category: str = ""
     failed_host: str = ""
     exit_status: int | None = None
+    retry: str = "never"
     clean: str = ""
 
     @property
@@ -137,7 +138,6 @@ class CampaignState:
     finished: bool = False
     runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
     notes: tuple[tuple[float, str, str], ...] = ()  # (time, level, text), the last 50
-    events: int = 0
 
     def latest_attempts(self) -> tuple[RunRecord, ...]:
         """The last attempt of every planned repeat, in planning order."""
@@ -192,7 +192,7 @@ def _planned(state: CampaignState, event: ev.RunPlanned) -> CampaignState:
 
 
 def _change(
-    state: CampaignState, run_id: str, legal: tuple[RunState, ...], **changes: Any
+    state: CampaignState, run_id: str, legal: tuple[RunState, ...], /, **changes: Any
 ) -> CampaignState:
     run = state.runs.get(run_id)
     if run is None or run.state not in legal:
@@ -210,8 +210,6 @@ def _assigned(state: CampaignState, event: ev.RunAssigned) -> CampaignState:
         commands=event.commands,
         port=event.port,
         log=event.log,
-        window_rule=event.window,
-        statistic=event.statistic,
         started_at=event.t,
     )
 
@@ -223,6 +221,20 @@ def _launched(state: CampaignState, event: ev.RunLaunched) -> CampaignState:
         (RunState.STARTING,),
         state=RunState.RUNNING,
         boot_ids=event.boot_ids,
+    )
+
+
+def _deferred(state: CampaignState, event: ev.RunDeferred) -> CampaignState:
+    return _change(
+        state,
+        event.run_id,
+        (RunState.STARTING,),
+        state=RunState.PLANNED,
+        hosts=(),
+        commands=(),
+        port=0,
+        started_at=None,
+        lost_hosts={},
     )
 
 
@@ -308,6 +320,7 @@ def _failed(state: CampaignState, event: ev.RunFailed) -> CampaignState:
         category=event.category,
         failed_host=event.host,
         exit_status=event.exit_status,
+        retry=event.retry,
         clean=event.clean,
     )
 
@@ -343,6 +356,7 @@ _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]
     ev.RunPlanned: _planned,
     ev.RunAssigned: _assigned,
     ev.RunLaunched: _launched,
+    ev.RunDeferred: _deferred,
     ev.ReadingsArrived: _readings,
     ev.ContactChanged: _contact,
     ev.RunCancelling: _cancelling,

@@ -1,0 +1,170 @@
+"""One writer per campaign: a lock file that works on NFS and says who holds it.
+
+The lock is created with ``link(2)``, which is atomic on NFS; its holder renews the heartbeat. A
+lock whose process is gone from this machine is taken over at once; one of another machine whose
+heartbeat is old only when the operator says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import json
+import os
+import socket
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from profiles.errors import DlperfError
+
+FILE_NAME = "writer.lock"
+HEARTBEAT_S = 5.0
+STALE_AFTER_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who writes a campaign. ``start_ticks`` tells a recycled pid apart (proc(5), stat field 22)."""
+
+    user: str
+    host: str
+    pid: int
+    start_ticks: int
+    nonce: str
+
+    def __str__(self) -> str:
+        return f"{self.user} on {self.host} (pid {self.pid})"
+
+
+class CampaignLockedError(DlperfError):
+    """Another console writes this campaign; ``stale`` when it may be taken over after a question."""
+
+    def __init__(self, directory: Path, holder: Holder | None, age_s: float, stale: bool) -> None:
+        self.holder = holder
+        self.age_s = age_s
+        self.stale = stale
+        remedy = (
+            "if that console is gone, take it over with --take-over"
+            if stale
+            else "follow it read-only with 'dlperf-tui status', or quit the other console"
+        )
+        super().__init__(
+            f"the campaign is written by {holder or 'another console'}, last sign {age_s:.0f} s ago",
+            where=str(directory),
+            remedy=remedy,
+        )
+
+
+def _start_ticks(pid: int) -> int:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0
+    return int(stat.rpartition(")")[2].split()[19])
+
+
+class CampaignLock:
+    """Held from :meth:`acquire` to :meth:`release`; :meth:`renew` every :data:`HEARTBEAT_S`."""
+
+    def __init__(self, directory: Path, clock: Callable[[], float] = time.time) -> None:
+        self.directory = directory
+        self.path = directory / FILE_NAME
+        self._clock = clock
+        self._me = Holder(
+            user=getpass.getuser(),
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            start_ticks=_start_ticks(os.getpid()),
+            nonce=uuid.uuid4().hex,
+        )
+
+    def holder(self) -> tuple[Holder | None, float] | None:
+        """The present holder and the age of its last sign in seconds; None when it is free."""
+        try:
+            text = self.path.read_text(encoding="utf-8")
+            age = self._clock() - self.path.stat().st_mtime
+        except FileNotFoundError:
+            return None
+        try:
+            return Holder(**json.loads(text)), age
+        except (ValueError, TypeError):
+            return None, age
+
+    def acquire(self, *, take_over: bool = False) -> None:
+        """Become the writer.
+
+        ``take_over``: the operator has agreed to end the claim of a console that gives no sign.
+
+        Raises
+        ------
+        CampaignLockedError: somebody else is the writer.
+        """
+        draft = self.directory / f".{FILE_NAME}.{self._me.nonce}"
+        try:
+            draft.write_text(json.dumps(asdict(self._me)), encoding="utf-8")
+        except OSError as error:
+            raise DlperfError(
+                f"cannot write: {error.strerror}",
+                where=str(self.directory),
+                remedy="check permissions and free space, or open it read-only",
+            ) from error
+        try:
+            for _ in range(10):
+                os.utime(draft, (self._clock(), self._clock()))
+                with contextlib.suppress(FileExistsError):
+                    os.link(draft, self.path)
+                    return
+                found = self.holder()
+                if found is None:
+                    continue  # released in between
+                holder, age = found
+                gone = holder is not None and self._gone(holder)
+                stale = gone or age > STALE_AFTER_S
+                if not (gone or (stale and take_over)):
+                    raise CampaignLockedError(self.directory, holder, age, stale)
+                self._evict(holder)
+            raise CampaignLockedError(self.directory, None, 0.0, stale=False)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def abandoned(self) -> bool:
+        """Whether there is a lock whose process on this machine is gone."""
+        found = self.holder()
+        return found is not None and found[0] is not None and self._gone(found[0])
+
+    def _gone(self, holder: Holder) -> bool:
+        return holder.host == self._me.host and _start_ticks(holder.pid) != holder.start_ticks
+
+    def _evict(self, seen: Holder | None) -> None:
+        """Remove the lock that was seen, and no newer one: rename is atomic, look, put back."""
+        aside = self.directory / f".{FILE_NAME}.stale-{self._me.nonce}"
+        try:
+            self.path.rename(aside)
+        except FileNotFoundError:
+            return
+        try:
+            moved = Holder(**json.loads(aside.read_text(encoding="utf-8")))
+        except (ValueError, TypeError):
+            moved = None
+        if moved != seen:
+            with contextlib.suppress(FileExistsError):
+                os.link(aside, self.path)
+        aside.unlink(missing_ok=True)
+
+    def renew(self) -> bool:
+        """Give a sign of life; False when the lock is no longer ours and writing must stop."""
+        found = self.holder()
+        if found is None or found[0] != self._me:
+            return False
+        now = self._clock()
+        with contextlib.suppress(OSError):
+            os.utime(self.path, (now, now))
+        return True
+
+    def release(self) -> None:
+        found = self.holder()
+        if found is not None and found[0] == self._me:
+            self.path.unlink(missing_ok=True)
