@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any  # what TOML may hold is only known after the check
 
 # Host names become file names and words of commands.
-NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._-]{0,127}", re.ASCII)
+NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._-]{0,119}", re.ASCII)
 _LABEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
 # One colon is a port; IPv6 addresses have at least two.
 ADDRESS = re.compile(r"(?!-)(?![^:]*:[^:]*$)[A-Za-z0-9._:%-]+", re.ASCII)

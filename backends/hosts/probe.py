@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from backends.hosts import nvidia
-from backends.hosts.model import GpuProcess, HostFacts, HostSnapshot, HostState
+from backends.hosts.model import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState
 from backends.hosts.topology import parse_topology
 from backends.inventory import Host, listed_address
 from backends.transports.base import Completed, HostUnreachableError, Transport
@@ -26,6 +26,7 @@ WITHOUT_GPUS_TIMEOUT_S = 15.0
 _MARKER = re.compile(r"^@@dlperf:([a-z-]+)$", re.MULTILINE)
 _MAX_CELL = 300  # characters of one fact; more is not a fact
 _IDLE_UTILIZATION_PCT = 5
+_CONTEXT_MEMORY_MIB = 100  # a CUDA context takes more
 _HIGH_LOAD_PER_CPU = 0.7
 _UNEXPLAINED_MEMORY_MIB = 1024
 
@@ -135,9 +136,17 @@ def busy_reason(facts: HostFacts) -> str:
     utilized = [
         f"GPU{gpu.index} at {gpu.utilization_pct}%"
         for gpu in facts.gpus
-        if gpu.index not in ours and (gpu.utilization_pct or 0) > _IDLE_UTILIZATION_PCT
+        if gpu.index not in ours and _works_for_somebody(gpu)
     ]
     return f"{', '.join(utilized)}, by a process that cannot be seen" if utilized else ""
+
+
+def _works_for_somebody(gpu: Gpu) -> bool:
+    # Without persistence mode an idle GPU can report 100%: nvidia-smi itself woke it up. Whoever
+    # computes on it holds memory too.
+    memory = gpu.memory_used_mib
+    holds_memory = memory is None or memory > _CONTEXT_MEMORY_MIB
+    return (gpu.utilization_pct or 0) > _IDLE_UTILIZATION_PCT and holds_memory
 
 
 def _users_of_gpus(processes: Sequence[GpuProcess]) -> Iterable[str]:

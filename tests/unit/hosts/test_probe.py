@@ -161,6 +161,12 @@ def test_a_utilised_gpu_is_busy_even_when_its_process_hides() -> None:
     assert "GPU1 holds 9000 MiB for a process that cannot be seen" in snapshot.warnings
 
 
+def test_an_idle_gpu_that_nvidia_smi_woke_up_is_not_busy() -> None:
+    answer = ANSWER.replace(b"GPU-bb, 4242, 8998 MiB, python3\n", b"")
+    answer = answer.replace(b"9000 MiB, 98 %", b"3 MiB, 100 %")
+    assert snapshot_of(Host(name="v100"), parse_probe(answer, 0, 0)).state is HostState.READY
+
+
 @pytest.mark.parametrize(
     ("status", "text", "problem"),
     [

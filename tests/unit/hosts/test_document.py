@@ -1,0 +1,78 @@
+"""Hosts as JSON documents: hosts --json, environment.json and the fingerprint."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+from backends.hosts.document import host_document
+from backends.hosts.environment import environment_document, fingerprint, fingerprint_of
+from backends.hosts.model import HostSnapshot, HostState
+from backends.hosts.probe import parse_probe, snapshot_of
+from backends.inventory import Host
+
+ANSWER = (
+    b"@@dlperf:begin\n10.5\n@@dlperf:os\nDebian\n@@dlperf:kernel\n6.1\n@@dlperf:cpus\n16\n"
+    b"@@dlperf:architecture\nx86_64\n@@dlperf:memory\nMemTotal: 2097152 kB\n@@dlperf:users\nalice\n"
+    b"@@dlperf:load\n1.5 1 1\n@@dlperf:gpus\nindex, name, driver_version, memory.total [MiB]\n"
+    b"0, H200, 580.1, 143771 MiB\n@@dlperf:gpu-status\n0\n@@dlperf:cuda\n13.0\n"
+    b"@@dlperf:topology\n\tGPU0\tNIC0\nGPU0\t X \tPIX\nNIC0\tPIX\t X \nNIC0: mlx5_0\n"
+    b"@@dlperf:end\n10.5\n"
+)
+FACTS = parse_probe(ANSWER, 10.0, 10.0)
+READY = snapshot_of(Host(name="n1", address="10.0.0.1"), FACTS)
+AWAY = HostSnapshot("n2", "10.0.0.2", HostState.UNREACHABLE, "connection refused")
+
+
+def test_hosts_json_has_the_documented_keys() -> None:
+    document = json.loads(json.dumps(host_document(READY)))
+    assert (document["name"], document["address"], document["state"]) == (
+        "n1",
+        "10.0.0.1",
+        "ready",
+    )
+    assert (document["cpus"], document["memory_mib"], document["load"]) == (16, 2048, 1.5)
+    assert (document["driver"], document["cuda"], document["users"]) == ("580.1", "13.0", ["alice"])
+    (gpu,) = document["gpus"]
+    assert (gpu["index"], gpu["name"], gpu["memory_total_mib"]) == (0, "H200", 143771)
+    assert document["links"] == [["X", "PIX"], ["PIX", "X"]]
+    assert document["link_labels"] == ["GPU0", "NIC0"]
+    assert document["nic_names"] == {"NIC0": "mlx5_0"}
+    assert document["clock_offset_s"] == 0.5
+
+
+def test_an_unreachable_host_has_the_same_keys() -> None:
+    document = host_document(AWAY)
+    assert document.keys() == host_document(READY).keys()
+    assert (document["state"], document["reason"]) == ("unreachable", "connection refused")
+    assert (document["cpus"], document["gpus"], document["links"]) == (None, [], [])
+
+
+def test_environment_json_records_what_lasts() -> None:
+    document = environment_document(
+        [READY, AWAY], version="0.1.0", recorded_at=0.0, revisions={"git": {"profiles": "abc"}}
+    )
+    document = json.loads(json.dumps(document))
+    assert document["dlperf_tui"] == "0.1.0"
+    assert document["recorded_at"] == "1970-01-01T00:00:00+00:00"
+    assert document["git"] == {"profiles": "abc"}
+    ready, away = document["hosts"]
+    assert (ready["name"], ready["driver_version"], ready["kernel"]) == ("n1", "580.1", "6.1")
+    assert ready["gpus"][0]["name"] == "H200"
+    assert "utilization_pct" not in ready["gpus"][0]
+    assert "load1" not in ready
+    assert ready["topology"]["links"] == [["X", "PIX"], ["PIX", "X"]]
+    assert away["reason"] == "connection refused"
+
+
+def test_the_fingerprint_changes_with_what_speed_depends_on_only() -> None:
+    assert fingerprint(FACTS) == "H200, driver 580.1, CUDA 13.0, Debian, 6.1, x86_64"
+    assert fingerprint(dataclasses.replace(FACTS, load1=9.0, users=())) == fingerprint(FACTS)
+    assert fingerprint(dataclasses.replace(FACTS, kernel="6.2")) != fingerprint(FACTS)
+    assert fingerprint(dataclasses.replace(FACTS, driver_version="1")) != fingerprint(FACTS)
+    cpu_only = dataclasses.replace(
+        FACTS, gpus=(), driver_version=None, cuda_version=None, cpu_model="EPYC"
+    )
+    assert fingerprint(cpu_only) == "EPYC, Debian, 6.1, x86_64"
+    assert fingerprint_of(READY) == fingerprint(FACTS)
+    assert fingerprint_of(AWAY) == ""
