@@ -17,8 +17,8 @@ from profiles.cleantext import clean_text
 _INLINE = re.compile(r"([\\`*\[\]<>&|~$])")
 _UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")  # snake_case means nothing and stays readable
 _AUTOLINK = re.compile(r"(?i)(:)(//)|(www)(\.)|(@)")
-# Would begin a list or a heading; a lone dash would not, and "12.5" is a number.
-_LINE_START = re.compile(r"^(\d*)((?<=\d)[.)](?=\s|$)|(?<!\d)[#+=-](?=.))")
+# Would begin a list or a heading; "12.5" would not.
+_LINE_START = re.compile(r"^(\d*)((?<=\d)[.)](?=\s|$)|(?<!\d)[#+=-])")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")
 _FORMULA = tuple("=+-@＝＋－＠")
 
@@ -29,11 +29,16 @@ def one_line(text: str) -> str:
 
 
 def md_text(text: str) -> str:
-    """``text`` as literal words anywhere in a markdown line, table cells and headings included."""
+    """``text`` as literal words anywhere in markdown: at the start of a line, in a heading …"""
     line = _INLINE.sub(r"\\\1", one_line(text))
     line = _UNDERSCORE.sub(r"\\_", line)
     line = _AUTOLINK.sub(_defuse, line)
     return _LINE_START.sub(r"\1\\\2", line)
+
+
+def md_cell(text: str) -> str:
+    """``text`` as a table cell, where a lone dash is no list."""
+    return text if text == "-" else md_text(text)
 
 
 def _defuse(match: re.Match[str]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from backends.results.escape import csv_cell, md_link, md_text
+from backends.results.escape import csv_cell, md_cell, md_link, md_text
 
 Align = Literal["left", "center", "right"]
 _RULES: dict[Align, str] = {"left": "---", "center": ":---:", "right": "---:"}
@@ -56,9 +56,9 @@ def markdown_rows(table: Table) -> list[str]:
     """The table alone: heading, rule and one line per row."""
     rules = [_RULES[column.align] for column in table.columns]
     return [
-        _markdown_row(map(md_text, table.headings)),
+        _markdown_row(map(md_cell, table.headings)),
         _markdown_row(rules),
-        *(_markdown_row(map(md_text, row)) for row in table.rows),
+        *(_markdown_row(map(md_cell, row)) for row in table.rows),
     ]
 
 
