@@ -30,7 +30,7 @@ from backends.campaign.snapshot import CampaignSnapshot, take
 from backends.campaign.state import CampaignState, RunRecord, fold
 from backends.campaign.store import CampaignSummary, list_campaigns
 from backends.campaign.writing import rewrite_results, write_environment
-from backends.hosts.environment import fingerprint
+from backends.hosts.environment import fingerprint_of
 from backends.hosts.model import HostSnapshot, HostState
 from backends.hosts.probe import probe_all
 from backends.inventory import Host, Inventory, listed_address, load_inventory, select
@@ -41,7 +41,7 @@ from profiles.settings import resolve_settings, split_overrides
 if TYPE_CHECKING:
     from backends.hosts.preflight import Finding
     from backends.transports.pool import TransportPool
-    from backends.transports.prompts import Prompter
+    from backends.transports.base import Prompter
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,13 +256,17 @@ class Workspace:
         write_request(path / "campaign.toml", request)
         lock = CampaignLock(path, self._clock)
         lock.acquire()
-        await self._probe_unknown(plan.hosts)
-        log = journal.Journal(path / journal.FILE_NAME)
-        for event in self._opening(plan, path.name, force):
-            log.append(event)
-        await log.commit()
-        log.close()
-        return await self._controller(path, lock, self._crew(plan, path.name), plan.hosts)
+        try:
+            await self._probe_unknown(plan.hosts)
+            log = journal.Journal(path / journal.FILE_NAME)
+            for event in self._opening(plan, path.name, force):
+                log.append(event)
+            await log.commit()
+            log.close()
+            return await self._controller(path, lock, self._crew(plan, path.name), plan.hosts)
+        except BaseException:
+            lock.release()
+            raise
 
     def _opening(self, plan: Plan, name: str, force: bool) -> list[ev.Event]:
         now = self._clock()
@@ -337,7 +341,7 @@ class Workspace:
         self, path: Path, lock: CampaignLock, crew: Crew, hosts: Sequence[Host]
     ) -> CampaignController:
         snapshots = [self._known[host.name] for host in hosts]
-        await asyncio.to_thread(write_environment, path, snapshots)
+        await asyncio.to_thread(write_environment, path, snapshots, self._clock())
         controller = CampaignController(
             path, lock, crew, snapshots, write_results=rewrite_results, clock=self._clock
         )
@@ -353,7 +357,7 @@ class Workspace:
             tuple(self._known.values()),
             self.pool,
             lease_text=who,
-            fingerprint=lambda snapshot: fingerprint(snapshot.facts) if snapshot.facts else "",
+            fingerprint=fingerprint_of,
             clock=self._clock,
         )
 

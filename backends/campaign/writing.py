@@ -18,8 +18,9 @@ from backends.results.writer import write_atomically, write_results
 ENVIRONMENT = "environment.json"
 
 
-def write_environment(path: Path, snapshots: Sequence[HostSnapshot]) -> None:
-    document = environment_document(snapshots, version())
+def write_environment(path: Path, snapshots: Sequence[HostSnapshot], recorded_at: float) -> None:
+    """Record what the hosts are now; ``recorded_at`` in seconds since the epoch."""
+    document = environment_document(snapshots, version=version(), recorded_at=recorded_at)
     text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     write_atomically(path / ENVIRONMENT, text)
 

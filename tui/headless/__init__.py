@@ -1,0 +1,1 @@
+"""The commands that need no console: each takes the parsed arguments and returns an exit code."""

@@ -1,0 +1,91 @@
+"""Progress on stderr: a bar on a terminal, one line per change elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+
+from backends.campaign.snapshot import CampaignSnapshot, RunView, format_duration
+from tui.headless.common import say
+
+EVERY_S = 0.25
+
+
+async def show_progress(snapshot: Callable[[], CampaignSnapshot]) -> None:
+    """Until cancelled."""
+    if sys.stderr.isatty():
+        await _bar(snapshot)
+    else:
+        await _lines(snapshot)
+
+
+async def _lines(snapshot: Callable[[], CampaignSnapshot]) -> None:
+    shown: dict[str, str] = {}
+    notes = 0
+    try:
+        while True:
+            notes = _say_changes(snapshot(), shown, notes)
+            await asyncio.sleep(EVERY_S)
+    finally:
+        _say_changes(snapshot(), shown, notes)
+
+
+def _say_changes(now: CampaignSnapshot, shown: dict[str, str], notes: int) -> int:
+    for view in now.runs:
+        state = str(view.state)
+        if view.state_text.endswith("retrying"):
+            state = f"{state} (connection lost)"
+        if shown.get(view.run_id, "planned") != state:
+            say(f"[{now.done}/{now.total}] {_line(view)}")
+            shown[view.run_id] = state
+    for _t, level, text in now.notes[notes:]:
+        say(f"{level}: {text}")
+    return len(now.notes)
+
+
+def _line(view: RunView) -> str:
+    parts = [view.profile, view.label, view.state_text]
+    if view.hosts:
+        parts.append("on " + ",".join(view.hosts))
+    if view.throughput is not None:
+        parts.append(f"{view.throughput:.2f} {view.unit}")
+    if view.reason:
+        parts.append(f"– {view.reason}")
+    return " ".join(parts)
+
+
+async def _bar(snapshot: Callable[[], CampaignSnapshot]) -> None:
+    # Rich comes with Textual; the bar needs only this corner of it.
+    from rich.console import Console  # noqa: PLC0415
+    from rich.live import Live  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    console = Console(stderr=True)
+    told: dict[str, str] = {}
+    with Live(console=console, refresh_per_second=4, transient=True) as live:
+        while True:
+            now = snapshot()
+            for view in now.runs:
+                if view.state.ended and view.run_id not in told:
+                    told[view.run_id] = str(view.state)
+                    live.console.print(Text(_line(view)), soft_wrap=True)
+            live.update(Text(_bar_text(now, console.width)))
+            await asyncio.sleep(EVERY_S)
+
+
+def _bar_text(now: CampaignSnapshot, width: int) -> str:
+    part = sum(view.progress or 0.0 for view in now.runs if not view.state.ended)
+    fraction = min(1.0, (now.done + part) / max(1, now.total))
+    cells = max(10, min(40, width - 40))
+    filled = round(fraction * cells)
+    bar = "━" * filled + "╌" * (cells - filled)
+    eta = f" · ETA {format_duration(now.eta_s)}" if now.eta_s is not None else ""
+    lines = [f"{bar} {now.done}/{now.total} runs{eta}"]
+    for view in now.runs:
+        if view.state.active:
+            figure = ""
+            if view.throughput_now is not None:
+                figure = f" {view.throughput_now:.1f} {view.unit}"
+            lines.append(f"  {view.label} {view.state_text}{figure}"[: width - 1])
+    return "\n".join(lines[:8])
