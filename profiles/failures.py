@@ -14,13 +14,13 @@ from typing import Literal
 
 from profiles.cleantext import ESCAPE_BYTES, clean_line
 from profiles.lines import lines_with
-from profiles.literals import common_literals
+from profiles.literals import required_literals
 from profiles.model import Profile
 from profiles.patterns import compile_pattern
 
 Retry = Literal["never", "now", "later"]
 
-HEAD = 8 << 20
+HEAD = 1 << 20
 TAIL = 1 << 20
 
 
@@ -44,9 +44,8 @@ class KnownFailure:
 
 
 def _known(reason: str, *patterns: str, retry: Retry = "never") -> KnownFailure:
-    literals = common_literals(patterns).values()
-    hints = tuple(literal for literal in literals if literal is not None)
-    complete = hints if len(hints) == len(literals) else ()
+    hints = tuple(literals[0] for literals in map(required_literals, patterns) if literals)
+    complete = hints if len(hints) == len(patterns) else ()
     return KnownFailure(reason, compile_pattern("|".join(patterns)), complete, retry)
 
 
@@ -159,56 +158,55 @@ def from_profile(profile: Profile) -> tuple[KnownFailure, ...]:
 
 
 class FailureScanner:
-    """Finds the first evidence of each known failure in blocks of complete lines."""
+    """Keeps the first and the last part of a log, and searches them when it is asked."""
 
     def __init__(
         self, known: Sequence[KnownFailure], *, head: int = HEAD, tail: int = TAIL
     ) -> None:
         self._known = known
-        self._found: dict[int, Failure] = {}
+        self._head = bytearray()
         self._head_left = head
-        self._tail = tail
-        self._kept: deque[bytes] = deque()
-        self._kept_bytes = 0
-
-    @property
-    def failures(self) -> tuple[Failure, ...]:
-        return tuple(self._found[position] for position in sorted(self._found))
+        self._tail_limit = tail
+        self._tail: deque[bytes] = deque()
+        self._tail_bytes = 0
+        self._answer: tuple[Failure, ...] | None = None
 
     def feed(self, block: bytes) -> None:
         """Take complete lines, ended by newlines."""
+        self._answer = None
         if self._head_left > 0:
             end = len(block)
             if end > self._head_left:
                 end = block.find(b"\n", self._head_left - 1) + 1 or len(block)
-            self._scan(block[:end])
+            self._head += block[:end]
             self._head_left -= end
             block = block[end:]
-        if not block:
-            return
-        kept = block[-self._tail - 1 :]  # one byte more tells whether a line starts there
-        self._kept.append(kept)
-        self._kept_bytes += len(kept)
-        while self._kept_bytes - len(self._kept[0]) > self._tail:
-            self._kept_bytes -= len(self._kept.popleft())
+        if block:
+            kept = block[-self._tail_limit - 1 :]  # one byte more: does a line start there?
+            self._tail.append(kept)
+            self._tail_bytes += len(kept)
+            while self._tail_bytes - len(self._tail[0]) > self._tail_limit:
+                self._tail_bytes -= len(self._tail.popleft())
 
-    def finish(self) -> None:
-        """The log has ended: look at its last part."""
-        block = b"".join(self._kept)
-        self._kept.clear()
-        self._kept_bytes = 0
-        if len(block) > self._tail:
-            block = block[block.find(b"\n", len(block) - self._tail - 1) + 1 :]
-        self._scan(block)
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """The first evidence of each known failure, in their order of precedence."""
+        if self._answer is None:
+            tail = b"".join(self._tail)
+            if len(tail) > self._tail_limit:
+                tail = tail[tail.find(b"\n", len(tail) - self._tail_limit - 1) + 1 :]
+            parts = (ESCAPE_BYTES.sub(b"", self._head), ESCAPE_BYTES.sub(b"", tail))
+            found = (_first(known, parts) for known in self._known)
+            self._answer = tuple(failure for failure in found if failure is not None)
+        return self._answer
 
-    def _scan(self, block: bytes) -> None:
-        if b"\x1b" in block:
-            block = ESCAPE_BYTES.sub(b"", block)
-        for position, known in enumerate(self._known):
-            if position not in self._found:
-                evidence = _evidence(known, block)
-                if evidence is not None:
-                    self._found[position] = Failure(known.reason, evidence, known.retry)
+
+def _first(known: KnownFailure, parts: Sequence[bytes]) -> Failure | None:
+    for part in parts:
+        evidence = _evidence(known, part)
+        if evidence is not None:
+            return Failure(known.reason, evidence, known.retry)
+    return None
 
 
 def _evidence(known: KnownFailure, block: bytes) -> str | None:

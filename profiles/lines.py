@@ -25,8 +25,11 @@ def lines_with(block: bytes, literal: bytes | None) -> Iterator[tuple[int, bytes
         position = end + 1
 
 
-def lines_with_backwards(block: bytes, literal: bytes) -> Iterator[bytes]:
+def lines_backwards(block: bytes, literal: bytes | None) -> Iterator[bytes]:
     """Like :func:`lines_with`, last line first, without offsets."""
+    if literal is None:
+        yield from reversed(block.split(b"\n"))
+        return
     limit = len(block)
     while (hit := block.rfind(literal, 0, limit)) >= 0:
         start = block.rfind(b"\n", 0, hit) + 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 # Any: re's parse tree is untyped; there is no public way to it, and every use below is guarded.
@@ -42,35 +42,6 @@ def stays_in_line(pattern: str) -> bool:
     tree = _parse(pattern)
     plain = tree is not None and not tree.state.flags & (re.DOTALL | _OPAQUE | re.MULTILINE)
     return plain and pattern.isascii() and all(_in_line(item) for item in _items(tree))
-
-
-@functools.lru_cache(maxsize=512)
-def starts_with_literal(pattern: str) -> bool:
-    """Whether every match begins with the same three characters or more."""
-    tree = _parse(pattern)
-    if tree is None or tree.state.flags & re.IGNORECASE:
-        return False
-    return len(next(_runs(tree), "")) >= _SHORTEST
-
-
-def common_literals(patterns: Sequence[str]) -> dict[str, bytes | None]:
-    """One required literal per pattern, as few different ones as possible, else the longest.
-
-    A literal may serve a pattern as part of a longer one that it requires.
-    """
-    required = {pattern: required_literals(pattern) for pattern in patterns}
-    candidates = {literal for literals in required.values() for literal in literals}
-    chosen: dict[str, bytes | None] = {
-        pattern: None for pattern, literals in required.items() if not literals
-    }
-    while left := [pattern for pattern in required if pattern not in chosen]:
-
-        def serves(literal: bytes, left: Sequence[str] = left) -> list[str]:
-            return [p for p in left if any(literal in longer for longer in required[p])]
-
-        best = max(candidates, key=lambda literal: (len(serves(literal)), len(literal), literal))
-        chosen |= dict.fromkeys(serves(best), best)
-    return chosen
 
 
 def _parse(pattern: str) -> Any:

@@ -14,11 +14,9 @@ from __future__ import annotations
 from profiles.cleantext import ESCAPE_BYTES
 from profiles.failures import BUILT_IN, Failure, FailureScanner, from_profile
 from profiles.lines import cut_long_lines
-from profiles.literals import common_literals
 from profiles.matrix import Case
 from profiles.metrics import MetricValues
 from profiles.model import Profile
-from profiles.ranks import PREFIX_HINT
 from profiles.readings import Reading, Readings
 from profiles.rules import rule_for
 from profiles.scan import ReadingSink, Search, Sink, ValueSink
@@ -56,9 +54,11 @@ class LogParser:
     def feed(self, data: bytes) -> Readings:
         """Take the next bytes of the log; returns the new readings."""
         before = len(self.readings)
-        end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
+        end = data.rfind(b"\n") + 1
+        if b"\r" in data:  # to look for the last one is slow where there is none
+            end = max(end, data.rfind(b"\r") + 1)
         if end:
-            block = bytes(self._tail) + data[:end] if self._tail else data[:end]
+            block = b"".join((self._tail, memoryview(data)[:end]))
             self._tail.clear()
             self._block(block)
         # What is beyond the limit of an unfinished line will not be looked at: do not keep it.
@@ -72,7 +72,6 @@ class LogParser:
             block = bytes(self._tail)
             self._tail.clear()
             self._block(block)
-        self._failures.finish()
         return self.readings[before:]
 
     @property
@@ -105,21 +104,14 @@ class LogParser:
             sinks.append((self.rule.summary, ValueSink(self._summary)))
         for name, metric in profile.measure.metrics.items():
             sinks.append((metric.reading, ValueSink(self._metrics[name][0])))
-        literals = common_literals([pattern for pattern, _sink in sinks])
-        return tuple(
-            Search(pattern, literals[pattern], self.rule.ranks, sink) for pattern, sink in sinks
-        )
+        return tuple(Search(pattern, self.rule.ranks, sink) for pattern, sink in sinks)
 
     def _block(self, block: bytes) -> None:
         """Take complete lines."""
-        if b"\r" in block:
-            block = block.replace(b"\r", b"\n")
+        block = block.replace(b"\r", b"\n")
         block = cut_long_lines(block, LINE_LIMIT)
         self._failures.feed(block)
         if b"\x1b" in block:
             block = ESCAPE_BYTES.sub(b"", block)
-        tagged = self.rule.ranks != "all" and b"<" in block and PREFIX_HINT in block
-        plain = not tagged and block.isascii()
         for search in self._searches:
-            if search.literal is None or search.literal in block:
-                (search.run_plain if plain else search.run)(block)
+            search.run(block)

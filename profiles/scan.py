@@ -6,21 +6,22 @@ import math
 import re
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
-from profiles.lines import lines_with, lines_with_backwards
-from profiles.literals import starts_with_literal, stays_in_line
+from profiles.lines import lines_backwards, lines_with
+from profiles.literals import required_literals, stays_in_line
 from profiles.metrics import MetricValues
+from profiles.narrow import Narrower
 from profiles.patterns import compile_pattern
 from profiles.ranks import PREFIX_HINT, parts_of_ranks
 from profiles.readings import Readings
 
 Text = str | bytes
-Row = tuple[Text, ...]
-"""What a match caught: value, step, time; empty where the pattern has no such group."""
+Column = Sequence[Text]
 
 _GROUPS = ("value", "step", "time")
-_BULK = 16
+_NAN = math.nan
+_END = 8192  # where a log's last match of a pattern often is
 
 
 class Sink(Protocol):
@@ -28,66 +29,74 @@ class Sink(Protocol):
 
     last_only: bool
 
-    def add(self, row: Row) -> bool:
-        """Take one match; False when its value is no finite number."""
+    def add(self, value: Text, step: Text, time: Text) -> bool:
+        """Take one match, empty texts for what it lacks; False when its value is no number."""
 
-    def add_all(self, rows: Sequence[Row]) -> None:
-        """Take matches in the order of the log."""
+    def add_all(self, values: Column, steps: Column | None, times: Column | None) -> None:
+        """Take matches in the order of the log; None for a group that the pattern lacks."""
 
 
 class Search:
-    """``literal`` is in every match, if not None; ``ranks`` are those whose output counts."""
+    """One pattern, where its matches go, and ``ranks``: those whose output counts, or all."""
 
-    def __init__(
-        self, pattern: str, literal: bytes | None, ranks: tuple[int, ...] | str, sink: Sink
-    ) -> None:
-        self.literal = literal
-        self._ranks = ranks if isinstance(ranks, tuple) else None
+    def __init__(self, pattern: str, ranks: tuple[int, ...] | Literal["all"], sink: Sink) -> None:
+        literals = required_literals(pattern)
+        self._literal = literals[0] if literals else None
+        self._narrower = Narrower(literals)
+        self._ranks = None if ranks == "all" else ranks
         self._sink = sink
         self._pattern = compile_pattern(pattern)
         groups = self._pattern.groupindex
         self._columns = tuple(groups[name] - 1 if name in groups else None for name in _GROUPS)
-        # Such a pattern finds its literal itself, and faster than line by line.
-        self._whole = stays_in_line(pattern) and (literal is None or starts_with_literal(pattern))
-        self._bytes_pattern = (
-            re.compile(pattern.encode(), re.ASCII | re.MULTILINE) if self._whole else None
-        )
-
-    def run_plain(self, block: bytes) -> None:
-        """Search a block of ASCII lines in which no rank is named."""
-        if self._sink.last_only and self.literal is not None:
-            self._run_backwards(block)
-        elif self._bytes_pattern is not None:
-            self._sink.add_all(self._rows(self._bytes_pattern, block))
-        else:
-            self.run(block)
+        whole = stays_in_line(pattern)
+        self._bytes_pattern = re.compile(pattern.encode(), re.MULTILINE) if whole else None
 
     def run(self, block: bytes) -> None:
-        """Search any block of lines."""
-        for _start, line in lines_with(block, self.literal):
-            self._sink.add_all(self._line(line))
-
-    def _run_backwards(self, block: bytes) -> None:
-        for line in lines_with_backwards(block, self.literal or b""):
-            if any(self._sink.add(row) for row in reversed(self._line(line))):
+        """Search a block of lines that ends where a line ends."""
+        if self._sink.last_only:
+            end = block[block.rfind(b"\n", 0, -_END) + 1 :] if len(block) > _END else block
+            if self._last(end) or end is block:
                 return
+        lines = self._narrower.narrow(block)
+        if self._sink.last_only:
+            self._last(lines)
+        elif self._bytes_pattern is not None and self._is_plain(lines):
+            self._take(self._bytes_pattern.findall(lines))
+        else:
+            for _start, line in lines_with(lines, self._literal):
+                self._take(self._line(line))
 
-    def _line(self, line: bytes) -> list[Row]:
+    def _is_plain(self, lines: bytes) -> bool:
+        return lines.isascii() and (self._ranks is None or PREFIX_HINT not in lines)
+
+    def _last(self, block: bytes) -> bool:
+        """Hand over the last acceptable match; False without one."""
+        for line in lines_backwards(block, self._literal):
+            for row in reversed(self._line(line)):
+                value, step, time = (
+                    "" if at is None else row if isinstance(row, str) else row[at]
+                    for at in self._columns
+                )
+                if self._sink.add(value, step, time):
+                    return True
+        return False
+
+    def _line(self, line: bytes) -> list[str] | list[tuple[str, ...]]:
         text = line.decode("utf-8", "replace")
         if self._ranks is None or PREFIX_HINT not in line:
-            return self._rows(self._pattern, text)
+            return self._pattern.findall(text)
         parts = parts_of_ranks(text, self._ranks)
-        return [row for part in parts for row in self._rows(self._pattern, part)]
+        return [row for part in parts for row in self._pattern.findall(part)]
 
-    def _rows(self, pattern: re.Pattern[str] | re.Pattern[bytes], text: Text) -> list[Row]:
-        found = pattern.findall(text)  # type: ignore[arg-type]  # both are str or both bytes
-        if pattern.groups == 1:
-            return [(value, "", "") for value in found]
-        value, step, time = self._columns
-        return [
-            (row[value], "" if step is None else row[step], "" if time is None else row[time])
-            for row in found
-        ]
+    def _take(self, found: Sequence[Text] | Sequence[tuple[Text, ...]]) -> None:
+        """What findall found: the texts of the only group, or tuples of all groups."""
+        if not found:
+            return
+        groups: list[Column] = (
+            [found] if self._pattern.groups == 1 else list(zip(*found, strict=True))
+        )
+        values, steps, times = (None if at is None else groups[at] for at in self._columns)
+        self._sink.add_all(values or (), steps, times)
 
 
 class ReadingSink:
@@ -100,8 +109,7 @@ class ReadingSink:
         self._readings = readings
         self._seconds = seconds
 
-    def add(self, row: Row) -> bool:
-        value, step, time = row
+    def add(self, value: Text, step: Text, time: Text) -> bool:
         number = to_number(value)
         if not math.isfinite(number):
             self.rejected += bool(value)
@@ -109,27 +117,29 @@ class ReadingSink:
         self._readings.append(number, to_number(step), self._time(time))
         return True
 
-    def add_all(self, rows: Sequence[Row]) -> None:
-        if len(rows) < _BULK or not self._add_bulk(rows):
-            for row in rows:
-                self.add(row)
+    def add_all(self, values: Column, steps: Column | None, times: Column | None) -> None:
+        if not self._add_bulk(values, steps, times):
+            nothing = ("",) * len(values)
+            for value, step, time in zip(values, steps or nothing, times or nothing, strict=True):
+                self.add(value, step, time)
 
-    def _add_bulk(self, rows: Sequence[Row]) -> bool:
-        """All at once, if every value is a finite number; changes nothing otherwise."""
+    def _add_bulk(self, values: Column, steps: Column | None, times: Column | None) -> bool:
+        """All at once, if every value and step is a finite number; changes nothing otherwise."""
+        unknown = array("d", (_NAN,)) * len(values)
         try:
-            values = array("d", [float(row[0]) for row in rows])
-            steps = array("d", [float(row[1] or "nan") for row in rows])
+            numbers = array("d", map(float, values))
+            at_steps = _steps(steps) if steps is not None else unknown
         except ValueError:
             return False
-        if not math.isfinite(sum(values)):
+        if not math.isfinite(sum(numbers)):
             return False
-        times = array("d", [self._time(row[2]) for row in rows]) if self._seconds else None
-        self._readings.extend(values, steps, times or array("d", [math.nan]) * len(rows))
+        at_times = array("d", map(self._time, times)) if times is not None else unknown
+        self._readings.extend(numbers, at_steps, at_times)
         return True
 
     def _time(self, text: Text) -> float:
         if self._seconds is None or not text:
-            return math.nan
+            return _NAN
         return self._seconds(text if isinstance(text, str) else text.decode("ascii"))
 
 
@@ -140,16 +150,25 @@ class ValueSink:
         self.last_only = values.statistic == "last"
         self._values = values
 
-    def add(self, row: Row) -> bool:
-        number = to_number(row[0])
+    def add(self, value: Text, step: Text = "", time: Text = "") -> bool:
+        number = to_number(value)
         if not math.isfinite(number):
             return False
         self._values.add(number)
         return True
 
-    def add_all(self, rows: Sequence[Row]) -> None:
-        for row in rows:
-            self.add(row)
+    def add_all(
+        self, values: Column, steps: Column | None = None, times: Column | None = None
+    ) -> None:
+        for value in values:
+            self.add(value)
+
+
+def _steps(texts: Column) -> array[float]:
+    try:
+        return array("d", map(int, texts))  # half the cost of float
+    except ValueError:
+        return array("d", map(float, texts))
 
 
 def to_number(text: Text) -> float:
@@ -158,8 +177,9 @@ def to_number(text: Text) -> float:
         return float(text)
     except ValueError:
         pass
-    comma: Text = "," if isinstance(text, str) else b","
     try:
-        return float(text.replace(comma, comma[:0]))  # type: ignore[arg-type]  # both str or bytes
+        if isinstance(text, bytes):
+            return float(text.replace(b",", b""))
+        return float(text.replace(",", ""))
     except ValueError:
-        return math.nan
+        return _NAN
