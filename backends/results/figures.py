@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -180,5 +181,8 @@ def _label(group: Group, own: Sequence[Group]) -> str:
 def _svg(figure: Figure, axes: Axes) -> str:
     axes.legend(frameon=False, fontsize=8)
     out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": "dlperf-tui"})
+    with warnings.catch_warnings():
+        # The font at hand may lack Chinese; the text stays text and the viewer's font has it.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": "dlperf-tui"})
     return out.getvalue()

@@ -60,7 +60,7 @@ def render_report(
     blocks += [f"## {w.environment}", *environment_section(context.environment, w)]
     blocks += [f"## {w.what_was_run}", *_what_was_run(context, groups, w)]
     blocks += [f"## {w.results}", *_results(context, groups, lang, w)]
-    blocks += [f"## {w.flags}", _flags(groups, lang, w)]
+    blocks += [f"## {w.flags_heading}", _flags(groups, lang, w)]
     blocks += [f"## {w.failed_runs}", _failed(groups, w)]
     logs = _logs(groups, w)
     if logs:
@@ -194,14 +194,16 @@ def _logs(groups: Sequence[Group], w: Words) -> str:
     lines = []
     for group in groups:
         for case in group.cases:
-            links = [md_link(f"#{run.repeat}", run.log) for run in case.runs if run.log]
+            links = [md_link(str(run.repeat), run.log) for run in case.runs if run.log]
             if links:
                 lines.append(f"- {_case_name(case, groups)}: {', '.join(links)}")
     return "\n".join(lines)
 
 
 def _case_name(case: CaseResult, groups: Sequence[Group]) -> str:
-    """``1n8g batch_size=128, precision=fp32``, with the profile where several were run."""
+    """``1n8g batch_size=128``, as much of it as tells the case apart."""
+    if len(groups) == 1:
+        return md_text(case.case)
     parts = [case.case]
     if len({group.profile for group in groups}) > 1:
         parts.insert(0, case.profile)

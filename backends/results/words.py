@@ -48,6 +48,7 @@ class Words:
     maximum: str
     interval: str
     flags: str
+    flags_heading: str
     baseline: str
     candidate: str
     ratio: str
@@ -66,10 +67,9 @@ class Words:
     mark_red: str
     mark_environment: str
     # the report
+    gap: str  # between sentences
     environment: str
-    hosts: str
     host_line: str
-    versions: str
     topology: str
     what_was_run: str
     commands: str
@@ -84,7 +84,6 @@ class Words:
     logs: str
     no_environment: str
     no_results: str
-    figures: str
     generated: str
     imported: str
     partial: str
@@ -120,6 +119,7 @@ EN = Words(
     maximum="max",
     interval="95% interval of the median",
     flags="flags",
+    flags_heading="Flags and warnings",
     baseline="baseline",
     candidate="candidate",
     ratio="ratio",
@@ -141,10 +141,9 @@ EN = Words(
     mark_amber="! CV above 2%",
     mark_red="!! CV above 5%",
     mark_environment="† measured in another environment than {base}, or in several",
+    gap=" ",
     environment="Environment",
-    hosts="Hosts",
     host_line="{count} × {names}",
-    versions="Versions",
     topology="GPU topology (`nvidia-smi topo -m`) of {hosts}",
     what_was_run="What was run",
     commands="Commands of {case}",
@@ -159,7 +158,6 @@ EN = Words(
     logs="Raw logs",
     no_environment="Nothing is recorded about the environment.",
     no_results="No run has ended yet.",
-    figures="Figures",
     generated="Written by dlperf-tui {version}.",
     imported="Imported: these runs were not executed by this campaign.",
     partial="{left} planned runs have not ended yet.",
@@ -195,6 +193,7 @@ ZH = Words(
     maximum="最大值",
     interval="中位数95%置信区间",
     flags="标记",
+    flags_heading="标记与警告",
     baseline="基线",
     candidate="候选",
     ratio="比值",
@@ -216,10 +215,9 @@ ZH = Words(
     mark_amber="! 变异系数超过2%",
     mark_red="!! 变异系数超过5%",
     mark_environment="† 与 {base} 的环境不同，或来自多个环境",
+    gap="",
     environment="环境介绍",
-    hosts="物理机",
     host_line="{count} × {names}",
-    versions="软件版本",
     topology="{hosts} 的GPU拓扑（`nvidia-smi topo -m`）",
     what_was_run="测试步骤",
     commands="{case} 的命令",
@@ -234,7 +232,6 @@ ZH = Words(
     logs="日志数据",
     no_environment="没有环境记录。",
     no_results="尚无已结束的运行。",
-    figures="图表",
     generated="由 dlperf-tui {version} 生成。",
     imported="导入数据：这些运行并非由本次测试执行。",
     partial="尚有 {left} 个计划中的运行未结束。",

@@ -65,6 +65,6 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
         title=title,
         columns=tuple(columns),
         rows=tuple(rows),
-        caption=" ".join([center, *bases]),
+        caption=w.gap.join([center, *bases]),
         notes=tuple(speedup_notes(own, w)),
     )

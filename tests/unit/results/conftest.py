@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from backends.results.model import RunResult
+from profiles.tags import parse_tag
+
+
+@pytest.fixture
+def runs_of() -> Callable[..., list[RunResult]]:
+    """Succeeded runs of one case: a throughput per repeat, None for a failed one."""
+
+    def runs_of(tag: str, values: Sequence[float | None], **fields: Any) -> list[RunResult]:
+        nodes, gpus = parse_tag(tag)
+        common: dict[str, Any] = {
+            "profile": "cpu-smoke",
+            "framework": "Python",
+            "model": "MLP",
+            "parameters": {"batch_size": 64, "precision": "fp32"},
+            "unit": "samples/s",
+            "window": "all readings but the first",
+            "statistic": "mean",
+        }
+        common |= fields
+        return [
+            RunResult(
+                run_id=f"{tag}-r{repeat}",
+                case_tag=tag,
+                nodes=nodes,
+                gpus_per_node=gpus,
+                repeat=repeat,
+                state="succeeded" if value is not None else "failed",
+                reason="" if value is not None else "out of memory",
+                throughput=value,
+                log=f"logs/python/mlp/{tag}/mlp_b64_fp32_{repeat}.log",
+                **common,
+            )
+            for repeat, value in enumerate(values, start=1)
+        ]
+
+    return runs_of

@@ -1,0 +1,197 @@
+"""report.md says where, what, how much and what to distrust; files are replaced as a whole."""
+
+from __future__ import annotations
+
+import builtins
+import csv
+import errno
+import io
+import json
+import os
+import re
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from backends.hosts.model import Topology
+from backends.results.environment import topology_text
+from backends.results.figures import draw_figures
+from backends.results.report import ExecutedCommands, ReportContext, render_report
+from backends.results.summary import summarise
+from backends.results.writer import write_atomically, write_results
+from profiles.errors import DlperfError
+
+CONTEXT = ReportContext(
+    campaign="2026-11-21-mlp",
+    environment={
+        "hosts": [
+            {
+                "name": name,
+                "facts": {
+                    "os": "Ubuntu 16.04",
+                    "cpus": 48,
+                    "driver_version": "440.33.01",
+                    "gpus": [{"name": "Tesla V100-SXM2-16GB", "memory_total_mib": 16160}] * 8,
+                    "topology": {
+                        "labels": ["GPU0", "mlx5_0"],
+                        "links": [["X", "NODE"], ["NODE", "X"]],
+                        "cpu_affinity": ["0-11,24-35"],
+                        "numa_affinity": [],
+                        "nic_names": {},
+                    },
+                },
+            }
+            for name in ("node1", "node2")
+        ],
+        "git": {"cnns": "892f87e6"},
+    },
+    commands=(
+        ExecutedCommands("2n1g", (("node1", "./run.sh 2 1 | tee x"), ("node2", "./run.sh 2 1"))),
+    ),
+    version="0.1.0",
+)
+
+
+@pytest.fixture
+def runs(runs_of):
+    failed = replace(runs_of("2n1g", [None])[0], hosts=("node1", "node2"))
+    return [*runs_of("1n1g", [100, 101, 99]), failed]
+
+
+def test_report_names_environment_commands_window_table_failures_and_logs(runs):
+    text = render_report(CONTEXT, runs, summarise(runs))
+    for expected in (
+        "# 2026-11-21-mlp",
+        "- 2 × node1, node2: 8 × Tesla V100-SXM2-16GB (16160 MiB), driver 440.33.01, 48 CPUs",
+        "- git: cnns 892f87e6",
+        "GPU0    X     NODE    0-11,24-35",
+        "Window: all readings but the first. Statistic: mean.",
+        "# node1\n./run.sh 2 1 | tee x\n# node2\n./run.sh 2 1\n",
+        "| 1 | 1 | 1 | 64 | 100.00 | 1 | 100.0% | 1.00% | 3 |",
+        "| 2 | 1 | 2 | 64 | – | – | – | – | 0/1 |",
+        "- 2n1g: 0 of 1 repeats succeeded",
+        "#1: failed, out of memory (`node1`, `node2`): [log](./logs/python/mlp/2n1g/",
+        "[3](./logs/python/mlp/1n1g/mlp_b64_fp32_3.log)",
+        "Written by dlperf-tui 0.1.0.",
+    ):
+        assert expected in text
+    assert "SIMULATED" not in text
+
+
+def test_report_in_chinese_has_the_same_figures_under_chinese_headings(runs):
+    text = render_report(CONTEXT, runs, summarise(runs), "zh")
+    assert re.findall("^## (.*)$", text, re.M) == [
+        "环境介绍",
+        "测试步骤",
+        "测试结果",
+        "标记与警告",
+        "失败的运行",
+        "日志数据",
+    ]
+    assert "| 1 | 1 | 1 | 64 | 100.00 | 1 | 100.0% | 1.00% | 3 |" in text
+    assert "加速比以 1n1g 为基准" in text
+
+
+def test_simulated_results_say_so_at_the_top_in_the_table_and_in_the_flags(runs_of):
+    runs = runs_of("1n1g", [100], simulated=True)
+    text = render_report(CONTEXT, runs, summarise(runs))
+    assert text.count("SIMULATED") >= 3
+    assert "SIMULATED" in text.splitlines()[2]
+
+
+def test_report_of_a_campaign_that_runs_says_what_is_left(runs):
+    waiting = replace(runs[0], run_id="next", repeat=9, state="planned", throughput=None)
+    text = render_report(CONTEXT, [*runs, waiting], summarise([*runs, waiting]))
+    assert "1 planned runs have not ended yet" in text
+
+
+def test_report_without_any_result_is_still_a_report():
+    text = render_report(ReportContext("empty"), [], ())
+    assert "No run has ended yet." in text
+    assert "Nothing is recorded about the environment." in text
+
+
+def test_superseded_attempts_are_told_with_their_reason(runs_of):
+    (failed,) = runs_of("1n1g", [None])
+    retried = replace(failed, attempt=2, state="succeeded", throughput=100.0)
+    runs = [failed, retried]
+    assert "#1: retried after: out of memory" in render_report(CONTEXT, runs, summarise(runs))
+
+
+def test_topology_of_a_probe_prints_as_nvidia_smi_does():
+    topology = Topology(
+        ("GPU0", "NIC0"), (("X", "PIX"), ("PIX", "X")), ("0-3",), ("0",), {"NIC0": "mlx5_0"}
+    )
+    assert topology_text({"topology": asdict(topology)}).splitlines() == [
+        "      GPU0  NIC0  CPU Affinity  NUMA Affinity",
+        "GPU0  X     PIX   0-3           0",
+        "NIC0  PIX   X",
+        "",
+        "NIC0: mlx5_0",
+    ]
+    assert topology_text({"topology": None}) == ""
+    assert topology_text({"topology": {"labels": ["GPU0"], "links": []}}) == ""
+
+
+def test_results_are_written_side_by_side(runs, tmp_path: Path):
+    write_results(tmp_path, CONTEXT, runs)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "report.md",
+        "results.csv",
+        "results.json",
+    ]
+    assert json.loads((tmp_path / "results.json").read_text())["campaign"] == "2026-11-21-mlp"
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "results.csv").read_text())))
+    assert [row["case"] for row in rows] == ["1n1g", "2n1g"]
+    assert rows[0]["throughput"] == "100"
+    assert rows[0]["batch_size"] == "64"
+    assert rows[1]["throughput"] == ""
+
+
+def test_full_disk_leaves_the_old_file_and_no_rubbish(tmp_path: Path, monkeypatch):
+    path = tmp_path / "report.md"
+    write_atomically(path, "old")
+
+    def full(fd: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_atomically(path, "new")
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["report.md"]
+
+
+def test_figures_are_svg_that_does_not_change_between_two_drawings(runs_of, tmp_path: Path):
+    runs = runs_of("1n1g", [100, 101]) + runs_of("1n2g", [190, 191]) + runs_of("2n1g", [None])
+    groups = write_results(tmp_path, CONTEXT, runs, figures=True)
+    names = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    assert names == ["speedup-mlp.svg", "throughput-mlp.svg"]
+    drawn = {figure.name: figure.svg for figure in draw_figures(groups)}
+    for name in names:
+        assert (tmp_path / "figures" / name).read_text(encoding="utf-8") == drawn[name]
+    assert "![Speedup of MLP](./figures/speedup-mlp.svg)" in (tmp_path / "report.md").read_text()
+
+
+def test_figures_take_any_text_and_a_single_case(runs_of):
+    runs = runs_of(
+        "1n1g", [100], model="$\\frac{1}{", framework="_<b>&|", unit="$^{", simulated=True
+    )
+    svgs = [figure.svg for figure in draw_figures(summarise(runs), "zh")]
+    assert len(svgs) == 2
+    assert all("<b>" not in svg for svg in svgs)
+    assert all("SIMULATED" in svg for svg in svgs)
+
+
+def test_figures_without_matplotlib_say_how_to_get_it(runs_of, monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.split(".")[0] == "matplotlib":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(DlperfError, match=r"pip install 'dlperf-tui\[figures\]'"):
+        draw_figures(summarise(runs_of("1n1g", [100])))
