@@ -135,6 +135,10 @@ class Workspace:
         """The latest known of every host, in the inventory's order."""
         return tuple(self._snapshot(host) for host in self.inventory.hosts)
 
+    def known_snapshots(self) -> tuple[HostSnapshot, ...]:
+        """Every host that has been probed, ssh aliases too."""
+        return tuple(self._known.values())
+
     def _snapshot(self, host: Host) -> HostSnapshot:
         unknown = HostSnapshot(
             host.name, listed_address(host), HostState.UNKNOWN, slots=host.slots or 0

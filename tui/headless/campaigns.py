@@ -61,16 +61,21 @@ async def _planned(arguments: argparse.Namespace) -> tuple[Workspace, Plan]:
         workspace.plan(selection)  # what is wrong whatever the hosts are is said at once
         await workspace.probe([host.name for host in hosts])
         made = workspace.plan(selection)
-        if selection.cases and made.refused:
-            first = made.refused[0]
-            raise SelectionError(
-                f"case {first.case.tag} of {first.profile.name} cannot run: {first.infeasible}",
-                remedy="leave it out, or give more hosts",
-            )
+        if selection.cases:
+            _refuse_named(made)
     except BaseException:
         await workspace.close()
         raise
     return workspace, made
+
+
+def _refuse_named(made: Plan) -> None:
+    """A case that was asked for by name and cannot run is an error, not a remark."""
+    for planned in made.refused:
+        raise SelectionError(
+            f"case {planned.case.tag} of {planned.profile.name} cannot run: {planned.infeasible}",
+            remedy="leave it out, or give more hosts",
+        )
 
 
 def _say_refused(made: Plan) -> None:

@@ -1,0 +1,42 @@
+# Everything goes through a virtual environment of the checkout's own; nothing else is touched.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: run test check bench screenshots faults torch-test clean
+
+run: $(READY)  ## The console; without a terminal the same CPU smoke campaign, headless.
+	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/dlperf-tui; \
+	else exec $(BIN)/dlperf-tui run --profile cpu-smoke --case 1n1g 1n2g; fi
+
+test: $(READY)  ## All tests but those that need PyTorch or take minutes.
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+check: $(READY)  ## Style, types, architecture.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)  ## Speed and memory, as ratios measured side by side.
+	$(BIN)/python -m tests.benchmarks
+
+faults: $(READY)  ## Fault injection with real sshd in network namespaces; needs root; minutes.
+	$(BIN)/python -m pytest -m faults tests/integration/faults
+
+torch-test: $(READY)  ## Tests that need a Python with PyTorch: DLPERF_TORCH_PYTHON=/path/python3.
+	$(BIN)/python -m pytest -m torch
+
+screenshots: $(READY)  ## SVG and PNG of every screen, from the real console.
+	$(BIN)/python screenshots/make.py
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dlperf-tui needs Python 3.11 or newer; name one: make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $@
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,46 @@
+"""profiles: list them, show one, check a file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from profiles.catalog import load_file
+from profiles.errors import ProfileError
+from profiles.model import Profile
+from tui.headless.common import open_workspace, say
+
+OK, WRONG = 0, 2
+
+
+def profiles(arguments: argparse.Namespace) -> int:
+    """``profiles [list | show NAME | check FILE]``."""
+    if arguments.action == "list":
+        return _list(arguments)
+    if arguments.target is None:
+        raise ProfileError(
+            f"'profiles {arguments.action}' needs a name or a file",
+            remedy=f"such as 'dlperf-tui profiles {arguments.action} cpu-smoke'",
+        )
+    if arguments.action == "show":
+        catalog = open_workspace(arguments).catalog
+        print(catalog.path(arguments.target).read_text(encoding="utf-8"), end="")
+        return OK
+    target = str(arguments.target)
+    is_file = "/" in target or target.endswith(".toml")
+    profile = load_file(Path(target)) if is_file else open_workspace(arguments).catalog.get(target)
+    print(f"{profile.name}: good; {_described(profile)}")
+    return OK
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    catalog = open_workspace(arguments).catalog
+    for name in catalog.names:
+        print(f"{name:<34} {_described(catalog.get(name))}")
+    for problem in catalog.problems:
+        say(f"left out: {problem}")
+    return WRONG if catalog.problems else OK
+
+
+def _described(profile: Profile) -> str:
+    return f"{profile.framework} {profile.model}, {len(profile.matrix.cases)} cases"
