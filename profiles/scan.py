@@ -6,7 +6,7 @@ import math
 import re
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from profiles.lines import lines_backwards, lines_with
 from profiles.literals import required_literals, stays_in_line
@@ -67,7 +67,9 @@ class Search:
                 self._take(self._line(line))
 
     def _is_plain(self, lines: bytes) -> bool:
-        return lines.isascii() and (self._ranks is None or PREFIX_HINT not in lines)
+        # One byte is found much faster than the hint, and most logs have none.
+        tagged = self._ranks is not None and b"<" in lines and PREFIX_HINT in lines
+        return not tagged and lines.isascii()
 
     def _last(self, block: bytes) -> bool:
         """Hand over the last acceptable match; False without one."""
@@ -88,15 +90,12 @@ class Search:
         parts = parts_of_ranks(text, self._ranks)
         return [row for part in parts for row in self._pattern.findall(part)]
 
-    def _take(self, found: Sequence[Text] | Sequence[tuple[Text, ...]]) -> None:
-        """What findall found: the texts of the only group, or tuples of all groups."""
-        if not found:
-            return
-        groups: list[Column] = (
-            [found] if self._pattern.groups == 1 else list(zip(*found, strict=True))
-        )
-        values, steps, times = (None if at is None else groups[at] for at in self._columns)
-        self._sink.add_all(values or (), steps, times)
+    def _take(self, found: Sequence[Any]) -> None:
+        """What findall found (Any: the texts of the only group, or tuples of all groups)."""
+        if found:
+            groups = [found] if self._pattern.groups == 1 else list(zip(*found, strict=True))
+            values, steps, times = (None if at is None else groups[at] for at in self._columns)
+            self._sink.add_all(values or (), steps, times)
 
 
 class ReadingSink:
