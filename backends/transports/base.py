@@ -57,6 +57,16 @@ class Completed:
     stderr: bytes
 
 
+class Prompter(Protocol):
+    """Somebody who can be asked while a connection is made. Without one nothing is ever asked."""
+
+    async def secret(self, host: str, prompt: str) -> str | None:
+        """A passphrase, a password or a one-time code; None: not given."""
+
+    async def trust_key(self, host: str, fingerprint: str, key_type: str) -> bool:
+        """Whether to trust the key of a host that was never seen. Never asked for a changed key."""
+
+
 class Transport(Protocol):
     """One host's bytes. Connects on first use, reconnects on the next use after a loss.
 

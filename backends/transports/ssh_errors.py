@@ -1,0 +1,189 @@
+"""What an operator reads when a host cannot be reached, and what they can do about it."""
+
+from __future__ import annotations
+
+import errno
+import re
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
+
+import asyncssh
+
+from backends.inventory import Host
+from backends.transports.base import HostUnreachableError, Problem
+from backends.transports.ssh_keys import HostKeys
+from profiles.cleantext import clean_text
+
+if TYPE_CHECKING:
+    from backends.transports.ssh_login import Target
+
+_BY_ERRNO = {
+    errno.ECONNREFUSED: Problem.REFUSED,
+    errno.ETIMEDOUT: Problem.TIMEOUT,
+    errno.EHOSTUNREACH: Problem.UNREACHABLE,
+    errno.ENETUNREACH: Problem.UNREACHABLE,
+    errno.ECONNRESET: Problem.LOST,
+    errno.EPIPE: Problem.LOST,
+}
+# What sshd on a jump host says of a connection that it could not make.
+_BY_TEXT = {
+    "connection refused": Problem.REFUSED,
+    "timed out": Problem.TIMEOUT,
+    "no route to host": Problem.UNREACHABLE,
+    "network is unreachable": Problem.UNREACHABLE,
+    "name or service not known": Problem.UNRESOLVED,
+    "name resolution": Problem.UNRESOLVED,
+    "unknown host": Problem.UNRESOLVED,
+}
+_REMEDIES = {
+    Problem.REFUSED: "check that sshd runs there and that address and port are right",
+    Problem.TIMEOUT: "check that the host is up and that no firewall is in between",
+    Problem.UNRESOLVED: "check the spelling, or set address in the inventory",
+    Problem.UNREACHABLE: "check the network and the address",
+    Problem.LOST: "try again; if it stays so, look at sshd's log on the host",
+}
+
+
+def login_problem(
+    host: Host,
+    error: Exception,
+    *,
+    user: str = "",
+    locked: Sequence[Path] = (),
+    login_timeout_s: float | None = None,
+) -> HostUnreachableError:
+    """Why a login failed. ``locked``: identities whose passphrase nobody gave."""
+    said = _said(error)
+    name = getattr(error, "filename", None)
+    if isinstance(error, asyncssh.PermissionDenied) or "Too many authentication" in said:
+        return _not_accepted(host, said, user, locked)
+    problem, detail, remedy = Problem.CONFIGURATION, said, "correct it in the inventory"
+    if isinstance(error, asyncssh.ConfigParseError):
+        remedy = "correct that line"
+        if "Extra data" in said:
+            remedy = "put comments of the ssh configuration on lines of their own"
+    elif isinstance(error, asyncssh.KeyImportError):
+        detail = f"identity: {said}"
+        remedy = "set identity to a private key in OpenSSH or PEM format"
+    elif isinstance(error, asyncssh.HostKeyNotVerifiable):
+        problem = Problem.UNKNOWN_HOST_KEY
+        remedy = "see to the host's certificate, or add its key to known_hosts"
+    elif isinstance(error, TimeoutError) and login_timeout_s is not None:
+        problem = Problem.TIMEOUT
+        detail = f"connected, but not logged in after {login_timeout_s:g} s"
+        remedy = "the host may be overloaded; look at its load and sshd's log"
+    elif isinstance(error, OSError) and name:
+        detail = f"{error.strerror}: {name}"
+    elif not isinstance(error, ValueError):
+        problem = _network_problem(error, said)
+        remedy = _REMEDIES.get(problem, "")
+        if problem is Problem.LOST:
+            detail = "the server closed the connection during the login"
+        elif problem is not Problem.OTHER:
+            detail = ""
+    return HostUnreachableError(host.name, problem, detail, remedy=remedy)
+
+
+def host_key_problem(target: Target, key: asyncssh.SSHKey, known: HostKeys) -> HostUnreachableError:
+    """The key that a host showed is not one that we trust: unknown, changed or revoked."""
+    offered = f"{key.get_algorithm()} {key.get_fingerprint()}"
+    host, port = target.known_as, target.port
+    file = quote(str(target.known_hosts[0])) if target.known_hosts else "known_hosts"
+    at = host if port == asyncssh.DEFAULT_PORT else f"[{host}]:{port}"
+    if known.revoked:
+        return HostUnreachableError(
+            target.host.name,
+            Problem.CHANGED_HOST_KEY,
+            f"it shows {offered}, which known_hosts lists as revoked",
+            remedy="ask the administrator; do not connect",
+        )
+    if known.types:
+        return HostUnreachableError(
+            target.host.name,
+            Problem.CHANGED_HOST_KEY,
+            f"it shows {offered}, known_hosts has another {' and '.join(known.types)} key: "
+            "somebody may be listening in, or the host was installed anew",
+            remedy="ask its administrator for the fingerprint; if it is the new one: "
+            f"ssh-keygen -f {file} -R {quote(at)}",
+        )
+    return HostUnreachableError(
+        target.host.name,
+        Problem.UNKNOWN_HOST_KEY,
+        offered,
+        remedy="compare the fingerprint with the host's, then: "
+        f"ssh-keyscan -p {port} {quote(target.address)} >> {file}",
+    )
+
+
+def loss(host: str, error: Exception | None) -> HostUnreachableError:
+    """A connection that was there ended before the command did."""
+    detail = _said(error) if error is not None else "the server closed the session"
+    return HostUnreachableError(host, Problem.LOST, detail)
+
+
+def login_shell_problem(host: str, status: int, output: bytes) -> HostUnreachableError:
+    """The login succeeded, but the account's shell did not run our command."""
+    lines = [line for line in clean_lines(output) if line]
+    said = f": {lines[-1]}" if lines else f" (status {status})"
+    return HostUnreachableError(
+        host,
+        Problem.OTHER,
+        f"the login shell runs no commands{said}",
+        remedy="check the account's shell and its rc files on the host",
+    )
+
+
+def clean_lines(output: bytes) -> list[str]:
+    return [clean_text(line).strip() for line in output.decode("utf-8", "replace").splitlines()]
+
+
+def _not_accepted(host: Host, said: str, user: str, locked: Sequence[Path]) -> HostUnreachableError:
+    if "Too many authentication" in said:
+        return HostUnreachableError(
+            host.name,
+            Problem.NO_KEY_ACCEPTED,
+            "the server got more keys than it looks at",
+            remedy="set identity in the inventory, so that only that key is shown",
+        )
+    if locked:
+        files = ", ".join(str(file) for file in locked)
+        return HostUnreachableError(
+            host.name,
+            Problem.NO_KEY_ACCEPTED,
+            f"{files} needs its passphrase",
+            remedy=f"ssh-add {quote(str(locked[0]))}",
+        )
+    address = host.address or host.name
+    port = f"-p {host.port} " if host.port else ""
+    return HostUnreachableError(
+        host.name,
+        Problem.NO_KEY_ACCEPTED,
+        f"for user {user}" if user else "",
+        remedy=f"ssh-copy-id {port}{quote(f'{user}@{address}' if user else address)}, "
+        "or set user or identity in the inventory",
+    )
+
+
+def _network_problem(error: Exception, said: str) -> Problem:
+    if isinstance(error, asyncssh.ConnectionLost):
+        return Problem.LOST
+    if isinstance(error, TimeoutError):
+        return Problem.TIMEOUT
+    if isinstance(error, socket.gaierror):
+        return Problem.UNRESOLVED
+    if isinstance(error, OSError):
+        # Where a name has several addresses asyncio gives all their errors in one text.
+        numbers = [error.errno, *(int(n) for n in re.findall(r"\[Errno (\d+)\]", said))]
+        for number in numbers:
+            if number in _BY_ERRNO:
+                return _BY_ERRNO[number]
+    text = said.lower()
+    return next((problem for part, problem in _BY_TEXT.items() if part in text), Problem.OTHER)
+
+
+def _said(error: Exception) -> str:
+    reason = getattr(error, "reason", None)
+    return clean_text(str(reason or error)).strip()[:300]

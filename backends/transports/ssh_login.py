@@ -1,0 +1,421 @@
+"""Logging in to a host with asyncssh, running commands there, and telling why it failed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncssh
+
+from backends.inventory import Host
+from backends.transports.base import HostUnreachableError, Problem, Prompter
+from backends.transports.ssh import MARK, NoChannelError, SshSettings
+from backends.transports.ssh_errors import (
+    host_key_problem,
+    login_problem,
+    login_shell_problem,
+    loss,
+)
+from backends.transports.ssh_keys import (
+    DEFAULT_IDENTITIES,
+    GLOBAL_KNOWN_HOSTS,
+    Identities,
+    KnownHosts,
+)
+from profiles.cleantext import clean_text
+
+Connection = asyncssh.SSHClientConnection
+
+# asyncssh's default, chacha20, costs twice as much per line of log.
+_CIPHERS = "^aes128-gcm@openssh.com"
+# An sshd that has too many logins in progress drops some (MaxStartups): they are made again.
+_LOGIN_RETRIES_S = (0.2, 0.6, 1.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A host as the ssh configuration completes it."""
+
+    host: Host
+    address: str
+    port: int
+    user: str
+    known_as: str  # the name to look up in known_hosts
+    config: tuple[str, ...]
+    known_hosts: tuple[Path, ...]  # trusted keys are added to the first
+    identities: tuple[Path, ...]
+    identities_only: bool
+    jump: str | None
+    proxy_command: tuple[str, ...] | None
+    ciphers: str | None  # None: as configured
+
+
+class Logins:
+    """Makes connections; one object per pool, so that files are read and questions asked once."""
+
+    def __init__(self, settings: SshSettings, prompter: Prompter | None) -> None:
+        self._settings = settings
+        self._prompter = prompter
+        self._identities = Identities(prompter)
+        self._known_hosts = KnownHosts()
+        self._handshakes = asyncio.Semaphore(settings.handshakes)
+        self._asking = asyncio.Lock()
+        self._refused_keys: set[tuple[str, str]] = set()
+
+    def ask_again(self) -> None:
+        self._identities.ask_again()
+        self._refused_keys.clear()
+
+    async def jump_of(self, host: Host) -> str | None:
+        """The jump host that the inventory or the ssh configuration gives."""
+        return host.jump or (await self._target(host)).jump
+
+    async def open(self, host: Host, through: Connection | None) -> Connection:
+        """Log in. ``through``: a jump host's connection. Raises HostUnreachableError."""
+        target = await self._target(host)
+        retries = list(_LOGIN_RETRIES_S)
+        while True:
+            client = _Client(host)
+            try:
+                return await self._log_in(target, through, client)
+            except asyncssh.HostKeyNotVerifiable as error:
+                await self._host_key(target, client, error)
+            except asyncssh.PermissionDenied as error:
+                if not await self._identities.unlock_one(target.identities, host.name):
+                    locked = self._identities.locked(target.identities)
+                    raise login_problem(host, error, user=target.user, locked=locked) from error
+            except (asyncssh.ConnectionLost, ConnectionResetError) as error:
+                if not retries or not client.reached:
+                    raise login_problem(host, error) from error
+                await asyncio.sleep(retries.pop(0))
+            except asyncssh.KeyExchangeFailed as error:
+                raise await self._other_key_type(target, through, error) from error
+            except TimeoutError as error:
+                after = self._settings.login_timeout_s if client.reached else None
+                raise login_problem(host, error, login_timeout_s=after) from error
+            except (asyncssh.Error, OSError, ValueError) as error:
+                raise login_problem(host, error) from error
+
+    async def _log_in(
+        self, target: Target, through: Connection | None, client: _Client
+    ) -> Connection:
+        keys = await self._identities.load(target.identities)
+        known = await asyncio.to_thread(self._known_hosts.load, target.known_hosts)
+        settings = self._settings
+        async with self._handshakes:
+            async with asyncio.timeout(settings.connect_timeout_s) as limit:
+                if (prompter := self._prompter) is not None:
+                    client.question = lambda: self._question(prompter, limit)
+                client.on_reached = lambda: limit.reschedule(
+                    asyncio.get_running_loop().time() + settings.login_timeout_s
+                )
+                return await asyncssh.connect(
+                    target.host.address or target.host.name,
+                    target.port,
+                    username=target.user,
+                    config=list(target.config),
+                    tunnel=through,
+                    proxy_command=target.proxy_command if through is None else None,
+                    client_factory=lambda: client,
+                    known_hosts=known,
+                    client_keys=keys,
+                    agent_identities=_agent_identities(target, keys),
+                    encryption_algs=_CIPHERS if target.ciphers is None else target.ciphers,
+                    password_auth=self._prompter is not None,
+                    kbdint_auth=self._prompter is not None,
+                    keepalive_interval=settings.keepalive_interval_s,
+                    keepalive_count_max=settings.keepalive_count,
+                    connect_timeout=None,
+                    login_timeout=0,  # ours above: a question to the operator stops the clock
+                )
+
+    @asynccontextmanager
+    async def _question(
+        self, prompter: Prompter, limit: asyncio.Timeout
+    ) -> AsyncIterator[Prompter]:
+        """While the operator thinks, no clock runs and others may log in. One at a time."""
+        limit.reschedule(None)
+        self._handshakes.release()
+        try:
+            async with self._asking:
+                yield prompter
+        finally:
+            await self._handshakes.acquire()
+            now = asyncio.get_running_loop().time()
+            limit.reschedule(now + self._settings.login_timeout_s)
+
+    async def _host_key(
+        self, target: Target, client: _Client, error: asyncssh.HostKeyNotVerifiable
+    ) -> None:
+        """Ask whether to trust an unknown key. Returns when it is trusted now, else raises."""
+        key = client.offered
+        if key is None:
+            raise login_problem(target.host, error) from error
+        known = await asyncio.to_thread(
+            self._known_hosts.look_up,
+            target.known_hosts,
+            target.known_as,
+            client.peer_address,
+            target.port,
+            key,
+        )
+        problem = host_key_problem(target, key, known)
+        if problem.problem is Problem.CHANGED_HOST_KEY or self._prompter is None:
+            raise problem from error
+        fingerprint = key.get_fingerprint()
+        refused = (target.host.name, fingerprint)
+        async with self._asking:
+            trusted = refused not in self._refused_keys and await self._prompter.trust_key(
+                target.host.name, fingerprint, key.get_algorithm()
+            )
+        if not trusted:
+            self._refused_keys.add(refused)
+            raise problem from error
+        try:
+            self._known_hosts.add(target.known_hosts[0], target.known_as, target.port, key)
+        except OSError as failure:
+            raise HostUnreachableError(
+                target.host.name,
+                Problem.UNKNOWN_HOST_KEY,
+                f"cannot write {target.known_hosts[0]}: {failure.strerror}",
+            ) from failure
+
+    async def _other_key_type(
+        self,
+        target: Target,
+        through: Connection | None,
+        error: asyncssh.KeyExchangeFailed,
+    ) -> HostUnreachableError:
+        """known_hosts has keys of types that the host does not offer any more: it has changed."""
+        with contextlib.suppress(asyncssh.Error, OSError, ValueError, TimeoutError):
+            async with asyncio.timeout(self._settings.connect_timeout_s):
+                key = await asyncssh.get_server_host_key(
+                    target.host.address or target.host.name,
+                    target.port,
+                    tunnel=through,
+                    config=list(target.config),
+                )
+            if key is not None:
+                known = self._known_hosts.look_up(
+                    target.known_hosts, target.known_as, target.address, target.port, key
+                )
+                if known.types:
+                    return host_key_problem(target, key, known)
+        return login_problem(target.host, error)
+
+    async def _target(self, host: Host) -> Target:
+        try:
+            return await asyncio.to_thread(resolve, host)
+        except (asyncssh.Error, ValueError, OSError) as error:
+            raise login_problem(host, error) from error
+
+    async def execute(
+        self,
+        connection: Connection,
+        host: str,
+        line: str,
+        on_stdout: Callable[[bytes], None],
+        stdin: bytes,
+    ) -> tuple[int, bytes]:
+        """Run one line of the login shell; returns exit status (-signal) and stderr.
+
+        Raises HostUnreachableError when the connection ends first, NoChannelError when the server
+        opens no session.
+        """
+        ended = asyncio.get_running_loop().create_future()
+        session = _Session(on_stdout, ended)
+        channel: asyncssh.SSHClientChannel[bytes] | None = None
+        try:
+            channel, _ = await connection.create_session(
+                lambda: session, line, encoding=None, request_pty=False, send_env=(), env={}
+            )
+            if stdin:
+                channel.write(stdin)
+            channel.write_eof()
+            await ended
+        except asyncssh.ChannelOpenError as error:
+            if connection.is_closed():
+                raise loss(host, error) from error
+            raise NoChannelError(clean_text(str(error.reason))) from error
+        except (asyncssh.Error, OSError) as error:
+            raise loss(host, error) from error
+        finally:
+            if channel is not None and not ended.done():
+                with contextlib.suppress(asyncssh.Error, OSError):
+                    channel.terminate()
+                channel.close()
+        if session.status is None:
+            raise loss(host, None)
+        if not session.begun:
+            raise login_shell_problem(host, session.status, bytes(session.before + session.stderr))
+        return session.status, bytes(session.stderr)
+
+
+def resolve(host: Host) -> Target:
+    """Complete a host by its ssh configuration. Blocking: reads files, may run ``Match exec``.
+
+    Raises asyncssh.ConfigParseError, ValueError or OSError.
+    """
+    path = Path(host.ssh_config or "~/.ssh/config").expanduser()
+    if host.ssh_config and not path.is_file():
+        raise FileNotFoundError(2, "no such ssh configuration", str(path))
+    config = (str(path),) if os.access(path, os.R_OK) else ()
+    options = asyncssh.SSHClientConnectionOptions(
+        host=host.address or host.name,
+        port=host.port or (),
+        username=host.user or (),
+        config=list(config),
+        client_keys=None,
+        known_hosts=b"",
+    )
+    given = options.config
+    if host.identity:
+        identities = [Path(host.identity).expanduser()]
+    else:
+        named = [Path(file).expanduser() for file in _texts(given.get("IdentityFile"))]
+        usual = [Path("~/.ssh").expanduser() / file for file in DEFAULT_IDENTITIES]
+        identities = [file for file in named or usual if file.is_file()]
+    own = [host.known_hosts] if host.known_hosts else _texts(given.get("UserKnownHostsFile"))
+    shared = _texts(given.get("GlobalKnownHostsFile")) or GLOBAL_KNOWN_HOSTS
+    files = [*(own or ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")), *shared]
+    jump = options.tunnel if isinstance(options.tunnel, str) else None
+    ciphers = given.get("Ciphers")
+    return Target(
+        host=host,
+        address=options.host,
+        port=options.port,
+        user=options.username,
+        known_as=options.host_key_alias or options.host,
+        config=config,
+        known_hosts=tuple(Path(file).expanduser() for file in files if file != "none"),
+        identities=tuple(identities),
+        identities_only=bool(host.identity or given.get("IdentitiesOnly")),
+        jump=jump if jump and jump.lower() != "none" else None,
+        proxy_command=None if jump else tuple(options.proxy_command or ()) or None,
+        ciphers=str(ciphers) if ciphers else None,
+    )
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, (list, tuple)):
+        return [str(item) for item in value]
+    return [str(value)] if value else []
+
+
+def _agent_identities(
+    target: Target, keys: Sequence[asyncssh.SSHKeyPair]
+) -> Sequence[bytes] | None:
+    """Which of the agent's keys to show: only the named ones where a key is named.
+
+    A server closes the connection after a few keys that it does not know.
+    """
+    if not target.identities_only:
+        return None
+    named = [key.public_data for key in keys]
+    for file in target.identities:
+        with contextlib.suppress(OSError, asyncssh.KeyImportError):
+            named.append(asyncssh.read_public_key(f"{file}.pub").public_data)
+    return named or None
+
+
+class _Client(asyncssh.SSHClient):
+    """Notes what happens during a login, and hands questions on to the operator."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self.offered: asyncssh.SSHKey | None = None
+        self.peer_address = ""
+        self.reached = False
+        self.on_reached: Callable[[], None] = lambda: None
+        self.question: Callable[[], AbstractAsyncContextManager[Prompter]] | None = None
+
+    def connection_made(self, conn: Connection) -> None:
+        self.reached = True
+        self.on_reached()
+
+    def validate_host_public_key(
+        self, host: str, addr: str, port: int, key: asyncssh.SSHKey
+    ) -> bool:
+        self.offered = key
+        self.peer_address = addr
+        return False
+
+    def kbdint_auth_requested(self) -> str | None:
+        return "" if self.question else None
+
+    async def kbdint_challenge_received(
+        self, name: str, instructions: str, lang: str, prompts: Sequence[tuple[str, bool]]
+    ) -> Sequence[str] | None:
+        answers = []
+        for prompt, _echo in prompts:
+            answer = await self._ask(" ".join(part for part in (instructions, prompt) if part))
+            if answer is None:
+                return None
+            answers.append(answer)
+        return answers
+
+    async def password_auth_requested(self) -> str | None:
+        return await self._ask("Password")
+
+    async def _ask(self, prompt: str) -> str | None:
+        if self.question is None:
+            return None
+        async with self.question() as prompter:
+            return await prompter.secret(self._host.name, clean_text(prompt).strip())
+
+
+class _Session(asyncssh.SSHClientSession[bytes]):
+    """One command's channel: bytes go straight to a callback, without streams between."""
+
+    def __init__(self, on_stdout: Callable[[bytes], None], ended: asyncio.Future[None]) -> None:
+        self._on_stdout = on_stdout
+        self._ended = ended
+        self.status: int | None = None
+        self.stderr = bytearray()
+        self.before = bytearray()
+        self.begun = False
+
+    def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
+        if datatype == asyncssh.EXTENDED_DATA_STDERR:
+            self.stderr += data
+            return
+        if not self.begun:
+            self.before += data
+            _, mark, data = bytes(self.before).partition(MARK)
+            if not mark:
+                return
+            self.begun = True
+            self.before.clear()
+            self.stderr.clear()
+        if data and not self._ended.done():
+            try:
+                self._on_stdout(data)
+            except Exception as error:  # the caller's own error goes back to the caller
+                self._ended.set_exception(error)
+
+    def exit_status_received(self, status: int) -> None:
+        self.status = status
+
+    def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:
+        self.status = -_signal_number(signal)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._ended.done():
+            return
+        if exc is not None and self.status is None:
+            self._ended.set_exception(exc)
+        else:
+            self._ended.set_result(None)
+
+
+def _signal_number(name: str) -> int:
+    try:
+        return int(signal.Signals[f"SIG{name}"])
+    except KeyError:
+        return 1

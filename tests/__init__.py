@@ -1,0 +1,1 @@
+"""The manual, as programs that fail when it is wrong."""

@@ -1,0 +1,39 @@
+"""Fixtures that every test may use."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from backends.inventory import Host
+from backends.transports.pool import TransportPool
+from tests.support.sshd import SshHosts
+
+
+@pytest.fixture
+def ssh_hosts(tmp_path: Path) -> Iterator[SshHosts]:
+    """``ssh_hosts(4)`` starts four hosts with a real SSH server each, on loopback."""
+    hosts = SshHosts(tmp_path / "hosts")
+    yield hosts
+    hosts.close()
+
+
+@pytest.fixture
+def local_host(tmp_path: Path) -> Host:
+    """This machine, with a work directory of the test's own."""
+    return Host(
+        name="here",
+        transport="local",
+        work_dir=str(tmp_path / "work"),
+        lease_dir=str(tmp_path / "leases"),
+    )
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[TransportPool]:
+    """Transports without an inventory and without anybody to ask."""
+    transports = TransportPool()
+    yield transports
+    await transports.close()

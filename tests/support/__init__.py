@@ -1,0 +1,1 @@
+"""Real servers, machines and processes for the tests, and the few fakes."""

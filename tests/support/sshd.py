@@ -1,0 +1,213 @@
+"""Hosts to log in to: one real sshd per host on loopback, each with its own key and files.
+
+Where sshd is not installed, asyncssh's own server takes its place (:mod:`.asyncssh_server`).
+"""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import asyncssh
+
+from backends.inventory import Host
+from tests.support.waiting import wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def sshd_program() -> str | None:
+    """The sshd of this machine, None where there is none."""
+    return shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+
+
+def free_port(address: str) -> int:
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        return int(probe.getsockname()[1])
+
+
+def make_key(path: Path, passphrase: str | None = None) -> asyncssh.SSHKey:
+    """An ed25519 key pair at ``path`` and ``path``.pub."""
+    key = asyncssh.generate_private_key("ssh-ed25519", comment=path.name)
+    path.touch(mode=0o600)
+    path.write_bytes(key.export_private_key("openssh", passphrase))
+    path.with_name(f"{path.name}.pub").write_bytes(key.export_public_key("openssh"))
+    return key
+
+
+@dataclass
+class ServedHost:
+    """A host with a running SSH server. ``host`` is what the inventory would say of it."""
+
+    host: Host
+    directory: Path
+    options: Sequence[str] = ()
+    netns: str | None = None
+    real: bool = True
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def address(self) -> str:
+        return self.host.address
+
+    @property
+    def port(self) -> int:
+        assert self.host.port is not None
+        return self.host.port
+
+    @property
+    def work_dir(self) -> Path:
+        return Path(self.host.work_dir)
+
+    def start(self) -> None:
+        if self.real:
+            command = [str(sshd_program()), "-D", "-e", "-f", str(self._configuration())]
+        else:
+            key = str(self.directory / "host_key")
+            authorized = str(self.directory / "authorized_keys")
+            command = [sys.executable, "-m", "tests.support.asyncssh_server"]
+            command += [self.address, str(self.port), key, authorized]
+        if self.netns:
+            command = ["ip", "netns", "exec", self.netns, *command]
+        with (self.directory / "sshd.log").open("ab") as log:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT
+            )
+        wait_until(self._answers, within_s=20, what=f"sshd of {self.host.name}")
+
+    def stop(self) -> None:
+        """End the server itself; sessions that it has open go on, as with the real one."""
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait(20)
+            self.process = None
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def new_host_key(self) -> None:
+        """Install the host anew, as its clients see it."""
+        (self.directory / "host_key").unlink()
+        make_key(self.directory / "host_key")
+        self.restart()
+
+    def log(self) -> str:
+        return (self.directory / "sshd.log").read_text("utf-8", "replace")
+
+    def _configuration(self) -> Path:
+        lines = [
+            *self.options,  # first: sshd takes the first value of an option
+            f"ListenAddress {self.address}",
+            f"Port {self.port}",
+            f"HostKey {self.directory / 'host_key'}",
+            f"AuthorizedKeysFile {self.directory / 'authorized_keys'}",
+            f"PidFile {self.directory / 'sshd.pid'}",
+            "UsePAM no",
+            "StrictModes no",
+            "PasswordAuthentication no",
+            "PermitRootLogin prohibit-password",
+            "Subsystem sftp internal-sftp",
+            "UseDNS no",
+        ]
+        path = self.directory / "sshd_config"
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    def _answers(self) -> bool:
+        if self.process is not None and self.process.poll() is not None:
+            raise AssertionError(f"sshd ended: {self.log()}")
+        if self.netns:
+            return "Server listening" in self.log()
+        try:
+            with socket.create_connection((self.address, self.port), 1):
+                return True
+        except OSError:
+            return False
+
+
+class SshHosts:
+    """Starts hosts, and ends them with :meth:`close`.
+
+    Parameters
+    ----------
+    directory: everything of all hosts is kept below it.
+    real: sshd; False: asyncssh's server; None: sshd where it is installed.
+    """
+
+    def __init__(self, directory: Path, *, real: bool | None = None) -> None:
+        self.directory = directory
+        self.real = sshd_program() is not None if real is None else real
+        self.identity = directory / "id_ed25519"
+        self.known_hosts = directory / "known_hosts"
+        self.ssh_config = directory / "ssh_config"
+        self.served: list[ServedHost] = []
+        directory.mkdir(parents=True, exist_ok=True)
+        make_key(self.identity)
+        self.known_hosts.touch()
+        self.ssh_config.touch()
+        if self.real and os.geteuid() == 0:
+            Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+
+    def __call__(self, count: int, *, options: Sequence[str] = ()) -> list[ServedHost]:
+        """Start ``count`` more hosts: node1, node2 … on 127.0.0.11, 127.0.0.12 …"""
+        return [self.add(options=options) for _ in range(count)]
+
+    def add(
+        self,
+        *,
+        options: Sequence[str] = (),
+        name: str = "",
+        address: str = "",
+        port: int = 0,
+        netns: str | None = None,
+    ) -> ServedHost:
+        """Start one host. ``options``: lines of sshd_config that come before the usual ones."""
+        number = len(self.served) + 1
+        name = name or f"node{number}"
+        address = address or f"127.0.0.{10 + number}"
+        directory = self.directory / name
+        directory.mkdir()
+        host = Host(
+            name=name,
+            address=address,
+            port=port or free_port(address),
+            user=getpass.getuser(),
+            identity=str(self.identity),
+            known_hosts=str(self.known_hosts),
+            ssh_config=str(self.ssh_config),
+            work_dir=str(directory / "work"),
+            lease_dir=str(self.directory / "leases"),
+        )
+        shutil.copy(f"{self.identity}.pub", directory / "authorized_keys")
+        key = make_key(directory / "host_key")
+        self._trust(host, key)
+        served = ServedHost(host, directory, options=options, netns=netns, real=self.real)
+        self.served.append(served)
+        served.start()
+        return served
+
+    def hosts(self) -> list[Host]:
+        return [served.host for served in self.served]
+
+    def close(self) -> None:
+        for served in self.served:
+            served.stop()
+
+    def _trust(self, host: Host, key: asyncssh.SSHKey) -> None:
+        line = key.export_public_key("openssh").decode().strip()
+        with self.known_hosts.open("a", encoding="utf-8") as stream:
+            stream.write(f"[{host.address}]:{host.port} {line}\n")
+
+
+def renamed(host: Host, name: str) -> Host:
+    """The same machine under another name."""
+    return replace(host, name=name)
