@@ -1,0 +1,70 @@
+"""docs/reports.md says what the program does: its examples load, its keys are the keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from backends.results.compare import Verdict
+from backends.results.document import FIGURE_COLUMNS, RESULT_COLUMNS, document
+from backends.results.entered import import_figures
+from backends.results.layouts.dlperf_json import dlperf_document
+from backends.results.layouts.speedup import COLUMNS, speedup_tables
+from backends.results.render import markdown_rows
+from backends.results.summary import Concern, summarise
+
+MANUAL = (Path(__file__).parents[3] / "docs" / "reports.md").read_text(encoding="utf-8")
+
+
+def block(language: str) -> str:
+    found = re.findall(rf"^```{language}\n(.*?)^```", MANUAL, re.M | re.S)
+    assert len(found) == 1, language
+    return found[0]
+
+
+def section(title: str) -> str:
+    return MANUAL.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+@pytest.mark.parametrize("language", ["toml", "csv"])
+def test_examples_of_entered_figures_load(tmp_path: Path, language: str):
+    path = tmp_path / f"figures.{language}"
+    path.write_text(block(language), encoding="utf-8")
+    assert [run.state for run in import_figures(path)][-1] == "planned"
+
+
+def test_keys_of_the_document_are_listed(runs_of):
+    runs = runs_of("1n1g", [1])
+    written = document("c", runs, summarise(runs))
+    listed = re.search(r"```\n(\{\"campaign.*?)```", section("The JSON document"), re.S)
+    assert listed is not None
+    run_part, result_part = listed[1].split('"results"')
+    assert set(re.findall(r'"(\w+)"', run_part)) - {"campaign", "runs"} == set(written["runs"][0])
+    assert set(re.findall(r'"(\w+)"', result_part)) == set(written["results"][0])
+
+
+def test_flags_verdicts_and_columns_are_listed():
+    names = re.findall(r"`(\w+)`", section("Flags"))
+    assert set(names) - {"flags"} == {str(concern) for concern in Concern}
+    table = section("Comparing two campaigns")
+    assert set(re.findall(r"^\| `(\w+)`", table, re.M)) == {str(v) for v in Verdict}
+    for column in COLUMNS:
+        assert f"`{column}`" in section("Layouts")
+    for column in (*RESULT_COLUMNS, *FIGURE_COLUMNS):
+        assert f"`{column}`" in section("results.csv")
+
+
+def test_dlperf_example_has_the_keys_that_are_written(runs_of):
+    example = json.loads(block("json"))
+    ours = dlperf_document(summarise(runs_of("1n1g", [1])))
+    assert set(example["r50"]["1n1g"]) == set(ours["mlp"]["1n1g"])
+
+
+def test_table_of_the_manual_has_the_columns_that_are_printed(tmp_path: Path):
+    path = tmp_path / "figures.toml"
+    path.write_text(block("toml"), encoding="utf-8")
+    (table,) = speedup_tables(summarise(import_figures(path)))
+    assert markdown_rows(table)[0] in MANUAL
