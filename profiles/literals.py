@@ -18,13 +18,13 @@ try:
 except ImportError:  # an interpreter that keeps it elsewhere: no literals, slower, still right
     _parser = None
 
-_SHORTEST = 3
+_SHORTEST = 1
 _OPAQUE = re.IGNORECASE | re.VERBOSE  # case folding hides literals; verbose is parsed, not seen
 
 
 @functools.lru_cache(maxsize=512)
 def required_literals(pattern: str) -> tuple[bytes, ...]:
-    """ASCII texts of three characters or more that every match contains, longest first."""
+    """ASCII texts that every match contains, longest first."""
     tree = _parse(pattern)
     if tree is None or tree.state.flags & re.IGNORECASE:
         return ()

@@ -11,7 +11,7 @@ from profiles.expression import parse_expression
 from profiles.model import Parameter, Profile, Scalar, scalar_text
 from profiles.tags import format_tag, parse_tag
 
-__all__ = ["Case", "HostCapacity", "exclusion", "expand", "infeasible", "parse_tag"]
+__all__ = ["Case", "HostCapacity", "exclusion", "expand", "infeasible", "make_case", "parse_tag"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +117,7 @@ def expand(
     """
     for name in overrides:
         if name not in profile.parameters:
-            raise SelectionError(
-                f"profile {profile.name} has no parameter {name!r}",
-                remedy="it has " + (", ".join(profile.parameters) or "none"),
-            )
+            raise _no_parameter(profile, name)
     axes = [
         _values(name, parameter, overrides.get(name, ()))
         for name, parameter in profile.parameters.items()
@@ -139,6 +136,34 @@ def expand(
             remedy="choose other cases or values",
         )
     return left
+
+
+def make_case(
+    profile: Profile, nodes: int, gpus_per_node: int, values: Mapping[str, Scalar]
+) -> Case:
+    """One case of known size, for logs that exist already.
+
+    Values may be texts; parameters without one stay at their default. Numbers need not be among the
+    choices, since what was run was run; other values must be.
+
+    Raises
+    ------
+    SelectionError: unknown parameter, or a value that the parameter cannot have.
+    """
+    if nodes < 1 or gpus_per_node < 1:
+        raise SelectionError(
+            f"{nodes} nodes with {gpus_per_node} devices is not a case", remedy="both are 1 or more"
+        )
+    for name in values:
+        if name not in profile.parameters:
+            raise _no_parameter(profile, name)
+    parameters: dict[str, Scalar] = {}
+    for name, parameter in profile.parameters.items():
+        text = scalar_text(values[name]) if name in values else ""
+        number = isinstance(parameter.default, int | float) and parameter.default is not True
+        open_ended = parameter.model_copy(update={"free": True}) if number else parameter
+        parameters[name] = _parsed(name, open_ended, text) if name in values else parameter.default
+    return Case(profile.name, nodes, gpus_per_node, parameters)
 
 
 def exclusion(profile: Profile, case: Case) -> str | None:
@@ -164,6 +189,13 @@ def infeasible(profile: Profile, case: Case, hosts: Sequence[HostCapacity]) -> s
         needed = f"{_count(case.nodes, 'host')} with {_count(case.gpus_per_node, noun)}"
         return f"needs {needed}, {enough} known"
     return None
+
+
+def _no_parameter(profile: Profile, name: str) -> SelectionError:
+    return SelectionError(
+        f"profile {profile.name} has no parameter {name!r}",
+        remedy="it has " + (", ".join(profile.parameters) or "none"),
+    )
 
 
 def _count(number: int, noun: str) -> str:

@@ -366,13 +366,15 @@ class ImportPaths(Model):
     """How an existing log's path tells its case; see :mod:`profiles.logtree`.
 
     ``paths`` are regular expressions searched in the path, with ``/`` as separator. Groups: nodes,
-    gpus_per_node, gpus, repeat, and the names of parameters. ``values`` maps what a group caught to
-    a parameter's value (``values.precision.pure_fp16 = "fp16"``), ``constants`` fills in what no
-    path says.
+    gpus_per_node, gpus, repeat, and the names of parameters; what no group tells is 1 or the
+    parameter's default. ``values`` maps what a group caught to a parameter's value
+    (``values.precision.fp16 = "amp"``). ``gpus_per_node``: how many devices the nodes had, where a
+    path tells only their total.
     """
 
     paths: tuple[Pattern, ...] = ()
     values: Mapping[str, Mapping[str, Scalar]] = Field(default_factory=dict)
+    gpus_per_node: Annotated[int, Field(ge=1, strict=True)] = 8
 
 
 class Profile(Model):
