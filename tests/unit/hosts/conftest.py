@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -12,50 +10,21 @@ import pytest
 
 from backends.inventory import Host
 from backends.transports.base import Completed
+from backends.transports.local import LocalTransport
 
 
-class ShellTransport:
-    """``sh -c`` in a home and PATH of the test's own."""
-
-    connected = True
+class ShellTransport(LocalTransport):
+    """This machine, with an environment of the test's own; remembers the commands."""
 
     def __init__(self, host: Host, environment: Mapping[str, str] | None = None) -> None:
-        self.host = host
-        self.environment = {**os.environ, **(environment or {})}
+        super().__init__(host, environment={**os.environ, **(environment or {})})
         self.commands: list[str] = []
-
-    async def connect(self) -> None: ...
-
-    async def close(self) -> None: ...
 
     async def run(
         self, command: str, *, stdin: bytes = b"", timeout_s: float | None = None
     ) -> Completed:
         self.commands.append(command)
-        process = await asyncio.create_subprocess_exec(
-            "/bin/sh",
-            "-c",
-            command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=self.environment,
-            start_new_session=True,
-        )
-        try:
-            async with asyncio.timeout(timeout_s):
-                stdout, stderr = await process.communicate(stdin)
-        except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-            raise
-        assert process.returncode is not None
-        return Completed(process.returncode, stdout, stderr)
-
-    async def stream(self, command: str, on_stdout: Callable[[bytes], None]) -> Completed:
-        completed = await self.run(command)
-        on_stdout(completed.stdout)
-        return Completed(completed.exit_status, b"", completed.stderr)
+        return await super().run(command, stdin=stdin, timeout_s=timeout_s)
 
 
 class AnsweringTransport(ShellTransport):

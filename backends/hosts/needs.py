@@ -1,0 +1,161 @@
+"""What the cases of a plan need in place on their hosts: programs, data, images, interfaces."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal, Protocol
+
+from backends.hosts.finding import Level
+from backends.inventory import Host, train_address_of
+from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite, placeholders
+from backends.launchers.build import build
+from profiles.command import render_text
+from profiles.matrix import Case
+from profiles.model import Container, Profile
+
+Kind = Literal["directory", "workdir", "file", "executable", "image", "interface", "ssh"]
+
+
+class Planned(Protocol):
+    """One case to be run, as :class:`backends.campaign.plan.PlannedCase`."""
+
+    @property
+    def profile(self) -> Profile: ...
+    @property
+    def case(self) -> Case: ...
+    @property
+    def settings(self) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One thing to check on a host. ``owner``: what asks for it; ``mend``: how to give another."""
+
+    kind: Kind
+    value: str  # a path, a word, "RUNTIME IMAGE", an interface, an address
+    owner: str
+    mend: str
+
+    @property
+    def level(self) -> Level:
+        # mpirun may be told to start ranks by other means than plain ssh.
+        return Level.WARN if self.kind == "ssh" else Level.STOP
+
+    def said(self, result: str) -> str:
+        """The check's result in a sentence."""
+        thing = self.value.split(" ", 1)[-1] if self.kind == "image" else self.value
+        if self.kind == "interface":
+            state, _, there = result.partition(" ")
+            state = "is down" if state == "down" else "does not exist"
+            return f"network interface {thing} {state} (there: {there.strip() or 'none'})"
+        if self.kind == "ssh":
+            return f"cannot start ranks on {thing} with ssh: {result}"
+        if result.startswith("no "):  # the container runtime
+            return f"image {thing} ({self.owner}) needs {result[3:]}, which is not there"
+        kind = "directory" if self.kind == "workdir" else self.kind
+        said = {"missing": "is not there", "": "cannot be checked"}.get(result, result)
+        if self.kind == "executable" and result == "missing" and "/" not in thing:
+            said = "is not in the PATH of a command over SSH"
+        colon = "" if said.startswith(("is ", "cannot be ")) else ":"
+        return f"{kind} {thing} ({self.owner}){colon} {said}"
+
+    def remedy(self, result: str) -> str:
+        if self.kind != "image" or result != "missing":
+            return self.mend
+        runtime, _, image = self.value.partition(" ")
+        if runtime in ("docker", "podman"):
+            return f"run there: {runtime} pull {shlex.quote(image)}"
+        return self.mend
+
+
+def needs_of(
+    cases: Sequence[Planned], hosts: Sequence[tuple[Host, bool]]
+) -> dict[str, tuple[Need, ...]]:
+    """Needs by host name, each once. ``hosts``: with whether they have GPUs.
+
+    Any host may get any node of any case, so that all of them need everything.
+
+    Raises
+    ------
+    ProfileError: a command names a placeholder that does not exist.
+    """
+    common: dict[tuple[str, str], Need] = {}
+    over_ssh = False
+    for planned in cases:
+        for need in (*_setting_needs(planned), *_command_needs(planned, hosts)):
+            common.setdefault((need.kind, need.value), need)
+        launch = planned.profile.launch_for(planned.case)
+        over_ssh = over_ssh or (launch.launcher == "mpirun" and planned.case.nodes > 1)
+    needs = {host.name: [*common.values(), *_interface_needs(host)] for host, _ in hosts}
+    if over_ssh:
+        first = hosts[0][0].name if hosts else ""
+        for host, _ in hosts[1:]:
+            address = train_address_of(host)
+            mend = "let the first host log in to the others with a key: ssh-copy-id"
+            needs[first].append(Need("ssh", address, "mpirun", mend))
+    return {name: tuple(own) for name, own in needs.items()}
+
+
+def _setting_needs(planned: Planned) -> Iterable[Need]:
+    profile = planned.profile
+    container = profile.launch_for(planned.case).container
+    for name, setting in profile.settings.items():
+        value = planned.settings.get(name, "")
+        if setting.check == "none" or not value:
+            continue
+        if setting.check == "executable" and container is not None:
+            continue  # it is inside the image
+        if setting.check == "image":
+            value = f"{container.runtime if container else 'docker'} {value}"
+        elif name == "torchrun":  # the one setting that may be several words
+            value = value.split()[0]
+        mend = f"give another with --set {name}=…, the whole path where it is none"
+        yield Need(setting.check, value, f"{profile.name}'s {name}", mend)
+
+
+def _command_needs(planned: Planned, hosts: Sequence[tuple[Host, bool]]) -> Iterable[Need]:
+    if not hosts:
+        return
+    profile, case = planned.profile, planned.case
+    launch = profile.launch_for(case)
+    sites = [
+        LaunchSite(host, train_address_of(host), has_gpus=gpus)
+        for host, gpus in itertools.islice(itertools.cycle(hosts), case.nodes)
+    ]
+    request = LaunchRequest(profile, case, sites, "preflight", 1, 1, planned.settings)
+    values = placeholders(request, 0)
+    staged = {PurePosixPath(render_text(text, values)).name for text in launch.stage}
+    for command in build(request):
+        yield from _programs(profile, command, staged)
+    if launch.container is not None:
+        image = render_text(launch.container.image, values)
+        if _is_on_the_host(launch.container, image):
+            mend = "put it there, or name another image"
+            yield Need("image", f"{launch.container.runtime} {image}", profile.name, mend)
+
+
+def _programs(profile: Profile, command: HostCommand, staged: set[str]) -> Iterable[Need]:
+    if not command.argv:
+        return
+    if command.workdir and command.workdir.startswith(("/", "~")):
+        yield Need("workdir", command.workdir, profile.name, "create it there")
+    program = command.argv[0]
+    relative = "/" in program and not program.startswith("/")
+    if relative or program in staged:
+        return  # staged with the run, or inside its work directory
+    mend = "install it there, or set PATH before ~/.bashrc returns for non-interactive shells"
+    yield Need("executable", program, profile.name, mend)
+
+
+def _is_on_the_host(container: Container, image: str) -> bool:
+    """Singularity and Apptainer fetch ``docker://…`` themselves; a path must be there."""
+    return container.runtime in ("docker", "podman") or "://" not in image
+
+
+def _interface_needs(host: Host) -> Iterable[Need]:
+    if host.interface and not host.interface.startswith("^"):
+        yield Need("interface", host.interface, "inventory", "set interface in the inventory")

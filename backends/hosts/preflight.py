@@ -1,0 +1,274 @@
+"""Before a host's first run: is everything in place, idle, healthy and alike?
+
+One exec per host probes it, one checks what the profiles need there; for cases with several nodes
+connections between the hosts are really made. Nothing is changed on any host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from shlex import quote
+
+from backends.hosts.finding import Finding, Level, worst
+from backends.hosts.model import HostFacts, HostSnapshot, HostState
+from backends.hosts.needs import Need, Planned, needs_of
+from backends.hosts.probe import Transports, busy_reason, probe
+from backends.hosts.reach import reach
+from backends.inventory import Host
+from backends.nodeset import fold_nodeset
+from backends.transports.base import HostUnreachableError, Transport
+from profiles.cleantext import clean_text
+
+__all__ = ["Finding", "Level", "Planned", "preflight", "worst"]
+
+CHECK_SCRIPT = (Path(__file__).parent / "preflight.sh").read_bytes()
+CHECK_TIMEOUT_S = 60.0
+
+DISK_STOP_MIB = 1024
+DISK_WARN_MIB = 10 * 1024
+CLOCK_WARN_S = 1.0
+
+_SLOWED_DOWN = ("hardware slowdown", "thermal", "power brake", "application clocks")
+_HIGH_LOAD_PER_CPU = 0.7
+
+
+async def preflight(
+    transports: Transports,
+    hosts: Sequence[Host],
+    cases: Sequence[Planned],
+    snapshots: Iterable[HostSnapshot] | None = None,
+    *,
+    clock: Callable[[], float] = time.time,
+    token: str | None = None,
+) -> tuple[Finding, ...]:
+    """Findings about ``hosts`` for ``cases``, host by host, the most serious first.
+
+    A host without any warning has one finding that says what it is. A host that cannot be reached
+    is a stop; nothing here raises for it.
+
+    Parameters
+    ----------
+    snapshots: fresh probes; None: probe now. token: for :func:`~backends.hosts.reach.reach`.
+
+    Raises
+    ------
+    ProfileError: a command names a placeholder that does not exist.
+    """
+    if snapshots is None:
+        snapshots = await asyncio.gather(*(probe(transports.get(host), clock) for host in hosts))
+    by_name = {snapshot.name: snapshot for snapshot in snapshots}
+    known = [
+        host
+        for host in hosts
+        if host.name in by_name
+        and by_name[host.name].state is not HostState.UNREACHABLE
+        and by_name[host.name].facts
+    ]
+    facts = {host.name: f for host in known if (f := by_name[host.name].facts) is not None}
+    needs = needs_of(cases, [(host, bool(facts[host.name].gpus)) for host in known])
+    gpus_needed = any(planned.profile.devices == "gpu" for planned in cases)
+    nodes = max((planned.case.nodes for planned in cases), default=1)
+
+    findings = [_away(host, by_name.get(host.name)) for host in hosts if host not in known]
+    checks = await asyncio.gather(
+        *(check_needs(transports.get(host), needs[host.name]) for host in known)
+    )
+    findings += [finding for found in checks for finding in found]
+    for host in known:
+        findings += host_findings(host.name, facts[host.name], gpus_needed=gpus_needed)
+    if nodes > 1 and len(known) > 1:
+        findings += differences(facts)
+        findings += await reach(
+            transports.get, known, token=secrets.token_hex(8) if token is None else token
+        )
+    troubled = {finding.host for finding in findings}
+    findings += [
+        Finding(host.name, Level.OK, _portrait(facts[host.name]))
+        for host in known
+        if host.name not in troubled
+    ]
+    order = {host.name: position for position, host in enumerate(hosts)}
+    levels = list(Level)
+    return tuple(
+        sorted(findings, key=lambda f: (order.get(f.host, len(order)), -levels.index(f.level)))
+    )
+
+
+async def check_needs(transport: Transport, needs: Sequence[Need]) -> tuple[Finding, ...]:
+    """What of ``needs`` is not in place on one host, and whether its work directory is usable."""
+    host = transport.host
+    words = [host.work_dir, *(word for need in needs for word in (need.kind, need.value))]
+    command = "sh -s -- " + " ".join(map(quote, words))
+    try:
+        completed = await transport.run(command, stdin=CHECK_SCRIPT, timeout_s=CHECK_TIMEOUT_S)
+    except HostUnreachableError as error:
+        return (Finding(host.name, Level.STOP, clean_text(error.what), clean_text(error.remedy)),)
+    except TimeoutError:
+        what = f"its checks took longer than {CHECK_TIMEOUT_S:g} s"
+        return (Finding(host.name, Level.STOP, what, "look for a hung file system or container"),)
+    # What a login shell says before the first marker is dropped.
+    answers = completed.stdout.decode("utf-8", "replace").split("@@dlperf:check\n")[1:]
+    results = [clean_text(answer.split("\n", 1)[0].strip()[:200]) for answer in answers]
+    if len(results) != len(needs) + 1:
+        what = "its checks did not come to their end"
+        return (Finding(host.name, Level.STOP, what, "try again, or look at its login shell"),)
+    findings = []
+    if results[0] != "ok":
+        what = f"work_dir {host.work_dir}: {results[0] or 'cannot be checked'}"
+        findings.append(
+            Finding(host.name, Level.STOP, what, "set work_dir in the inventory to one that is")
+        )
+    for need, result in zip(needs, results[1:], strict=True):
+        if result != "ok":
+            findings.append(Finding(host.name, need.level, need.said(result), need.remedy(result)))
+    return tuple(findings)
+
+
+def host_findings(name: str, facts: HostFacts, *, gpus_needed: bool) -> tuple[Finding, ...]:
+    """Warnings and stops that one host's probe shows."""
+    return tuple(
+        Finding(name, level, what, remedy)
+        for level, what, remedy in (
+            *_gpu_findings(facts, gpus_needed),
+            *_disk_findings(facts),
+            *_moment_findings(facts),
+        )
+    )
+
+
+_Found = tuple[Level, str, str]
+
+
+def _gpu_findings(facts: HostFacts, gpus_needed: bool) -> Iterable[_Found]:
+    if facts.gpu_problem:
+        level = Level.STOP if gpus_needed or facts.gpus else Level.WARN
+        yield level, facts.gpu_problem, "mend the driver, or leave the host out"
+    elif gpus_needed and not facts.gpus:
+        yield Level.STOP, "has no GPU", "leave the host out"
+    if busy := busy_reason(facts):
+        yield Level.STOP, f"in use: {busy}", "wait, ask, or leave the host out"
+    for gpu in facts.gpus:
+        title = f"GPU{gpu.index}"
+        if gpu.mig_enabled:
+            yield (
+                Level.STOP,
+                f"{title} is partitioned (MIG)",
+                f"nvidia-smi -i {gpu.index} -mig 0 as root",
+            )
+        if gpu.ecc_uncorrected:
+            yield (
+                Level.STOP,
+                f"{title} has {gpu.ecc_uncorrected} uncorrected memory errors since its driver "
+                "was loaded",
+                f"nvidia-smi -i {gpu.index} -r as root when nothing runs on it; replace it if they "
+                "come back",
+            )
+        slowed = [r for r in gpu.throttle_reasons if any(word in r for word in _SLOWED_DOWN)]
+        if slowed:
+            yield (
+                Level.WARN,
+                f"{title} is slowed down: {', '.join(slowed)}",
+                "nvidia-smi -rac -rgc as root"
+                if slowed == ["application clocks setting"]
+                else "look at cooling and power: nvidia-smi -q -d PERFORMANCE",
+            )
+    if len(models := {gpu.name for gpu in facts.gpus}) > 1:
+        yield (
+            Level.WARN,
+            f"has different GPUs: {', '.join(sorted(models))}",
+            "the slowest sets the pace; leave the host out, or say so with the result",
+        )
+
+
+def _disk_findings(facts: HostFacts) -> Iterable[_Found]:
+    free = facts.disk_free_mib
+    if free is None:
+        yield Level.WARN, "disk space of work_dir is unknown", "look with df"
+    elif free < DISK_WARN_MIB:
+        yield (
+            Level.STOP if free < DISK_STOP_MIB else Level.WARN,
+            f"{free} MiB left on the file system of work_dir",
+            "make room, or set work_dir in the inventory",
+        )
+
+
+def _moment_findings(facts: HostFacts) -> Iterable[_Found]:
+    # Readings are timed by the clock of this machine, so an offset cannot make a number wrong.
+    certain_s = abs(facts.clock_offset_s) - facts.round_trip_s / 2
+    if "clock" not in facts.missing and certain_s > CLOCK_WARN_S:
+        ahead = "ahead of" if facts.clock_offset_s > 0 else "behind"
+        yield (
+            Level.WARN,
+            f"its clock is {abs(facts.clock_offset_s):.1f} s {ahead} this machine's",
+            "switch time synchronisation on (chrony); until then times in its logs do not match",
+        )
+    if facts.cpus and facts.load1 > _HIGH_LOAD_PER_CPU * facts.cpus:
+        who = f"; logged in: {', '.join(facts.users)}" if facts.users else ""
+        yield (
+            Level.WARN,
+            f"load {facts.load1:.1f} on {facts.cpus} CPUs{who}",
+            "something else computes there: look with top",
+        )
+
+
+def differences(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
+    """Versions and devices that are not the same on all hosts, and hosts that are one machine."""
+    findings = []
+    for title, value_of in _COMPARED.items():
+        names_of: dict[str, list[str]] = {}
+        for name, own in facts.items():
+            names_of.setdefault(value_of(own), []).append(name)
+        if len(names_of) > 1:
+            groups = (
+                f"{value or 'none'} on {fold_nodeset(names)}" for value, names in names_of.items()
+            )
+            what = f"{title} differs: {', '.join(groups)}"
+            remedy = "the slowest or oldest sets the pace; make them alike, or leave hosts out"
+            findings.append(Finding("", Level.WARN, what, remedy))
+    machines: dict[str, list[str]] = {}
+    for name, own in facts.items():
+        if own.boot_id:
+            machines.setdefault(own.boot_id, []).append(name)
+    findings += [
+        Finding(
+            "",
+            Level.WARN,
+            f"{fold_nodeset(names)} are the same machine",
+            "they share its devices: remove all but one from the inventory, unless you mean it",
+        )
+        for names in machines.values()
+        if len(names) > 1
+    ]
+    return tuple(findings)
+
+
+_COMPARED: Mapping[str, Callable[[HostFacts], str]] = {
+    "GPU driver": lambda facts: facts.driver_version or "",
+    "GPU model": lambda facts: ", ".join(sorted({gpu.name for gpu in facts.gpus})),
+    "number of GPUs": lambda facts: str(len(facts.gpus)),
+    "CPU model": lambda facts: facts.cpu_model,
+    "python3": lambda facts: facts.python or "",
+    "kernel": lambda facts: facts.kernel,
+}
+
+
+def _away(host: Host, snapshot: HostSnapshot | None) -> Finding:
+    if snapshot is None:
+        return Finding(host.name, Level.STOP, "was not probed", "probe the hosts first")
+    return Finding(host.name, Level.STOP, snapshot.reason, snapshot.remedy)
+
+
+def _portrait(facts: HostFacts) -> str:
+    kinds = Counter(gpu.name for gpu in facts.gpus)
+    devices = ", ".join(f"{count} × {name}" for name, count in kinds.items())
+    parts = [
+        f"{devices} idle" if devices else f"{facts.cpus} CPUs",
+        f"driver {facts.driver_version}" if facts.driver_version else "",
+        f"{(facts.disk_free_mib or 0) // 1024} GiB free",
+    ]
+    return ", ".join(part for part in parts if part)

@@ -1,0 +1,328 @@
+"""Preflight: what is in place, idle, healthy and alike, and what to do where it is not."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backends.hosts.finding import Finding, Level, worst
+from backends.hosts.model import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState
+from backends.hosts.needs import Need, needs_of
+from backends.hosts.preflight import check_needs, differences, host_findings, preflight
+from backends.hosts.probe import parse_probe
+from backends.inventory import Host
+from backends.transports.base import Completed, HostUnreachableError, Problem
+from profiles.matrix import Case
+from profiles.model import Profile
+
+GPU = Gpu(
+    index=0,
+    name="H200",
+    uuid="GPU-aa",
+    bus_id="",
+    memory_total_mib=143771,
+    memory_used_mib=0,
+    utilization_pct=0,
+    power_w=80.0,
+    power_limit_w=700.0,
+    temperature_c=38,
+    sm_clock_mhz=345,
+    mig_enabled=False,
+    ecc_uncorrected=0,
+)
+FACTS = dataclasses.replace(
+    parse_probe(b"@@dlperf:begin\n10.0\n@@dlperf:end\n10.0\n", 10.0, 10.0),
+    cpus=16,
+    gpus=(GPU,),
+    driver_version="580.1",
+    disk_free_mib=500 * 1024,
+    boot_id="a",
+)
+
+
+@dataclasses.dataclass
+class Planned:
+    profile: Profile
+    case: Case
+    settings: Mapping[str, str]
+
+
+def planned(
+    launch: Mapping[str, Any] | None = None,
+    settings: Mapping[str, tuple[str, str]] | None = None,
+    *,
+    tag: tuple[int, int] = (1, 1),
+    devices: str = "any",
+) -> Planned:
+    """``settings``: check and value by name."""
+    profile = Profile.model_validate(
+        {
+            "name": "p",
+            "framework": "F",
+            "model": "M",
+            "source": "s",
+            "devices": devices,
+            "settings": {
+                name: {"description": "d", "check": check}
+                for name, (check, _) in (settings or {}).items()
+            },
+            "matrix": {"cases": ["1n1g"]},
+            "launch": {"launcher": "per_node", "command": "sh train.sh", **(launch or {})},
+            "measure": {"reading": r"(?P<value>\d+)"},
+        }
+    )
+    values = {name: value for name, (_, value) in (settings or {}).items()}
+    return Planned(profile, Case("p", *tag, {}), values)
+
+
+def messages(findings: tuple[Finding, ...], level: Level) -> list[str]:
+    return [finding.what for finding in findings if finding.level is level]
+
+
+# --- GPUs, disk, clock --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "level", "says"),
+    [
+        ({"mig_enabled": True}, Level.STOP, "GPU0 is partitioned (MIG)"),
+        ({"ecc_uncorrected": 2}, Level.STOP, "2 uncorrected memory errors"),
+        ({"throttle_reasons": ("hardware thermal slowdown",)}, Level.WARN, "GPU0 is slowed down"),
+        ({"throttle_reasons": ("power cap",)}, None, ""),
+        ({"utilization_pct": 97, "memory_used_mib": 9000}, Level.STOP, "in use: GPU0 at 97%"),
+    ],
+)
+def test_an_unhealthy_or_used_gpu_is_found(
+    change: Mapping[str, Any], level: Level | None, says: str
+) -> None:
+    facts = dataclasses.replace(FACTS, gpus=(dataclasses.replace(GPU, **change),))
+    findings = host_findings("n1", facts, gpus_needed=True)
+    assert [finding.level for finding in findings] == ([level] if level else [])
+    assert all(says in finding.what and finding.remedy for finding in findings)
+
+
+def test_a_strangers_process_stops_and_ours_does_not() -> None:
+    stranger = GpuProcess(0, 7, "alice", "python3", 100)
+    facts = dataclasses.replace(FACTS, gpu_processes=(stranger,))
+    (finding,) = host_findings("n1", facts, gpus_needed=True)
+    assert (finding.level, finding.what) == (Level.STOP, "in use: alice on GPU0 (python3)")
+    ours = dataclasses.replace(stranger, run_id="r-1")
+    facts = dataclasses.replace(FACTS, gpu_processes=(ours,))
+    assert host_findings("n1", facts, gpus_needed=True) == ()
+
+
+def test_a_broken_driver_stops_what_needs_gpus_and_warns_what_does_not() -> None:
+    broken = dataclasses.replace(FACTS, gpus=(), gpu_problem="nvidia-smi: failed with status 9")
+    assert worst(host_findings("n1", broken, gpus_needed=True)) is Level.STOP
+    assert worst(host_findings("n1", broken, gpus_needed=False)) is Level.WARN
+    without = dataclasses.replace(FACTS, gpus=())
+    assert messages(host_findings("n1", without, gpus_needed=True), Level.STOP) == ["has no GPU"]
+    assert host_findings("n1", without, gpus_needed=False) == ()
+
+
+@pytest.mark.parametrize(
+    ("free_mib", "level"),
+    [(500, Level.STOP), (5000, Level.WARN), (50_000, None), (None, Level.WARN)],
+)
+def test_disk_space(free_mib: int | None, level: Level | None) -> None:
+    findings = host_findings(
+        "n1", dataclasses.replace(FACTS, disk_free_mib=free_mib), gpus_needed=False
+    )
+    assert [finding.level for finding in findings] == ([level] if level else [])
+
+
+def test_a_clock_is_off_only_by_more_than_the_measurement_can_be_wrong() -> None:
+    def found(offset_s: float, round_trip_s: float) -> list[str]:
+        facts = dataclasses.replace(FACTS, clock_offset_s=offset_s, round_trip_s=round_trip_s)
+        return messages(host_findings("n1", facts, gpus_needed=False), Level.WARN)
+
+    assert found(0.9, 0.1) == []
+    assert found(-31.0, 0.1) == ["its clock is 31.0 s behind this machine's"]
+    assert found(1.5, 2.0) == []
+
+
+def test_a_loaded_host_is_a_warning_that_names_who_is_logged_in() -> None:
+    facts = dataclasses.replace(FACTS, load1=15.0, users=("alice",))
+    (finding,) = host_findings("n1", facts, gpus_needed=False)
+    assert finding.level is Level.WARN
+    assert finding.what == "load 15.0 on 16 CPUs; logged in: alice"
+
+
+# --- between hosts ------------------------------------------------------------------------------
+
+
+def test_hosts_that_differ_are_named_by_what_they_have() -> None:
+    other = dataclasses.replace(FACTS, driver_version="550.2", boot_id="b")
+    third = dataclasses.replace(FACTS, boot_id="c")
+    (finding,) = differences({"node1": FACTS, "node2": third, "node3": other})
+    assert finding.level is Level.WARN
+    assert finding.what == "GPU driver differs: 580.1 on node[1-2], 550.2 on node3"
+
+
+def test_two_names_for_one_machine_are_told() -> None:
+    (finding,) = differences({"node1": FACTS, "node2": FACTS})
+    assert finding.what == "node[1-2] are the same machine"
+
+
+# --- what profiles need -------------------------------------------------------------------------
+
+
+def needs(*cases: Planned, host: Host | None = None) -> list[tuple[str, str]]:
+    host = host or Host(name="n1", transport="local")
+    return [(need.kind, need.value) for need in needs_of(cases, [(host, False)])[host.name]]
+
+
+def test_settings_and_the_first_word_of_the_command_are_needed() -> None:
+    case = planned(
+        {"command": "{python} train.py --data {data_root}"},
+        {"python": ("executable", "python3"), "data_root": ("directory", "/data")},
+    )
+    assert needs(case, case) == [("executable", "python3"), ("directory", "/data")]
+
+
+def test_staged_programs_are_not_needed_on_the_host() -> None:
+    assert needs(planned({"command": "./run.sh", "stage": ["run.sh"]})) == []
+    assert needs(planned({"command": "run.sh", "stage": ["bin/run.sh"]})) == []
+
+
+def test_a_container_needs_its_runtime_and_image_but_not_what_is_inside() -> None:
+    container = {"image": "{image}", "runtime": "docker"}
+    case = planned(
+        {"command": "{python} train.py", "container": container},
+        {"python": ("executable", "python3"), "image": ("image", "nvcr.io/x:1")},
+    )
+    assert needs(case) == [("image", "docker nvcr.io/x:1"), ("executable", "docker")]
+    fetched = planned({"container": {"image": "docker://x", "runtime": "apptainer"}})
+    assert needs(fetched) == [("executable", "apptainer")]
+
+
+def test_the_inventorys_interface_is_needed() -> None:
+    host = Host(name="n1", transport="local", interface="ib0")
+    assert needs(planned(), host=host) == [("executable", "sh"), ("interface", "ib0")]
+
+
+def test_mpirun_over_several_nodes_needs_ssh_from_the_first_host() -> None:
+    case = planned({"launcher": "mpirun"}, tag=(2, 1))
+    hosts = [(Host(name=name, address=f"10.0.0.{name[1]}"), False) for name in ("n1", "n2")]
+    found = needs_of([case], hosts)
+    assert ("ssh", "10.0.0.2") in [(need.kind, need.value) for need in found["n1"]]
+    assert [need.kind for need in found["n2"]] == ["executable"]
+
+
+async def test_what_is_not_in_place_is_said_with_its_setting(shell: Any, tmp_path: Path) -> None:
+    host = Host(name="n1", transport="local", work_dir=str(tmp_path))
+    (tmp_path / "file").write_text("")
+    case = planned(
+        {"command": "no-such-program"},
+        {
+            "there": ("directory", str(tmp_path)),
+            "missing": ("directory", str(tmp_path / "it's not there")),
+            "wrong": ("directory", str(tmp_path / "file")),
+            "home": ("directory", "~"),
+            "python": ("executable", str(tmp_path / "file")),
+        },
+    )
+    wanted = needs_of([case], [(host, False)])["n1"]
+    findings = await check_needs(shell(host), wanted)
+    assert [finding.what for finding in findings] == [
+        f"directory {tmp_path}/it's not there (p's missing) is not there",
+        f"directory {tmp_path}/file (p's wrong) is not a directory",
+        "directory ~ (p's home) is not an absolute path",
+        f"executable {tmp_path}/file (p's python) is not executable for root"
+        if findings[3].what.endswith("root")
+        else findings[3].what,
+        "executable no-such-program (p) is not in the PATH of a command over SSH",
+    ]
+    assert {finding.level for finding in findings} == {Level.STOP}
+    assert "--set missing=" in findings[0].remedy
+
+
+async def test_a_work_directory_that_cannot_be_made_is_a_stop(shell: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    host = Host(name="n1", transport="local", work_dir=str(tmp_path / "file" / "runs"))
+    (finding,) = await check_needs(shell(host), ())
+    assert finding.level is Level.STOP
+    assert finding.what.endswith("file is not a directory")
+    assert "work_dir" in finding.remedy
+
+
+async def test_images_are_looked_for_with_their_runtime(shell: Any, tools: Any) -> None:
+    body = 'case $3 in there) ;; *) echo "Error: No such image: $3" >&2; exit 1 ;; esac'
+    directory = tools("docker", body)
+    transport = shell(Host(name="n1", transport="local"), {"PATH": f"{directory}:/usr/bin:/bin"})
+    wanted = [
+        Need("image", f"{runtime} {image}", "p", "m")
+        for runtime, image in (("docker", "there"), ("docker", "x:1"), ("podman", "x:1"))
+    ]
+    missing, no_podman = await check_needs(transport, wanted)
+    assert missing.what == "image x:1 (p) is not there"
+    assert missing.remedy == "run there: docker pull x:1"
+    assert no_podman.what == "image x:1 (p) needs podman, which is not there"
+
+
+async def test_checks_that_never_end_or_lose_the_host_are_stops(answering: Any) -> None:
+    host = Host(name="n1")
+    lost = HostUnreachableError("n1", Problem.LOST, remedy="look")
+    for answer in (TimeoutError(), lost, Completed(1, b"motd\n@@dlperf:check\nok\n", b"")):
+        (finding,) = await check_needs(answering(host, answer), [Need("file", "/x", "p", "m")])
+        assert finding.level is Level.STOP
+        assert finding.what
+
+
+# --- all together -------------------------------------------------------------------------------
+
+
+class Pool:
+    def __init__(self, transport: Any) -> None:
+        self.get = transport
+
+
+async def test_two_local_hosts_are_ready_for_a_case_with_two_nodes(
+    shell: Any, tmp_path: Path
+) -> None:
+    hosts = [
+        Host(name=name, transport="local", work_dir=str(tmp_path / name)) for name in ("n1", "n2")
+    ]
+    snapshots = [
+        HostSnapshot(name, "local", HostState.READY, facts=dataclasses.replace(FACTS, boot_id=name))
+        for name in ("n1", "n2")
+    ]
+    findings = await preflight(Pool(shell), hosts, [planned(tag=(2, 1))], snapshots, token="x")
+    assert [(finding.host, finding.level) for finding in findings] == [
+        ("n1", Level.OK),
+        ("n2", Level.OK),
+        ("", Level.OK),
+    ]
+    assert findings[0].what == "1 × H200 idle, driver 580.1, 500 GiB free"
+    assert worst(findings) is Level.OK
+
+
+async def test_a_host_that_is_away_is_a_stop_and_the_others_are_checked(
+    shell: Any, tmp_path: Path
+) -> None:
+    hosts = [Host(name=name, transport="local", work_dir=str(tmp_path)) for name in ("n1", "n2")]
+    snapshots = [
+        HostSnapshot("n1", "local", HostState.UNREACHABLE, "connection refused", remedy="start it"),
+        HostSnapshot("n2", "local", HostState.READY, facts=FACTS),
+    ]
+    findings = await preflight(Pool(shell), hosts, [planned()], snapshots)
+    assert findings[0] == Finding("n1", Level.STOP, "connection refused", "start it")
+    assert [(finding.host, finding.level) for finding in findings[1:]] == [("n2", Level.OK)]
+
+
+async def test_without_snapshots_the_hosts_are_probed_now(shell: Any, tmp_path: Path) -> None:
+    host = Host(name="n1", transport="local", work_dir=str(tmp_path))
+    transport = shell(host)
+    findings = await preflight(Pool(lambda _: transport), [host], [planned(devices="gpu")])
+    assert len(transport.commands) == 2  # the probe and the checks
+    assert any("GPU" in finding.what or "nvidia" in finding.what for finding in findings)
+
+
+def test_facts_of_a_torn_probe_are_no_trouble() -> None:
+    torn: HostFacts = parse_probe(b"", 0.0, 0.0)
+    found = host_findings("n1", torn, gpus_needed=False)
+    assert messages(found, Level.WARN) == ["disk space of work_dir is unknown"]
