@@ -1,0 +1,525 @@
+"""A workspace without a cluster: four hosts with eight V100 each, a clock that is told the time.
+
+The campaign's state is the real fold over real events; only what happens on the hosts is made up,
+from the clock alone, so that the same moment always shows the same screen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from backends.campaign import events as ev
+from backends.campaign.plan import Plan, PlannedCase, Selection
+from backends.campaign.snapshot import CampaignSnapshot, take
+from backends.campaign.state import CampaignState, RunRecord, RunState, apply, fold
+from backends.hosts.model import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
+from backends.inventory import Host, Inventory
+from profiles.catalog import Catalog
+from profiles.errors import DlperfError, SelectionError
+from profiles.matrix import Case, HostCapacity, expand, infeasible
+from profiles.settings import resolve_settings, split_overrides
+
+START = 1_795_226_400.0  # 2026-11-21 02:00 UTC
+
+V100_LINKS = """
+ X  NV1 NV1 NV2 NV2 SYS SYS SYS NODE
+NV1  X  NV2 NV1 SYS NV2 SYS SYS NODE
+NV1 NV2  X  NV2 SYS SYS NV1 SYS PIX
+NV2 NV1 NV2  X  SYS SYS SYS NV1 PIX
+NV2 SYS SYS SYS  X  NV1 NV1 NV2 SYS
+SYS NV2 SYS SYS NV1  X  NV2 NV1 SYS
+SYS SYS NV1 SYS NV1 NV2  X  NV2 SYS
+SYS SYS SYS NV1 NV2 NV1 NV2  X  SYS
+NODE NODE PIX PIX SYS SYS SYS SYS  X
+"""
+
+
+class Clock:
+    """Seconds since the epoch, moved by hand."""
+
+    def __init__(self, now: float = START) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+    def tick(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def topology() -> Topology:
+    links = tuple(tuple(line.split()) for line in V100_LINKS.strip().splitlines())
+    labels = (*(f"GPU{i}" for i in range(8)), "mlx5_0")
+    cpus = ("0-11,24-35",) * 4 + ("12-23,36-47",) * 4
+    return Topology(labels, links, cpus, ("0",) * 4 + ("1",) * 4, {})
+
+
+def facts(*, busy: Sequence[int] = (), user: str = "alice", offset: float = 0.002) -> HostFacts:
+    gpus = tuple(
+        Gpu(
+            index=i,
+            name="Tesla V100-SXM2-16GB",
+            uuid=f"GPU-{i}",
+            bus_id=f"0000:{i:02x}:00.0",
+            memory_total_mib=16160,
+            memory_used_mib=14210 + 8 * i if i in busy else 11,
+            utilization_pct=97 - i if i in busy else 0,
+            power_w=262.0 + 3 * i if i in busy else 41.0 + i,
+            power_limit_w=300.0,
+            temperature_c=61 + i if i in busy else 34 + i % 3,
+            sm_clock_mhz=1530 if i in busy else 135,
+        )
+        for i in range(8)
+    )
+    processes = tuple(GpuProcess(i, 41200 + i, user, "python train.py", 14199) for i in busy)
+    return HostFacts(
+        os="Ubuntu 18.04.4 LTS",
+        kernel="4.15.0-112",
+        boot_id="b0",
+        cpu_model="Intel Xeon Gold 5118",
+        cpus=48,
+        numa_nodes=2,
+        memory_mib=385_400,
+        memory_available_mib=352_100 if not busy else 301_220,
+        load1=0.4 if not busy else 9.7,
+        users=(user,) if busy else (),
+        python="3.6.9",
+        driver_version="440.33.01",
+        cuda_version="10.2",
+        gpus=gpus,
+        gpu_processes=processes,
+        topology=topology(),
+        clock_offset_s=offset,
+        container_runtimes=("docker",),
+    )
+
+
+def v100_hosts() -> tuple[HostSnapshot, ...]:
+    return (
+        HostSnapshot("node1", "10.11.0.2", HostState.READY, facts=facts(), slots=8),
+        HostSnapshot("node2", "10.11.0.3", HostState.READY, facts=facts(offset=0.004), slots=8),
+        HostSnapshot("node3", "10.11.0.4", HostState.BUSY, facts=facts(busy=(0, 1, 2, 3)), slots=8),
+        HostSnapshot("node4", "10.11.0.5", HostState.READY, facts=facts(offset=-3.4), slots=8),
+    )
+
+
+def unprobed(hosts: Sequence[HostSnapshot]) -> tuple[HostSnapshot, ...]:
+    return tuple(HostSnapshot(h.name, h.address, HostState.UNKNOWN) for h in hosts)
+
+
+@dataclass(frozen=True)
+class FakeDryRun:
+    label: str
+    hosts: tuple[str, ...]
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FakeFinding:
+    level: str
+    what: str
+    remedy: str
+    host: str
+
+
+@dataclass(frozen=True)
+class FakeSummary:
+    name: str
+    path: Path
+    state: str
+    done: int
+    total: int
+    created_at: float | None = START
+    simulated: bool = False
+
+
+def commands(case: Case, hosts: Sequence[str]) -> tuple[str, ...]:
+    nodes = ",".join(hosts)
+    return tuple(
+        f"python3 of_cnn_train_val.py --num_nodes={case.nodes} "
+        f"--gpu_num_per_node={case.gpus_per_node} "
+        f"--batch_size_per_device={case.text('batch_size')} "
+        f"--node_ips={nodes} --node_rank={rank}"
+        for rank, _ in enumerate(hosts)
+    )
+
+
+RUN_S = 40.0
+STARTING_S = 2.0
+
+
+def rate(case: Case, repeat: int, number: int) -> float:
+    """Samples/s of one made-up reading: near-linear scaling, a slow first, a little wobble."""
+    ideal = 385.0 * case.gpus * (0.985 ** math.log2(case.gpus))
+    wobble = 1 + 0.006 * math.sin(number * 1.9 + repeat * 2.3) + 0.002 * math.cos(number * 0.7)
+    return float(ideal) * wobble * (0.72 if number == 0 else 1.0)
+
+
+@dataclass
+class FakeController:
+    """Runs one after another on the first hosts of the list; everything follows from the clock."""
+
+    path: Path
+    cases: Sequence[PlannedCase]
+    clock: Clock
+    hosts: Sequence[str] = ("node1", "node2", "node3", "node4")
+    simulated: bool = False
+    fails: Mapping[str, str] = field(default_factory=dict)  # run label tag -> reason
+    log_line: str = ""
+    state: CampaignState = field(default_factory=CampaignState)
+    cancelled: list[str] = field(default_factory=list)
+    retried: list[str] = field(default_factory=list)
+    detached: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.state.campaign:
+            self._apply(
+                ev.CampaignCreated(
+                    t=self.clock(), campaign=self.path.name, simulated=self.simulated
+                )
+            )
+            plan_rounds = Plan(Selection(()), (), tuple(self.cases), (), None).rounds()
+            for number, (repeat, planned) in enumerate(plan_rounds):
+                self._plan(f"r{number:02d}", planned.case, repeat, 1)
+
+    def _apply(self, event: ev.Event) -> None:
+        self.state = apply(self.state, event)
+
+    def _plan(self, run_id: str, case: Case, repeat: int, attempt: int) -> None:
+        self._apply(
+            ev.RunPlanned(
+                t=self.clock(),
+                run_id=run_id,
+                profile=case.profile,
+                framework="OneFlow",
+                model="ResNet50 V1.5",
+                unit="images/s",
+                nodes=case.nodes,
+                gpus_per_node=case.gpus_per_node,
+                parameters=dict(case.parameters),
+                repeat=repeat,
+                attempt=attempt,
+            )
+        )
+
+    def log_path(self, run_id: str, host: str | None = None) -> Path:
+        run = self.state.runs[run_id]
+        name = run.log or f"logs/{run_id}.log"
+        if host is not None and run.hosts and host != run.hosts[0]:
+            name = name.removesuffix(".log") + f".{host}.log"
+        return self.path / name
+
+    def snapshot(self) -> CampaignSnapshot:
+        self.advance()
+        return take(
+            self.state,
+            self.path,
+            now=self.clock(),
+            expected_s={r.profile: RUN_S for r in self._runs()},
+        )
+
+    def _runs(self) -> list[RunRecord]:
+        return list(self.state.runs.values())
+
+    def advance(self) -> None:
+        """Bring everything up to the clock: a run at a time per host, the next when one ends."""
+        now = self.clock()
+        while True:
+            active = [run for run in self._runs() if run.state.active]
+            for run in active:
+                self._grow(run, now)
+            free_at = self._ended_at()
+            taken = {h for run in self._runs() if run.state.active for h in run.hosts}
+            started = False
+            for run in self._runs():
+                free = [h for h in self.hosts if h not in taken]
+                if run.state is RunState.PLANNED and len(free) >= run.nodes:
+                    chosen = tuple(free[: run.nodes])
+                    since = max(
+                        [free_at.get(h, 0.0) for h in chosen] + [self.state.created_at or 0]
+                    )
+                    if since > now:
+                        continue
+                    self._begin(run, chosen, since)
+                    taken.update(chosen)
+                    started = True
+                elif run.state is RunState.PLANNED:
+                    break
+            if not started:
+                break
+        runs = self._runs()
+        if runs and all(run.state.ended for run in runs) and not self.state.finished:
+            self._apply(ev.CampaignFinished(t=now))
+
+    def _ended_at(self) -> dict[str, float]:
+        ended: dict[str, float] = {}
+        for run in self._runs():
+            for host in run.hosts:
+                ended[host] = max(ended.get(host, 0.0), run.ended_at or 0.0)
+        return ended
+
+    def _begin(self, run: RunRecord, hosts: tuple[str, ...], at: float) -> None:
+        self._apply(
+            ev.RunAssigned(
+                t=at,
+                run_id=run.run_id,
+                hosts=hosts,
+                commands=commands(run.case, hosts),
+                port=29500,
+                log=f"logs/{run.run_id}.log",
+            )
+        )
+
+    def _grow(self, run: RunRecord, now: float) -> None:
+        start = run.started_at or 0.0
+        if now - start < STARTING_S:
+            return
+        if run.state is RunState.STARTING:
+            self._apply(ev.RunLaunched(t=start + STARTING_S, run_id=run.run_id))
+        if run.state is RunState.CANCELLING:
+            self._apply(ev.RunCancelled(t=now, run_id=run.run_id, clean="0 left"))
+            return
+        reason = self.fails.get(run.case.tag)
+        end = start + (RUN_S / 2 if reason else RUN_S)
+        until = min(now, end)
+        number = int((until - start - STARTING_S) // 2)
+        readings = tuple(
+            (20.0 * (i + 1), rate(run.case, run.repeat, i), start + STARTING_S + 2.0 * (i + 1))
+            for i in range(run.reading_count, number)
+        )
+        if readings:
+            self._apply(
+                ev.ReadingsArrived(
+                    t=until,
+                    run_id=run.run_id,
+                    first=run.reading_count,
+                    readings=readings,
+                    warmup=1,
+                )
+            )
+            self._write_log(run, readings)
+        if now >= end:
+            self._end(run, end, reason)
+
+    def _write_log(self, run: RunRecord, readings: Sequence[tuple[float, float, float]]) -> None:
+        for host in run.hosts:
+            path = self.log_path(run.run_id, host)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="utf-8") as log:
+                if not run.reading_count:
+                    log.write(f"[{host}] {run.case.tag}: data loaded, training starts\n")
+                    log.write(self.log_line)
+                for step, value, _ in readings:
+                    log.write(
+                        f"train: epoch 0, iter {step:.0f}, loss: {7.0 - step / 200:.6f}, "
+                        f"samples/s: {value:.3f}\n"
+                    )
+
+    def _end(self, run: RunRecord, at: float, reason: str | None) -> None:
+        if reason:
+            self._apply(
+                ev.RunFailed(
+                    t=at,
+                    run_id=run.run_id,
+                    reason=reason,
+                    evidence=(
+                        "RuntimeError: NCCL communicator was aborted on rank 3",
+                        "  unhandled system error, NCCL version 2.7.8",
+                    ),
+                    category="nccl",
+                    host=run.hosts[-1],
+                    exit_status=1,
+                    clean="0 left",
+                )
+            )
+            return
+        rates = [rate(run.case, run.repeat, i) for i in range(1, 19)]
+        self._apply(
+            ev.RunSucceeded(
+                t=at,
+                run_id=run.run_id,
+                throughput=sum(rates) / len(rates),
+                readings=19,
+                used=18,
+                window="readings 2 to 19",
+                statistic="mean",
+                gpu_memory_mib=13_210,
+                fingerprint="v100",
+            )
+        )
+
+    def note(self, text: str, level: str = "warn") -> None:
+        self._apply(ev.Noted(t=self.clock(), text=text, level=level))
+
+    async def wait(self) -> None:
+        return None
+
+    def cancel_run(self, run_id: str) -> None:
+        self.cancelled.append(run_id)
+        run = self.state.runs[run_id]
+        if run.state is RunState.PLANNED:
+            self._apply(ev.RunCancelled(t=self.clock(), run_id=run_id))
+        else:
+            self._apply(ev.RunCancelling(t=self.clock(), run_id=run_id))
+
+    def cancel_all(self) -> None:
+        for run in self._runs():
+            if not run.state.ended:
+                self.cancel_run(run.run_id)
+
+    def retry(self, run_id: str) -> None:
+        self.retried.append(run_id)
+        run = self.state.runs[run_id]
+        self._plan(f"{run_id}b", run.case, run.repeat, run.attempt + 1)
+
+    async def detach(self) -> None:
+        self.detached = True
+
+
+class FakeWorkspace:
+    """Stands in for :class:`backends.workspace.Workspace`."""
+
+    def __init__(
+        self,
+        campaigns_dir: Path,
+        *,
+        clock: Clock | None = None,
+        hosts: Sequence[HostSnapshot] | None = None,
+        catalog: Catalog | None = None,
+        findings: Sequence[FakeFinding] = (),
+        login_host: str = "login01",
+        simulated: bool = False,
+    ) -> None:
+        self.clock = clock or Clock()
+        self.campaigns_dir = campaigns_dir
+        self.login_host = login_host
+        self.simulated = simulated
+        self._answers = tuple(v100_hosts() if hosts is None else hosts)
+        self._hosts = unprobed(self._answers)
+        self.inventory = Inventory(
+            tuple(Host(h.name, address=h.address) for h in self._answers), Path("hosts.toml")
+        )
+        self.catalog = catalog or Catalog.load((), None)
+        self.findings = tuple(findings)
+        self.probed: list[tuple[str, ...] | None] = []
+        self.started: list[Plan] = []
+        self.forced: list[bool] = []
+        self.controllers: dict[Path, FakeController] = {}
+        self.summaries: list[FakeSummary] = []
+        self.resume_errors: list[DlperfError] = []
+        self.resumed: list[tuple[Path, bool]] = []
+        self.start_error: DlperfError | None = None
+        self.fails: Mapping[str, str] = {}
+        self.log_line = ""
+        self.closed = False
+
+    def host_snapshots(self) -> tuple[HostSnapshot, ...]:
+        return self._hosts
+
+    async def probe(self, names: Sequence[str] | None = None) -> None:
+        self.probed.append(None if names is None else tuple(names))
+        self._hosts = tuple(
+            new if names is None or new.name in names else old
+            for old, new in zip(self._hosts, self._answers, strict=True)
+        )
+
+    def answer(self, *hosts: HostSnapshot) -> None:
+        """What the next probe will find."""
+        self._answers = tuple(hosts)
+
+    def _chosen(self, nodeset: str) -> tuple[Host, ...]:
+        if not nodeset:
+            return self.inventory.hosts
+        names = nodeset.split(",")
+        unknown = [n for n in names if n not in {h.name for h in self.inventory.hosts}]
+        if unknown:
+            raise SelectionError(f"no host is called {unknown[0]}", remedy="see page 1")
+        return tuple(h for h in self.inventory.hosts if h.name in names)
+
+    def plan(self, selection: Selection) -> Plan:
+        hosts = self._chosen(selection.hosts)
+        names = {h.name for h in hosts}
+        capacity = [
+            HostCapacity(h.name, h.slots, len(h.facts.gpus) if h.facts else 0)
+            for h in self._hosts
+            if h.name in names
+        ]
+        cases: list[PlannedCase] = []
+        refused: list[PlannedCase] = []
+        for name in selection.profiles:
+            profile = self.catalog.get(name)
+            mine = {
+                key: values
+                for key, values in selection.values.items()
+                if key in profile.parameters or key in profile.settings
+            }
+            parameters, given = split_overrides(profile, mine)
+            settings = resolve_settings(profile, given)
+            for case in expand(profile, selection.cases or None, parameters):
+                if selection.picked and case.key not in selection.picked:
+                    continue
+                reason = infeasible(profile, case, capacity) or ""
+                repeats = selection.repeats or profile.matrix.repeats
+                planned = PlannedCase(profile, case, repeats, settings, reason)
+                (refused if reason else cases).append(planned)
+        if not cases:
+            raise SelectionError("nothing to run", remedy="mark a case on page 2")
+        runs = sum(c.repeats for c in cases)
+        return Plan(selection, hosts, tuple(cases), tuple(refused), runs * RUN_S)
+
+    def dry_run(self, plan: Plan) -> tuple[FakeDryRun, ...]:
+        return tuple(
+            FakeDryRun(
+                f"{planned.case.tag} b{planned.case.text('batch_size')} #{repeat}",
+                names := tuple(h.name for h in plan.hosts[: planned.case.nodes]),
+                commands(planned.case, names),
+            )
+            for repeat, planned in plan.rounds()
+        )
+
+    async def preflight(self, plan: Plan) -> tuple[FakeFinding, ...]:
+        return self.findings
+
+    def controller(self, plan: Plan, name: str = "2026-11-21-resnet50") -> FakeController:
+        controller = FakeController(
+            self.campaigns_dir / name,
+            plan.cases,
+            self.clock,
+            hosts=[h.name for h in plan.hosts],
+            simulated=self.simulated,
+            fails=self.fails,
+            log_line=self.log_line,
+        )
+        self.controllers[controller.path] = controller
+        return controller
+
+    async def start(self, plan: Plan, *, force: bool = False) -> FakeController:
+        if self.start_error is not None:
+            raise self.start_error
+        self.started.append(plan)
+        self.forced.append(force)
+        return self.controller(plan)
+
+    async def resume(self, path: Path, *, take_over: bool = False) -> FakeController:
+        self.resumed.append((path, take_over))
+        if self.resume_errors:
+            raise self.resume_errors.pop(0)
+        return self.controllers[path]
+
+    def campaigns(self) -> tuple[FakeSummary, ...]:
+        return tuple(self.summaries)
+
+    def load(self, path: Path) -> CampaignSnapshot:
+        if path not in self.controllers:
+            raise DlperfError("no campaign here", where=str(path), remedy="choose another one")
+        return replace(self.controllers[path].snapshot(), read_only=True)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def fold_events(events: Sequence[ev.Event]) -> CampaignState:
+    return fold(events)

@@ -1,0 +1,225 @@
+"""The console: four pages over one session. Wires; the work is done elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import App
+from textual.command import Provider
+from textual.screen import Screen
+
+from profiles.errors import DlperfError
+from tui.commands import ActionsProvider
+from tui.keys import bindings
+from tui.messages import CampaignStarted, Problem, Said
+from tui.screens.dialogs import Answer, Choice, Reading
+from tui.screens.help import focused_panels, help_text, notes_text
+from tui.screens.hosts import HostsPage
+from tui.session import Session
+from tui.text import count, plain
+from tui.theme import THEME
+from tui.widgets.header import Tabs
+from tui.workspace import Workspace
+
+PROBLEM_SHOWN_S = 15.0
+
+
+class DlperfApp(App[None]):
+    """The console on a workspace. ``readonly``: looks, starts and changes nothing."""
+
+    TITLE = "dlperf-tui"
+    CSS_PATH = "dlperf.tcss"
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {ActionsProvider}
+    PANEL = "app"
+    BINDINGS = bindings("app")
+    DEFAULT_MODE = "hosts"
+
+    def __init__(self, workspace: Workspace, *, readonly: bool = False) -> None:
+        super().__init__()
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+        self.VERTICAL_BREAKPOINTS = [(0, "-short"), (34, "-tall")]
+        self.session = Session(workspace, readonly=readonly)
+        self.register_theme(THEME)
+        self.theme = THEME.name
+        self.add_mode("hosts", lambda: HostsPage(self.session))
+        self.add_mode("matrix", self._matrix)
+        self.add_mode("runs", self._runs)
+        self.add_mode("results", self._results)
+
+    def _matrix(self) -> Screen[None]:
+        from tui.screens.matrix import MatrixPage  # noqa: PLC0415 - first paint needs only Hosts
+
+        return MatrixPage(self.session)
+
+    def _runs(self) -> Screen[None]:
+        from tui.screens.runs import RunsPage  # noqa: PLC0415 - first paint needs only Hosts
+
+        return RunsPage(self.session)
+
+    def _results(self) -> Screen[None]:
+        from tui.screens.results import ResultsPage  # noqa: PLC0415 - first paint needs only Hosts
+
+        return ResultsPage(self.session)
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._first)
+
+    def _first(self) -> None:
+        self.probe_all()
+        self.offer_unfinished()
+
+    @work(exclusive=True, group="probe", description="ask every host what it has")
+    async def probe_all(self) -> None:
+        try:
+            await self.session.workspace.probe()
+        except DlperfError as error:
+            self.show_problem(error)
+
+    @work(exclusive=True, group="campaigns", description="offer what was left unfinished")
+    async def offer_unfinished(self) -> None:
+        """Ask what to do with campaigns that were left before their end."""
+        from tui.screens.campaigns import unfinished_question  # noqa: PLC0415 - seldom needed
+
+        if self.session.readonly:
+            return
+        try:
+            question = unfinished_question(await self.session.campaigns())
+        except DlperfError as error:
+            self.show_problem(error)
+            return
+        if question is not None:
+            await self._act_on(await self.push_screen_wait(question))
+
+    @work(exclusive=True, group="campaigns", description="choose a campaign")
+    async def action_campaigns(self) -> None:
+        from tui.screens.campaigns import CampaignList  # noqa: PLC0415 - seldom needed
+
+        try:
+            campaigns = await self.session.campaigns()
+        except DlperfError as error:
+            self.show_problem(error)
+            return
+        await self._act_on(await self.push_screen_wait(CampaignList("Campaigns", campaigns)))
+
+    async def _act_on(self, answer: str | None) -> None:
+        """Open or resume, as one of the campaign dialogs answered."""
+        from tui.screens.campaigns import resume_with_consent  # noqa: PLC0415 - seldom needed
+
+        if answer is None:
+            return
+        verb, _, path = answer.partition(":")
+        try:
+            if verb == "open":
+                await self.session.open(Path(path))
+            elif not await resume_with_consent(self, self.session, Path(path)):
+                return
+            else:
+                self.watch_campaign()
+        except DlperfError as error:
+            self.show_problem(error)
+            return
+        if self.current_mode not in ("runs", "results") or verb == "resume":
+            self.action_page("runs")
+
+    @work(exclusive=True, group="watch", description="notice when the campaign stops")
+    async def watch_campaign(self) -> None:
+        """Tell what stopped the campaign at work, if something did."""
+        controller = self.session.controller
+        if controller is None:
+            return
+        try:
+            await controller.wait()
+        except* DlperfError as errors:
+            for error in errors.exceptions:
+                if isinstance(error, DlperfError):
+                    self.show_problem(error)
+
+    def action_notes(self) -> None:
+        viewed = self.session.viewed
+        text = notes_text(
+            viewed.notes if viewed else (), viewed.state.created_at if viewed else None
+        )
+        self.push_screen(Reading("Notes", text))
+
+    def action_page(self, name: str) -> None:
+        if isinstance(self.screen, Screen) and not self.screen.is_modal:
+            self.switch_mode(name)
+
+    def action_help(self) -> None:
+        panels = focused_panels(self.screen)
+        title = f"Help · {self.screen_title()}"
+        self.push_screen(Reading(title, help_text(panels)))
+
+    def screen_title(self) -> str:
+        return str(getattr(self.screen, "PANEL", "")).capitalize()
+
+    async def action_quit(self) -> None:
+        self.quit_with_consent()
+
+    @work(exclusive=True, group="quit", description="ask what becomes of the runs, then leave")
+    async def quit_with_consent(self) -> None:
+        live = self.session.live
+        if live is None or live.finished:
+            await self._leave("")
+            return
+        left = live.total - live.done - live.active
+        text = (
+            f"{plain(live.name)} has {count(live.active, 'run')} at work and {left} to come. "
+            "Runs on the hosts go on without this console; the next start offers to re-attach."
+        )
+        answer = await self.push_screen_wait(
+            Choice(
+                "Quit",
+                text,
+                (
+                    Answer("d", "detach: runs go on, the others wait for the next start", "detach"),
+                    Answer("c", "cancel every run on every host, and stay to see it", "cancel"),
+                    Answer("s", "stay", "stay"),
+                ),
+            )
+        )
+        if answer == "detach":
+            await self._leave(
+                f"{count(live.active, 'run')} of {plain(live.name)} go on. "
+                f"To re-attach: dlperf-tui, or dlperf-tui resume {live.path}"
+            )
+        elif answer == "cancel" and self.session.controller is not None:
+            self.session.controller.cancel_all()
+            self.action_page("runs")
+
+    async def _leave(self, message: str) -> None:
+        await self.session.close()
+        self.exit(message=message or None)
+
+    @on(Tabs.Clicked)
+    def _tab_clicked(self, event: Tabs.Clicked) -> None:
+        self.action_page(event.page)
+
+    @on(CampaignStarted)
+    def _started(self) -> None:
+        self.watch_campaign()
+        self.action_page("runs")
+
+    @on(Problem)
+    def _problem(self, event: Problem) -> None:
+        self.show_problem(event.error)
+
+    @on(Said)
+    def _said(self, event: Said) -> None:
+        self.notify(plain(event.text), markup=False)
+
+    def show_problem(self, error: DlperfError) -> None:
+        """Tell what is wrong, where, and how to mend it."""
+        lines = [plain(error.what)]
+        if error.remedy:
+            lines.append(f"→ {plain(error.remedy)}")
+        self.notify(
+            "\n".join(lines),
+            title=plain(error.where),
+            severity="error",
+            timeout=PROBLEM_SHOWN_S,
+            markup=False,
+        )

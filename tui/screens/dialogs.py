@@ -1,0 +1,162 @@
+"""Questions and entries in a box over the page. Every text is taken literally."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from rich.text import Text
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from profiles.errors import DlperfError
+from tui.keys import bindings, hints
+from tui.text import plain
+from tui.theme import ACCENT, BAD, MUTED
+from tui.widgets.panel import set_frame
+
+Result = TypeVar("Result")
+
+
+class Dialog(ModalScreen[Result | None], Generic[Result]):
+    """A titled box with its keys in the lower frame; Esc leaves with None."""
+
+    PANEL = ""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+
+    def box(self, *, without: tuple[str, ...] = ()) -> Vertical:
+        """The frame that a dialog composes its content into."""
+        box = Vertical(classes="dialog")
+        set_frame(box, self._title, Text(hints(self.PANEL, without=without), MUTED))
+        return box
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One way to answer: pressing ``key``, or choosing the line ``label``."""
+
+    key: str
+    label: str
+    value: str
+
+
+class Choice(Dialog[str]):
+    """A question with answers; the result is the chosen answer's value, None for "cancel"."""
+
+    PANEL = "choice"
+    BINDINGS = bindings("choice")
+
+    def __init__(self, title: str, text: Text | str, answers: Sequence[Answer]) -> None:
+        super().__init__(title)
+        self._text = text if isinstance(text, Text) else Text(plain(text))
+        self._answers = tuple(answers)
+
+    def compose(self) -> ComposeResult:
+        with self.box():
+            yield Static(self._text, classes="message", markup=False)
+            yield OptionList(
+                *(
+                    Option(Text.assemble((f" {a.key} ", ACCENT), " ", plain(a.label)), id=a.value)
+                    for a in self._answers
+                ),
+                compact=True,
+            )
+
+    def on_key(self, event: events.Key) -> None:
+        for answer in self._answers:
+            if event.character == answer.key:
+                event.stop()
+                self.dismiss(answer.value)
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option.id)
+
+    def action_down(self) -> None:
+        self.query_one(OptionList).action_cursor_down()
+
+    def action_up(self) -> None:
+        self.query_one(OptionList).action_cursor_up()
+
+
+class Prompt(Dialog[str]):
+    """One line of entry. ``check`` raises DlperfError for what cannot be taken."""
+
+    PANEL = "prompt"
+    BINDINGS = bindings("prompt")
+
+    def __init__(
+        self,
+        title: str,
+        text: Text | str,
+        *,
+        value: str = "",
+        placeholder: str = "",
+        check: Callable[[str], object] | None = None,
+    ) -> None:
+        super().__init__(title)
+        self._text = text if isinstance(text, Text) else Text(plain(text))
+        self._value = value
+        self._placeholder = placeholder
+        self._check = check
+
+    def compose(self) -> ComposeResult:
+        with self.box():
+            yield Static(self._text, classes="message", markup=False)
+            yield Input(self._value, placeholder=self._placeholder, compact=True)
+            yield Static("", classes="problem", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one(".problem").display = False
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        self.action_accept()
+
+    def action_accept(self) -> None:
+        value = self.query_one(Input).value
+        if self._check is not None:
+            try:
+                self._check(value)
+            except DlperfError as error:
+                problem = self.query_one(".problem", Static)
+                problem.display = True
+                problem.update(Text(f"✗ {plain(error)}", BAD))
+                return
+        self.dismiss(value)
+
+
+class Pages(VerticalScroll):
+    """Text longer than the box."""
+
+    PANEL = "scroll"
+    BINDINGS = bindings("scroll")
+
+
+class Reading(Dialog[None]):
+    """Something to read and scroll."""
+
+    PANEL = "help"
+    BINDINGS = bindings("help")
+
+    def __init__(self, title: str, text: Text) -> None:
+        super().__init__(title)
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        with self.box(), Pages():
+            yield Static(self._text, markup=False)
+
+    def action_dismiss_help(self) -> None:
+        self.dismiss(None)

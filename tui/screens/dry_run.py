@@ -1,0 +1,57 @@
+"""Dry-run: every run with its hosts and exact commands, to read and to copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.widgets import TextArea
+
+from backends.campaign.plan import Plan
+from tui.keys import bindings
+from tui.screens.dialogs import Dialog
+from tui.text import count, plain
+from tui.workspace import DryRun
+
+
+def dry_run_text(plan: Plan, runs: Sequence[DryRun]) -> str:
+    """Plain text; a command is one line, however long, so that it can be pasted."""
+    lines: list[str] = []
+    for number, run in enumerate(runs, 1):
+        lines.append(
+            f"# {number}/{len(runs)}  {plain(run.label)}  on {plain(', '.join(run.hosts))}"
+        )
+        for host, command in zip(run.hosts, run.commands, strict=False):
+            lines.append(f"# {plain(host)}")
+            lines.append(plain(command))
+        lines.append("")
+    for refused in plan.refused:
+        lines.append(f"# left out: {refused.case.label}: {plain(refused.infeasible)}")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+class DryRunView(Dialog[str]):
+    """Nothing is started from here but by Enter, which goes on to the checks."""
+
+    PANEL = "dryrun"
+    BINDINGS = bindings("dryrun")
+
+    def __init__(self, plan: Plan, runs: Sequence[DryRun]) -> None:
+        super().__init__(f"Dry-run · {count(len(runs), 'run')}, nothing is started")
+        self._content = dry_run_text(plan, runs)
+
+    def compose(self) -> ComposeResult:
+        box = self.box()
+        box.add_class("-wide")
+        with box:
+            area = TextArea(self._content, read_only=True, soft_wrap=True, compact=True)
+            area.show_line_numbers = False
+            area.cursor_blink = False
+            yield area
+
+    def action_copy(self) -> None:
+        self.app.copy_to_clipboard(self._content)
+        self.app.notify("copied to the clipboard", markup=False)
+
+    def action_start(self) -> None:
+        self.dismiss("start")

@@ -1,0 +1,291 @@
+"""Dialogs of the matrix: parameter values, settings, hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.widgets import Input, Static
+
+from backends.hosts.model import HostSnapshot
+from backends.inventory import Inventory, select
+from profiles.errors import DlperfError
+from profiles.model import scalar_text
+from profiles.settings import needs_value
+from tui.keys import bindings
+from tui.marks import Marks
+from tui.screens.dialogs import Dialog, Prompt
+from tui.text import cell, host_state, plain
+from tui.theme import BAD, GOOD, MUTED, WARN
+from tui.widgets.keyed_table import Column, KeyedTable, Row
+
+Result = TypeVar("Result")
+
+
+class MarkTable(KeyedTable):
+    """Rows to be marked; the dialog around it holds the marks."""
+
+
+class MarkList(Dialog[Result], Generic[Result]):
+    """Mark some of many, or write instead; the result is what the subclass makes of the marks."""
+
+    PANEL = "marklist"
+    BINDINGS = bindings("marklist")
+    WRITE_HINT = ""
+
+    def __init__(self, title: str, words: str, columns: Sequence[Column]) -> None:
+        super().__init__(title)
+        self._words = words
+        self._columns = (Column("mark", " ", 3), *columns)
+        self.marked: set[str] = set()
+
+    def entries(self) -> Iterable[tuple[str, tuple[Text, ...]]]:
+        """(key, cells) of every row."""
+        raise NotImplementedError
+
+    def written(self, text: str) -> None:
+        """Take what was typed into the marks; raises DlperfError for what cannot be taken."""
+        raise NotImplementedError
+
+    def outcome(self) -> Result:
+        """The result of these marks; raises DlperfError for what cannot be taken."""
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        with self.box():
+            yield Static(Text(self._words, MUTED), classes="message", markup=False)
+            yield MarkTable(self._columns)
+            yield Input(placeholder=self.WRITE_HINT, compact=True)
+            yield Static("", classes="problem", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one(Input).display = False
+        self.query_one(".problem").display = False
+        self.query_one(MarkTable).focus()
+        self.call_after_refresh(self.fill)
+
+    def fill(self) -> None:
+        self.query_one(MarkTable).refill(
+            [
+                Row(
+                    key,
+                    (
+                        cell("[x]", GOOD) if key in self.marked else cell("[ ]", MUTED),
+                        *cells,
+                    ),
+                )
+                for key, cells in self.entries()
+            ]
+        )
+
+    def _say(self, error: DlperfError | None) -> None:
+        problem = self.query_one(".problem", Static)
+        problem.display = error is not None
+        if error is not None:
+            problem.update(Text(f"✗ {plain(error)}", BAD))
+
+    def action_mark(self) -> None:
+        key = self.query_one(MarkTable).current_key
+        if key is not None:
+            self.marked ^= {key}
+            self.fill()
+
+    def action_all(self) -> None:
+        self.marked = {key for key, _ in self.entries()}
+        self.fill()
+
+    def action_none(self) -> None:
+        self.marked = set()
+        self.fill()
+
+    def action_write(self) -> None:
+        entry = self.query_one(Input)
+        entry.display = True
+        entry.focus()
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        try:
+            self.written(event.value)
+        except DlperfError as error:
+            self._say(error)
+            return
+        self._say(None)
+        event.input.value = ""
+        event.input.display = False
+        self.fill()
+        self.query_one(MarkTable).focus()
+
+    def action_accept(self) -> None:
+        try:
+            result = self.outcome()
+        except DlperfError as error:
+            self._say(error)
+            return
+        self.dismiss(result)
+
+
+class ParameterEditor(MarkList[Marks]):
+    """Which values of each parameter are columns."""
+
+    WRITE_HINT = "name=value,value where a parameter takes any value"
+
+    def __init__(self, marks: Marks) -> None:
+        super().__init__(
+            f"Parameters · {marks.profile.name}",
+            "Marked values are columns of the grid; every combination is one column.",
+            (
+                Column("name", "Parameter", 16),
+                Column("value", "Value", 12),
+                Column("about", "", None),
+            ),
+        )
+        self._marks = marks
+        self._values: dict[str, dict[str, None]] = {}
+        for name, parameter in marks.profile.parameters.items():
+            shown = [scalar_text(value) for value in marks.shown[name]]
+            self._values[name] = dict.fromkeys([*parameter.choice_texts, *shown])
+            self.marked |= {f"{name}={text}" for text in shown}
+
+    def entries(self) -> Iterable[tuple[str, tuple[Text, ...]]]:
+        for name, texts in self._values.items():
+            parameter = self._marks.profile.parameters[name]
+            default = scalar_text(parameter.default)
+            for number, text in enumerate(texts):
+                about = parameter.description if number == 0 else ""
+                value = f"{text} (default)" if text == default else text
+                first = cell(name if number == 0 else "", "bold")
+                yield f"{name}={text}", (first, cell(value), cell(about, MUTED))
+
+    def written(self, text: str) -> None:
+        name, _, values = text.partition("=")
+        name = name.strip()
+        if name not in self._values:
+            raise DlperfError(
+                f"{self._marks.profile.name} has no parameter {name!r}",
+                remedy=f"it has {', '.join(self._values)}",
+            )
+        texts = [value.strip() for value in values.split(",") if value.strip()]
+        self._marks.with_values(name, texts)
+        for value in texts:
+            self._values[name][value] = None
+            self.marked.add(f"{name}={value}")
+
+    def outcome(self) -> Marks:
+        marks = self._marks
+        for name, texts in self._values.items():
+            marks = marks.with_values(name, [t for t in texts if f"{name}={t}" in self.marked])
+        return marks
+
+
+class HostPicker(MarkList[str]):
+    """Which hosts may be used; the result is a nodeset, empty for all."""
+
+    WRITE_HINT = "a nodeset, such as node[1-4],node7"
+
+    def __init__(
+        self, inventory: Inventory, snapshots: Sequence[HostSnapshot], chosen: str
+    ) -> None:
+        super().__init__(
+            "Hosts to use",
+            "Runs are placed on the marked hosts only.",
+            (Column("state", "State", 13), Column("name", "Host", 16), Column("about", "", None)),
+        )
+        self._inventory = inventory
+        self._snapshots = tuple(snapshots)
+        names = {host.name for host in snapshots}
+        self.marked = set(chosen.split(",")) & names if chosen else names
+
+    def entries(self) -> Iterable[tuple[str, tuple[Text, ...]]]:
+        for host in self._snapshots:
+            words = host.reason or host.lease
+            yield host.name, (host_state(host.state), cell(host.name, "bold"), cell(words, MUTED))
+
+    def written(self, text: str) -> None:
+        self.marked = {host.name for host in select(self._inventory, text)}
+
+    def outcome(self) -> str:
+        names = [host.name for host in self._snapshots if host.name in self.marked]
+        if not names:
+            raise DlperfError("no host is marked", remedy="mark at least one")
+        return "" if len(names) == len(self._snapshots) else ",".join(names)
+
+
+class SettingsEditor(Dialog[Marks]):
+    """The profile's settings with their values; those that must be given are said to be missing."""
+
+    PANEL = "settings"
+    BINDINGS = bindings("settings")
+
+    def __init__(self, marks: Marks) -> None:
+        super().__init__(f"Settings · {marks.profile.name}")
+        self._marks = marks
+        self._given = dict(marks.settings)
+
+    def compose(self) -> ComposeResult:
+        with self.box():
+            yield Static("", classes="message", markup=False)
+            yield KeyedTable((Column("name", "Setting", 18), Column("value", "Value", None)))
+
+    def on_mount(self) -> None:
+        self.query_one(KeyedTable).focus()
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        rows = []
+        for name, setting in self._marks.profile.settings.items():
+            if name in self._given:
+                value = cell(self._given[name])
+            elif needs_value(self._marks.profile, name):
+                value = cell("▲ must be given", WARN)
+            else:
+                value = cell(f"{setting.default or 'empty'} (default)", MUTED)
+            rows.append(Row(name, (cell(name, "bold"), value)))
+        self.query_one(KeyedTable).refill(rows)
+        self._describe()
+
+    @on(KeyedTable.Moved)
+    def _describe(self) -> None:
+        key = self.query_one(KeyedTable).current_key
+        words = Text("This profile has no settings.", MUTED)
+        if key is not None:
+            setting = self._marks.profile.settings[key]
+            check = "" if setting.check == "none" else f" (checked on every host: {setting.check})"
+            words = Text(f"{plain(setting.description)}{check}", MUTED)
+        self.query_one(".message", Static).update(words)
+
+    def action_edit(self) -> None:
+        self._edit()
+
+    @work(exclusive=True, group="edit", description="write a setting")
+    async def _edit(self) -> None:
+        key = self.query_one(KeyedTable).current_key
+        if key is None:
+            return
+        setting = self._marks.profile.settings[key]
+        value = await self.app.push_screen_wait(
+            Prompt(
+                key,
+                setting.description,
+                value=self._given.get(key, setting.default or ""),
+            )
+        )
+        if value is not None:
+            if value:
+                self._given[key] = value
+            else:
+                self._given.pop(key, None)
+            self._fill()
+
+    def action_reset(self) -> None:
+        key = self.query_one(KeyedTable).current_key
+        if key is not None:
+            self._given.pop(key, None)
+            self._fill()
+
+    def action_leave(self) -> None:
+        self.dismiss(replace(self._marks, settings=self._given))

@@ -1,0 +1,83 @@
+"""What the four pages share: the lines above and below, the clockwork, opening dialogs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui.session import Session
+from tui.widgets.header import Header, Tabs
+from tui.widgets.keybar import KeyBar
+from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.panel import TablePanel
+
+REFRESH_S = 0.25
+
+
+class Page(Screen[None]):
+    """One of the four pages. Pulls what it shows at most four times a second, while in front."""
+
+    PANEL = ""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        self.session = session
+
+    def body(self) -> Iterable[Widget]:
+        """The page's own widgets."""
+        raise NotImplementedError
+
+    def pull(self) -> None:
+        """Show what is so now."""
+
+    def main_panel(self) -> TablePanel | None:
+        """The list that ``/`` filters and Esc comes back to."""
+        return None
+
+    def compose(self) -> ComposeResult:
+        yield Header(self.session.workspace.login_host)
+        yield Tabs(self.PANEL)
+        with Vertical(id="body"):
+            yield from self.body()
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        self.set_interval(REFRESH_S, self._tick)
+        self.call_after_refresh(self.tick)
+
+    def on_screen_resume(self) -> None:
+        self.call_after_refresh(self.tick)
+
+    def _tick(self) -> None:
+        if self.is_current:
+            self.tick()
+
+    def tick(self) -> None:
+        """Bring everything on the page up to date."""
+        viewed = self.session.viewed
+        self.query_one(Header).show(self.session.hosts, viewed)
+        tabs = self.query_one(Tabs)
+        note = viewed.notes[-1] if viewed and viewed.notes else None
+        tabs.note = note[2] if note else ""
+        tabs.level = note[1] if note else "warn"
+        tabs.simulated = bool(viewed and viewed.simulated)
+        self.pull()
+
+    def action_filter(self) -> None:
+        panel = self.main_panel()
+        if panel is not None:
+            panel.start_filter()
+
+    def action_back(self) -> None:
+        """Esc: first the filter goes, then the focus returns to the list."""
+        panel = self.main_panel()
+        if panel is not None and not (panel.filter_text and panel.clear_filter()):
+            panel.table.focus()
+
+    def current_key(self) -> str | None:
+        table = self.query(KeyedTable)
+        return table.first().current_key if table else None

@@ -1,0 +1,175 @@
+"""Results in words: the table's rows, what to distrust about a case, its repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from backends.results.concerns import concern_lines
+from backends.results.format import percent
+from backends.results.layouts.cells import count_cell
+from backends.results.summary import CaseResult, Concern, Group
+from profiles.matrix import Case
+from tui.text import cell, join, number, plain
+from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
+from tui.widgets.keyed_table import Column, Row
+
+COLUMNS = (
+    Column("case", "Case", 18),
+    Column("gpus", "GPUs", 4, right=True),
+    Column("throughput", "samples/s", 10, right=True),
+    Column("speedup", "Speedup", 7, right=True),
+    Column("efficiency", "Effic.", 6, right=True),
+    Column("cv", "CV", 5, right=True),
+    Column("n", "n", 4, right=True),
+    Column("flags", "Flags", None),
+)
+
+REPEAT_COLUMNS = (
+    Column("repeat", "#", 3, right=True),
+    Column("state", "State", 10),
+    Column("throughput", "samples/s", 10, right=True),
+    Column("off", "vs median", 9, right=True),
+    Column("hosts", "Hosts", 14),
+    Column("note", "Note", None),
+)
+
+SHORT = {
+    Concern.SIMULATED: "simulated",
+    Concern.FAILED_RUNS: "failed runs",
+    Concern.CV_AMBER: "CV above 2%",
+    Concern.CV_RED: "CV above 5%",
+    Concern.OUTLIERS: "outlier",
+    Concern.FIRST_RUN_SLOW: "first run slow",
+    Concern.DRIFT: "drift",
+    Concern.NEGATIVE_SCALING: "slower than fewer GPUs",
+    Concern.SUPERLINEAR: "superlinear",
+    Concern.NO_BASE: "no base",
+    Concern.MIXED_ENVIRONMENT: "several environments",
+    Concern.OTHER_ENVIRONMENT: "other environment",
+    Concern.WARNINGS: "warnings",
+}
+
+_GRAVE = frozenset({Concern.FAILED_RUNS, Concern.CV_RED, Concern.NEGATIVE_SCALING})
+
+
+def case_key(group: Group, case: CaseResult) -> str:
+    return Case(case.profile, case.nodes, case.gpus_per_node, case.parameters).key
+
+
+def case_label(case: CaseResult) -> str:
+    return Case(case.profile, case.nodes, case.gpus_per_node, case.parameters).label
+
+
+def group_label(group: Group, groups: Sequence[Group]) -> str:
+    """The group's parameters, and its profile where there are several."""
+    label = case_label(group.cases[0]).partition(" ")[2] or "default"
+    several = len({g.profile for g in groups}) > 1
+    return f"{group.profile} {label}" if several else label
+
+
+def result_rows(groups: Sequence[Group]) -> list[Row]:
+    several = len({group.profile for group in groups}) > 1
+    return [_row(group, case, several=several) for group in groups for case in group.cases]
+
+
+def _row(group: Group, case: CaseResult, *, several: bool) -> Row:
+    base = case.case == group.base
+    label = cell(case_label(case), "bold")
+    if several:
+        label = join([label, (f" {plain(case.profile)}", MUTED)])
+    cv = case.spread.cv if case.spread else None
+    colour = _cv_colour(case)
+    return Row(
+        case_key(group, case),
+        (
+            label,
+            cell(case.gpus, right=True),
+            cell(number(case.throughput), f"bold {TEXT}" if case.throughput else MUTED, right=True),
+            cell("base" if base and case.speedup else number(case.speedup, 2), right=True),
+            cell(percent(case.efficiency, 1, nothing="–"), right=True),
+            cell(percent(cv, 1, nothing="–"), colour, right=True),
+            cell(count_cell(case), right=True),
+            flags(case),
+        ),
+        find=case.profile,
+    )
+
+
+def _cv_colour(case: CaseResult) -> str:
+    if Concern.CV_RED in case.concerns:
+        return BAD
+    return WARN if Concern.CV_AMBER in case.concerns else ""
+
+
+def flags(case: CaseResult) -> Text:
+    """The concerns of a case in a few words; "running" where nothing has ended yet."""
+    if not case.concerns:
+        return cell("–" if case.repeats else "nothing ended yet", MUTED)
+    words = ", ".join(SHORT.get(concern, str(concern)) for concern in case.concerns)
+    grave = any(concern in _GRAVE for concern in case.concerns)
+    return cell(f"{'✗' if grave else '▲'} {words}", BAD if grave else WARN)
+
+
+def case_text(case: CaseResult, group: Group) -> Text:
+    """What is known of a case beside its figures in the table."""
+    text = Text(end="")
+    text.append(f"{plain(case_label(case))}", "bold").append(f"  {plain(case.profile)}\n", MUTED)
+    spread = case.spread
+    if spread is None:
+        text.append("no repeat has succeeded yet\n", MUTED)
+    else:
+        rows = [
+            ("median", f"{number(spread.median)} {case.unit}"),
+            ("mean", number(spread.mean)),
+            ("range", f"{number(spread.minimum)} to {number(spread.maximum)}"),
+            (
+                "95% interval",
+                f"{number(spread.interval.low)} to {number(spread.interval.high)}"
+                if spread.interval
+                else "– (needs 6 repeats)",
+            ),
+            ("per GPU", number((case.throughput or 0.0) / case.gpus)),
+            ("base", group.base),
+        ]
+        if case.gpu_memory_mib is not None:
+            rows.append(("GPU memory", f"{case.gpu_memory_mib:,} MiB"))
+        rows += [(name, number(value)) for name, value in case.metrics.items()]
+        for name, value in rows:
+            text.append(f"{name:<13}", MUTED).append(f"{plain(value)}\n")
+    lines = concern_lines(case, group)
+    text.append("\n")
+    for line in lines:
+        text.append("▲ ", WARN).append(f"{plain(line)}\n")
+    if not lines and spread is not None:
+        text.append("✓ ", ACCENT).append("nothing to distrust\n")
+    text.rstrip()
+    return text
+
+
+def repeat_rows(case: CaseResult) -> list[Row]:
+    """Every repeat with its distance from the median; replaced attempts below."""
+    median = case.spread.median if case.spread else None
+    rows = []
+    for run in (*case.runs, *case.superseded):
+        off = run.measured / median - 1 if run.measured and median else None
+        note = plain(run.reason) or ", ".join(plain(w) for w in run.warnings)
+        attempt = f"attempt {run.attempt}" if run.attempt > 1 else ""
+        replaced = "replaced by a later attempt" if run in case.superseded else ""
+        said = " · ".join(part for part in (attempt, replaced, note) if part)
+        good = run.state == "succeeded"
+        rows.append(
+            Row(
+                run.run_id,
+                (
+                    cell(run.repeat, right=True),
+                    cell(f"{'✓' if good else '✗'} {run.state}", "" if good else BAD),
+                    cell(number(run.measured), right=True),
+                    cell("–" if off is None else f"{off:+.2%}", right=True),
+                    cell(", ".join(run.hosts) or "–"),
+                    cell(said, MUTED),
+                ),
+            )
+        )
+    return rows

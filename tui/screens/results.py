@@ -1,0 +1,228 @@
+"""Results: what was measured, how it scales, and what to distrust; export as markdown."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.widget import Widget
+
+from backends.campaign.outcome import run_results
+from backends.campaign.snapshot import CampaignSnapshot
+from backends.results.summary import CaseResult, Group, summarise
+from profiles.errors import DlperfError
+from tui.keys import bindings
+from tui.messages import Problem, Said
+from tui.screens.dialogs import Answer, Choice, Dialog, Prompt
+from tui.screens.page import Page
+from tui.screens.result_text import (
+    COLUMNS,
+    REPEAT_COLUMNS,
+    case_key,
+    case_label,
+    case_text,
+    group_label,
+    repeat_rows,
+    result_rows,
+)
+from tui.session import Session
+from tui.text import count, plain
+from tui.widgets.chart import Chart
+from tui.widgets.details import Details
+from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.panel import TablePanel, set_frame
+from tui.widgets.plots import speedup_plot
+
+
+class ResultsPage(Page):
+    PANEL = "results"
+    BINDINGS = bindings("results")
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._groups: tuple[Group, ...] = ()
+        self._summarised: object = None
+        self._view = "chart"
+
+    def body(self) -> Iterable[Widget]:
+        yield TablePanel(KeyedTable(COLUMNS, id="results"), "Results", id="results-panel")
+        with Horizontal(id="results-lower"):
+            yield Chart(id="curve")
+            yield Details("Case", id="case")
+
+    def main_panel(self) -> TablePanel:
+        return self.query_one("#results-panel", TablePanel)
+
+    def on_mount(self) -> None:
+        self.query_one(KeyedTable).focus()
+
+    def pull(self) -> None:
+        viewed = self.session.viewed
+        self._summarise(viewed)
+        panel = self.main_panel()
+        panel.table.refill(result_rows(self._groups))
+        panel.retitle(f"Results · {viewed.name}" if viewed else "Results", self._footer(viewed))
+        panel.say_when_empty(
+            "No case matches; Esc takes the filter away"
+            if panel.filter_text
+            else "Nothing has been measured yet. Start a campaign on page 2, or press O to look "
+            "at a campaign of before."
+        )
+        self._show_selected()
+
+    def _summarise(self, viewed: CampaignSnapshot | None) -> None:
+        """The statistics, only when a run has ended since."""
+        ended = None
+        if viewed is not None:
+            states = tuple((run.run_id, run.state) for run in viewed.runs)
+            ended = (viewed.path, states)
+        if ended != self._summarised:
+            self._summarised = ended
+            self._groups = summarise(run_results(viewed.state)) if viewed else ()
+
+    def _footer(self, viewed: CampaignSnapshot | None) -> str:
+        if viewed is None or not self._groups:
+            return ""
+        units = {group.unit for group in self._groups}
+        bases = {group.base for group in self._groups}
+        parts = [f"{', '.join(sorted(units))}, median of the repeats"]
+        if len(bases) == 1:
+            parts.append(f"base {bases.pop()}")
+        return " · ".join(parts)
+
+    @property
+    def selected(self) -> tuple[Group, CaseResult] | None:
+        key = self.main_panel().table.current_key
+        for group in self._groups:
+            for case in group.cases:
+                if case_key(group, case) == key:
+                    return group, case
+        return None
+
+    @on(KeyedTable.Moved)
+    def _show_selected(self) -> None:
+        chart, details = self.query_one("#curve", Chart), self.query_one("#case", Details)
+        both = self.has_class("-wide")
+        selected = self.selected
+        lower = self.query_one("#results-lower")
+        lower.display = selected is not None
+        chart.display = both or self._view == "chart"
+        details.display = both or self._view == "case"
+        if selected is None:
+            return
+        group, case = selected
+        if chart.display:
+            size = chart.content_size
+            curves = [
+                (
+                    group_label(g, self._groups),
+                    [(float(c.gpus), c.speedup) for c in g.cases if c.speedup is not None],
+                )
+                for g in sorted(self._groups, key=lambda g: g is not group)
+            ]
+            chart.show(speedup_plot(curves, width=size.width, height=size.height - 1))
+            set_frame(chart, "Speedup over GPUs")
+        if details.display:
+            details.show(f"Case · {case_label(case)}", case_text(case, group))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("open", "export"):
+            return bool(self._groups)
+        if action == "view":
+            return bool(self._groups) and not self.has_class("-wide")
+        return True
+
+    def action_view(self) -> None:
+        self._view = "case" if self._view == "chart" else "chart"
+        self._show_selected()
+        self.call_after_refresh(self._show_selected)
+
+    def action_open(self) -> None:
+        selected = self.selected
+        if selected is not None:
+            self.app.push_screen(Repeats(selected[1]))
+
+    @work(exclusive=True, group="dialog", description="write the report as markdown")
+    async def action_export(self) -> None:
+        viewed = self.session.viewed
+        if viewed is None:
+            return
+        own = viewed.path / "report.md"
+        answer = await self.app.push_screen_wait(
+            Prompt("Export", "Write the report, markdown, to this file:", value=str(own))
+        )
+        if not answer:
+            return
+        path, taken = await asyncio.to_thread(_destination, answer)
+        if taken and path != own:
+            question = Choice(
+                "Export",
+                f"{path} exists already.",
+                (Answer("y", "write over it", "yes"), Answer("n", "leave it", "no")),
+            )
+            if await self.app.push_screen_wait(question) != "yes":
+                return
+        try:
+            await asyncio.to_thread(export_markdown, viewed, path)
+        except DlperfError as error:
+            self.post_message(Problem(error))
+        else:
+            self.post_message(Said(f"report written to {path}"))
+
+
+def _destination(text: str) -> tuple[Path, bool]:
+    """The path that was typed, and whether something is there."""
+    path = Path(text).expanduser()
+    return path, path.exists()
+
+
+def export_markdown(viewed: CampaignSnapshot, path: Path) -> None:
+    """Write the report of a campaign; blocking.
+
+    Raises
+    ------
+    DlperfError: the file cannot be written.
+    """
+    from backends.campaign.writing import report_context  # noqa: PLC0415 - seldom needed
+    from backends.results.report import render_report  # noqa: PLC0415 - seldom needed
+    from backends.results.writer import write_atomically  # noqa: PLC0415 - seldom needed
+
+    runs = run_results(viewed.state)
+    text = render_report(report_context(viewed.state, viewed.path), runs, summarise(runs))
+    try:
+        write_atomically(path, text)
+    except OSError as error:
+        raise DlperfError(
+            f"cannot write the report: {error.strerror or error}",
+            where=str(path),
+            remedy="choose a directory that exists and may be written",
+        ) from error
+
+
+class Repeats(Dialog[str]):
+    """Every repeat of a case."""
+
+    PANEL = "repeats"
+    BINDINGS = bindings("repeats")
+
+    def __init__(self, case: CaseResult) -> None:
+        done = f"{case.succeeded} of {count(case.repeats, 'repeat')} succeeded"
+        super().__init__(f"{plain(case_label(case))} · {done}")
+        self._case = case
+
+    def compose(self) -> ComposeResult:
+        box = self.box()
+        box.add_class("-wide")
+        with box:
+            yield KeyedTable(REPEAT_COLUMNS)
+
+    def on_mount(self) -> None:
+        self.query_one(KeyedTable).focus()
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        self.query_one(KeyedTable).refill(repeat_rows(self._case))

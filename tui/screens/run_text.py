@@ -1,0 +1,150 @@
+"""Runs in words: the rows of the table, and everything about one of them."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from backends.campaign.snapshot import CampaignSnapshot, RunView, format_duration
+from backends.campaign.state import RunRecord, RunState
+from tui.text import bar, cell, join, number, plain, run_state
+from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
+from tui.widgets.keyed_table import Column, Row
+
+COLUMNS = (
+    Column("state", "State", 12),
+    Column("label", "Run", None),
+    Column("hosts", "Hosts", 16, from_width=96),
+    Column("progress", "Progress", 13),
+    Column("rate", "samples/s", 10, right=True),
+    Column("eta", "ETA", 7, right=True),
+    Column("elapsed", "Elapsed", 7, right=True, from_width=96),
+)
+
+
+def summary(viewed: CampaignSnapshot | None) -> Text:
+    """ "2 at work · 5 to come · 12 done · 1 failed", for the frame."""
+    if viewed is None:
+        return Text("")
+    parts: list[Text | str | tuple[str, str]] = []
+    if viewed.active:
+        parts.append((f"▶ {viewed.active} at work", ACCENT))
+    waiting = viewed.total - viewed.done - viewed.active
+    if waiting:
+        parts.append((f"{waiting} to come", TEXT))
+    parts.append((f"{viewed.done} done", GOOD if viewed.finished and not viewed.failed else TEXT))
+    if viewed.failed:
+        parts.append((f"✗ {viewed.failed} failed", BAD))
+    if viewed.read_only:
+        parts.append(("read-only", MUTED))
+    return join(parts, " · ")
+
+
+def run_rows(viewed: CampaignSnapshot) -> list[Row]:
+    several = len({run.profile for run in viewed.runs}) > 1
+    return [_row(run, several=several) for run in viewed.runs]
+
+
+def _row(run: RunView, *, several: bool) -> Row:
+    ended = run.state.ended
+    rate = run.throughput if run.throughput is not None else run.throughput_now
+    return Row(
+        run.run_id,
+        (
+            run_state(run.state),
+            _label(run, several=several),
+            cell(", ".join(run.hosts) if run.hosts else "–", "" if run.hosts else MUTED),
+            _progress(run),
+            cell(number(rate), f"bold {TEXT}" if run.throughput is not None else "", right=True),
+            cell(
+                format_duration(run.eta_s) if run.eta_s is not None and not ended else "–",
+                "" if run.eta_s is not None and not ended else MUTED,
+                right=True,
+            ),
+            cell(
+                format_duration(run.elapsed_s) if run.elapsed_s is not None else "–",
+                "" if run.elapsed_s is not None else MUTED,
+                right=True,
+            ),
+        ),
+        find=f"{run.profile} {' '.join(run.hosts)} {run.reason}",
+    )
+
+
+def _label(run: RunView, *, several: bool) -> Text:
+    text = cell(run.label)
+    if several:
+        text = join([(f"{plain(run.profile)} ", MUTED), text])
+    said = plain(run.reason) if run.state is RunState.FAILED else plain(run.state_text)
+    if said and said != str(run.state):
+        lost = run.state.active
+        text.append(f"  {said}", WARN if lost else BAD if run.state is RunState.FAILED else MUTED)
+    return text
+
+
+def _progress(run: RunView) -> Text:
+    if run.state is RunState.SUCCEEDED:
+        return join([bar(1.0, 8, GOOD), (" done", MUTED)])
+    if run.state in (RunState.FAILED, RunState.CANCELLED):
+        return cell("–", MUTED)
+    if run.state is RunState.PLANNED:
+        return bar(0.0, 8)
+    percent = "" if run.progress is None else f" {run.progress:>4.0%}"
+    return join([bar(run.progress, 8), percent])
+
+
+_NEXT_STEPS = {
+    RunState.FAILED: "t tries it again · Enter reads the log · y copies its path",
+    RunState.CANCELLED: "t does it again",
+    RunState.PLANNED: "starts by itself as soon as its hosts are free · c leaves it out",
+}
+
+
+def details_text(run: RunView, record: RunRecord) -> Text:
+    """State, reason with its evidence, what to do next; then hosts, commands, figures."""
+    text = Text(end="")
+    text.append_text(run_state(run.state)).append("  ")
+    text.append(f"{plain(run.profile)}\n", MUTED)
+    if run.reason:
+        colour = BAD if run.state is RunState.FAILED else WARN
+        where = f"{plain(record.failed_host)}: " if record.failed_host else ""
+        text.append(f"{where}{plain(run.reason)}", f"bold {colour}")
+        if record.exit_status is not None:
+            text.append(f"  exit status {record.exit_status}", MUTED)
+        text.append("\n")
+    elif run.state_text != str(run.state):
+        text.append(f"{plain(run.state_text)}\n", WARN)
+    for line in run.evidence:
+        text.append("  │ ", MUTED).append(f"{plain(line)}\n")
+    if run.state in _NEXT_STEPS:
+        text.append("→ ", ACCENT).append(f"{_NEXT_STEPS[run.state]}\n")
+    text.append("\n")
+    for name, value in _facts(run, record):
+        text.append(f"{name:<12}", MUTED).append(f"{plain(value)}\n")
+    for warning in record.warnings:
+        text.append("▲ ", WARN).append(f"{plain(warning)}\n")
+    for host, command in zip(run.hosts, run.commands, strict=False):
+        if command:
+            text.append(f"\n{plain(host)}\n", MUTED).append(f"{plain(command)}\n")
+    text.rstrip()
+    return text
+
+
+def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
+    facts: list[tuple[str, str]] = []
+    if run.hosts:
+        facts.append(("hosts", ", ".join(run.hosts)))
+    if run.throughput is not None:
+        facts.append(("throughput", f"{number(run.throughput)} {run.unit}"))
+        facts.append(("measured", f"{record.statistic} of {record.window}"))
+    elif run.readings:
+        facts.append(("readings", str(run.readings)))
+    if record.gpu_memory_mib is not None:
+        facts.append(("GPU memory", f"{record.gpu_memory_mib:,} MiB"))
+    facts += [(name, number(value)) for name, value in record.metrics.items()]
+    if run.elapsed_s is not None:
+        facts.append(("took" if run.state.ended else "for", format_duration(run.elapsed_s)))
+    if run.clean:
+        facts.append(("left behind", run.clean))
+    if run.log is not None:
+        facts.append(("log", str(run.log)))
+    return facts

@@ -1,0 +1,266 @@
+"""Runs: every run of the campaign, samples/s as it happens, the log, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from textual import on, work
+from textual.widget import Widget
+
+from backends.campaign.layout import host_log_path
+from backends.campaign.snapshot import CampaignSnapshot, ChartSeries, RunView, chart_series
+from backends.campaign.state import RunState
+from profiles.errors import DlperfError
+from tui.keys import bindings
+from tui.messages import Problem, Said
+from tui.screens.dialogs import Answer, Choice
+from tui.screens.page import Page
+from tui.screens.run_text import COLUMNS, details_text, run_rows, summary
+from tui.session import Session
+from tui.text import plain
+from tui.widgets.chart import Chart
+from tui.widgets.details import Details
+from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.log_panel import LogPanel
+from tui.widgets.panel import TablePanel, set_frame
+from tui.widgets.plots import throughput_plot
+
+RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
+
+
+class RunsPage(Page):
+    PANEL = "runs"
+    BINDINGS = bindings("runs")
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._view = ""
+        self._host = 0
+        self._able: tuple[bool, ...] = ()
+        self._zoomed = ""
+
+    def body(self) -> Iterable[Widget]:
+        yield TablePanel(KeyedTable(COLUMNS, id="runs"), "Runs", id="runs-panel")
+        yield Chart(id="chart")
+        yield Details("Details")
+        yield LogPanel()
+
+    def main_panel(self) -> TablePanel:
+        return self.query_one("#runs-panel", TablePanel)
+
+    def on_mount(self) -> None:
+        self.query_one(KeyedTable).focus()
+
+    def on_screen_resume(self) -> None:
+        self.query_one(KeyedTable).focus()
+
+    # What is shown -----------------------------------------------------------------------------
+
+    @property
+    def selected(self) -> RunView | None:
+        viewed = self.session.viewed
+        key = self.main_panel().table.current_key
+        if viewed is None:
+            return None
+        return next((run for run in viewed.runs if run.run_id == key), None)
+
+    def pull(self) -> None:
+        viewed = self.session.viewed
+        panel = self.main_panel()
+        panel.table.refill(run_rows(viewed) if viewed else [])
+        panel.retitle(f"Runs · {viewed.name}" if viewed else "Runs", summary(viewed))
+        panel.say_when_empty(
+            "No run matches; Esc takes the filter away"
+            if panel.filter_text
+            else "Nothing has been started yet. Mark cases on page 2 and press Enter there, or "
+            "press o to look at a campaign of before."
+        )
+        self._show_selected()
+
+    @on(KeyedTable.Moved)
+    def _moved(self) -> None:
+        self._host = 0
+        self._show_selected()
+
+    def _show_selected(self) -> None:
+        viewed, run = self.session.viewed, self.selected
+        self._arrange(run)
+        able = self._abilities(viewed, run)
+        if able != self._able:
+            self._able = able
+            self.refresh_bindings()
+        if viewed is None or run is None:
+            return
+        chart = self.query_one(Chart)
+        if chart.display:
+            series = shown_series(viewed, run)
+            size = chart.content_size
+            chart.show(
+                throughput_plot(series, run.run_id, width=size.width, height=size.height - 2)
+            )
+            set_frame(chart, f"{plain(run.unit)} over time")
+        details = self.query_one(Details)
+        if details.display:
+            details.show(plain(run.label), details_text(run, viewed.state.runs[run.run_id]))
+        log = self.query_one(LogPanel)
+        if log.display:
+            host = run.hosts[self._host % len(run.hosts)] if run.hosts else ""
+            log.show(
+                self._log_path(run, host),
+                f"Log · {run.label} · {host}" if host else f"Log · {run.label}",
+                empty=self._no_log(run),
+                ended=run.state.ended,
+            )
+
+    def _log_path(self, run: RunView, host: str) -> Path | None:
+        if run.log is None or not host or host == run.hosts[0]:
+            return run.log
+        return Path(host_log_path(str(run.log), host))
+
+    def _no_log(self, run: RunView) -> str:
+        if run.state is RunState.PLANNED:
+            return f"No log yet: {run.state_text}"
+        if run.state.ended:
+            return "The run left no log"
+        return "Waiting for the first line"
+
+    def _arrange(self, run: RunView | None) -> None:
+        """Which panels there is room for: all but one where it is short, chosen by ``v``."""
+        failed = run is not None and run.state in (RunState.FAILED, RunState.PLANNED)
+        upper = self._view if self._view in ("chart", "details") else ""
+        upper = upper or ("details" if failed else "chart")
+        shown = {upper, "log"} if self.has_class("-tall") else {self._view or upper}
+        if run is None:
+            shown = set()
+        if self._zoomed:
+            shown = {self._zoomed}
+        for name in ("chart", "details", "log"):
+            self.query_one(f"#{name}").display = name in shown
+        self.main_panel().display = self._zoomed in ("", "runs-panel")
+
+    # Keys --------------------------------------------------------------------------------------
+
+    def _abilities(
+        self, viewed: CampaignSnapshot | None, run: RunView | None
+    ) -> tuple[bool, bool, bool]:
+        """May the run be cancelled, all be cancelled, the run be retried."""
+        live = viewed is not None and not viewed.read_only and not self.session.readonly
+        if viewed is None or not live:
+            return (False, False, False)
+        latest = {record.run_id for record in viewed.state.latest_attempts()}
+        return (
+            run is not None and not run.state.ended and run.state is not RunState.CANCELLING,
+            viewed.done < viewed.total,
+            run is not None and run.state in RETRIABLE and run.run_id in latest,
+        )
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        able = dict(zip(("cancel_run", "cancel_all", "retry"), self._able, strict=False))
+        if action in ("cancel_run", "cancel_all", "retry"):
+            return able.get(action, False)
+        if action in ("view", "follow", "next_log", "zoom", "copy"):
+            return self.session.viewed is not None
+        return True
+
+    @work(exclusive=True, group="dialog", description="ask, then cancel the run")
+    async def action_cancel_run(self) -> None:
+        run, controller = self.selected, self.session.controller
+        if run is None or controller is None:
+            return
+        where = f" on {', '.join(run.hosts)}" if run.hosts else ""
+        question = Choice(
+            "Cancel run",
+            f"End {run.label}{where}? Its processes are ended on every host; its log stays.",
+            (Answer("y", "end this run", "yes"), Answer("n", "let it go on", "no")),
+        )
+        if await self.app.push_screen_wait(question) == "yes":
+            controller.cancel_run(run.run_id)
+            self.tick()
+
+    @work(exclusive=True, group="dialog", description="ask, then cancel everything")
+    async def action_cancel_all(self) -> None:
+        viewed, controller = self.session.viewed, self.session.controller
+        if viewed is None or controller is None:
+            return
+        left = viewed.total - viewed.done
+        question = Choice(
+            "Cancel all",
+            f"End the {viewed.active} runs at work and leave out the other "
+            f"{left - viewed.active}? What is measured already stays.",
+            (Answer("y", "end all of them", "yes"), Answer("n", "let them go on", "no")),
+        )
+        if await self.app.push_screen_wait(question) == "yes":
+            controller.cancel_all()
+            self.tick()
+
+    def action_retry(self) -> None:
+        run, controller = self.selected, self.session.controller
+        if run is None or controller is None:
+            return
+        try:
+            controller.retry(run.run_id)
+        except DlperfError as error:
+            self.post_message(Problem(error))
+            return
+        self.tick()
+
+    def action_view(self) -> None:
+        """The next of what the lower part can show."""
+        views = ("chart", "details") if self.has_class("-tall") else ("chart", "log", "details")
+        now = next((v for v in views if self.query_one(f"#{v}").display), views[0])
+        self._view = views[(views.index(now) + 1) % len(views)]
+        self._zoomed = ""
+        self._show_selected()
+        self.call_after_refresh(self._show_selected)
+
+    def action_open(self) -> None:
+        """Enter: read the log."""
+        if not self.has_class("-tall"):
+            self._view = "log"
+        self._show_selected()
+        self.query_one(LogPanel).focus()
+
+    def action_back(self) -> None:
+        self._zoomed = ""
+        self._show_selected()
+        super().action_back()
+
+    def action_follow(self) -> None:
+        log = self.query_one(LogPanel)
+        if not log.display:
+            self.action_open()
+        else:
+            log.toggle_follow()
+
+    def action_next_log(self) -> None:
+        self._host += 1
+        if not self.has_class("-tall"):
+            self._view = "log"
+        self._show_selected()
+
+    def action_zoom(self) -> None:
+        """The focused panel alone; again: all."""
+        if self._zoomed:
+            self._zoomed = ""
+        else:
+            focused = self.focused
+            chain = focused.ancestors_with_self if focused else []
+            names = [node.id or "" for node in chain]
+            self._zoomed = next((n for n in ("log", "details") if n in names), "runs-panel")
+        self._show_selected()
+        self.call_after_refresh(self._show_selected)
+
+    def action_copy(self) -> None:
+        run = self.selected
+        if run is not None:
+            lines = [*run.commands, str(run.log or "")]
+            self.app.copy_to_clipboard("\n".join(plain(line) for line in lines if line))
+            self.post_message(Said("copied the commands and the log's path"))
+
+
+def shown_series(viewed: CampaignSnapshot, run: RunView) -> tuple[ChartSeries, ...]:
+    """The runs at work; of a run that has ended, its own."""
+    if run.state.ended:
+        return (chart_series(viewed.state.runs[run.run_id]),)
+    return viewed.series

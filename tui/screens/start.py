@@ -1,0 +1,138 @@
+"""Before a start: what will run, what the checks on the hosts found, and one key to go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.widgets import Static
+
+from backends.campaign.plan import Plan
+from backends.campaign.snapshot import format_duration
+from profiles.errors import DlperfError
+from tui.keys import bindings
+from tui.screens.dialogs import Dialog
+from tui.session import Session
+from tui.text import count, plain
+from tui.theme import BAD, GOOD, MUTED, WARN
+from tui.workspace import Finding
+
+_LEVELS = {"ok": ("✓", GOOD), "warn": ("▲", WARN), "stop": ("✗", BAD)}
+
+
+def plan_text(plan: Plan) -> Text:
+    """The plan in a few lines."""
+    text = Text(end="")
+    by_profile: dict[str, list[str]] = {}
+    for planned in plan.cases:
+        by_profile.setdefault(planned.profile.name, []).append(
+            f"{planned.case.label} × {planned.repeats}"
+        )
+    for name, cases in by_profile.items():
+        text.append(f"{plain(name)}\n", "bold")
+        shown = cases[:8]
+        for words in shown:
+            text.append(f"  {plain(words)}\n")
+        if len(cases) > len(shown):
+            text.append(f"  +{len(cases) - len(shown)} more\n", MUTED)
+    hosts = ", ".join(plain(host.name) for host in plan.hosts[:8])
+    more = f" +{len(plan.hosts) - 8} more" if len(plan.hosts) > 8 else ""
+    text.append("\n")
+    text.append(f"{count(plan.run_count, 'run')}", "bold")
+    if plan.expected_s is not None:
+        text.append(f" · about {format_duration(plan.expected_s)}")
+    text.append(f" · on {hosts}{more}\n", MUTED)
+    return text
+
+
+def findings_text(findings: Sequence[Finding]) -> Text:
+    """What the checks found: stops first; what is fine only as a number."""
+    text = Text(end="")
+    fine = sum(finding.level == "ok" for finding in findings)
+    for level in ("stop", "warn"):
+        symbol, colour = _LEVELS[level]
+        for finding in findings:
+            if finding.level != level:
+                continue
+            text.append(f"{symbol} {level} ", colour)
+            where = f"{plain(finding.host)}: " if finding.host else ""
+            text.append(f"{where}{plain(finding.what)}\n")
+            if finding.remedy:
+                text.append(f"  → {plain(finding.remedy)}\n", MUTED)
+    if fine or not findings:
+        text.append(f"✓ {count(fine, 'check')} passed\n" if fine else "✓ nothing to object\n", GOOD)
+    return text
+
+
+class StartDialog(Dialog[str]):
+    """The result is ``started`` or ``dry_run``; None when nothing was started."""
+
+    PANEL = "start"
+    BINDINGS = bindings("start")
+
+    def __init__(self, session: Session, plan: Plan) -> None:
+        super().__init__("Start")
+        self._session = session
+        self._plan = plan
+        self._findings: Sequence[Finding] | None = None
+        self._starting = False
+
+    def compose(self) -> ComposeResult:
+        with self.box(without=("force",)), VerticalScroll():
+            yield Static(plan_text(self._plan), markup=False)
+            yield Static(Text("checking the hosts …", MUTED), id="checks", markup=False)
+
+    def on_mount(self) -> None:
+        self.check()
+
+    @property
+    def stopped(self) -> bool:
+        """A check says that this cannot work."""
+        return any(finding.level == "stop" for finding in self._findings or ())
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "start":
+            return self._findings is not None and not self.stopped and not self._starting
+        if action == "force":
+            return self.stopped and not self._starting
+        return True
+
+    @work(exclusive=True, group="preflight", description="check the hosts of the plan")
+    async def check(self) -> None:
+        try:
+            self._findings = await self._session.workspace.preflight(self._plan)
+        except DlperfError as error:
+            self._say(Text(f"✗ {plain(error)}", BAD))
+            return
+        text = findings_text(self._findings)
+        if self.stopped:
+            text.append("\nF starts anyway; the campaign will say that it was forced", WARN)
+        self._say(text)
+        self.refresh_bindings()
+
+    def _say(self, text: Text) -> None:
+        self.query_one("#checks", Static).update(text)
+
+    def action_start(self) -> None:
+        self._go(force=False)
+
+    def action_force(self) -> None:
+        self._go(force=True)
+
+    def action_dry_run(self) -> None:
+        self.dismiss("dry_run")
+
+    @work(exclusive=True, group="start", description="start the campaign")
+    async def _go(self, *, force: bool) -> None:
+        self._starting = True
+        self._say(Text("starting …", MUTED))
+        try:
+            await self._session.start(self._plan, force=force)
+        except DlperfError as error:
+            self._starting = False
+            self._say(Text(f"✗ {plain(error)}", BAD))
+            return
+        self.dismiss("started")

@@ -1,0 +1,91 @@
+"""What the pages share: the workspace, the campaign at work, and the campaign looked at."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from backends.campaign.plan import Plan
+from backends.campaign.snapshot import CampaignSnapshot
+from backends.hosts.model import HostSnapshot
+from profiles.errors import DlperfError
+from tui.workspace import CampaignSummary, Controller, Workspace
+
+
+class Session:
+    """One operator's sitting. Holds at most one campaign at work and one that is looked at."""
+
+    def __init__(self, workspace: Workspace, *, readonly: bool = False) -> None:
+        self.workspace = workspace
+        self.readonly = readonly
+        self.controller: Controller | None = None
+        self.opened: CampaignSnapshot | None = None
+
+    @property
+    def hosts(self) -> tuple[HostSnapshot, ...]:
+        return self.workspace.host_snapshots()
+
+    @property
+    def live(self) -> CampaignSnapshot | None:
+        """The campaign at work, as it is now; None when there is none."""
+        return self.controller.snapshot() if self.controller else None
+
+    @property
+    def viewed(self) -> CampaignSnapshot | None:
+        """The campaign that Runs and Results show: the opened one, else the one at work."""
+        return self.opened if self.opened is not None else self.live
+
+    @property
+    def at_work(self) -> bool:
+        """A campaign is attached and has runs to do."""
+        live = self.live
+        return live is not None and not live.finished
+
+    async def open(self, path: Path) -> None:
+        """Look at a campaign: the one at work itself, any other read-only."""
+        if self.controller is not None and self.controller.path == path:
+            self.opened = None
+        else:
+            self.opened = await asyncio.to_thread(self.workspace.load, path)
+
+    async def campaigns(self) -> Sequence[CampaignSummary]:
+        """All campaigns on disk, newest first; read in a thread, for journals can be long."""
+        return await asyncio.to_thread(self.workspace.campaigns)
+
+    async def start(self, plan: Plan, *, force: bool = False) -> None:
+        """Start a campaign and look at it.
+
+        Raises
+        ------
+        DlperfError: read-only, another campaign is at work, or the engine refuses.
+        """
+        await self._make_room()
+        self.controller = await self.workspace.start(plan, force=force)
+        self.opened = None
+
+    async def resume(self, path: Path, *, take_over: bool = False) -> None:
+        """Attach to a campaign that is not finished; raises like :meth:`start`."""
+        await self._make_room()
+        self.controller = await self.workspace.resume(path, take_over=take_over)
+        self.opened = None
+
+    async def _make_room(self) -> None:
+        if self.readonly:
+            raise DlperfError(
+                "this console is read-only", remedy="start it without --readonly to run something"
+            )
+        if self.at_work:
+            raise DlperfError(
+                "a campaign is at work", remedy="wait for its end, or cancel it on Runs with C"
+            )
+        if self.controller is not None:
+            await self.controller.detach()
+            self.controller = None
+
+    async def close(self) -> None:
+        """Let go of everything; runs go on on their hosts."""
+        if self.controller is not None:
+            await self.controller.detach()
+            self.controller = None
+        await self.workspace.close()

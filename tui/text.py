@@ -1,0 +1,126 @@
+"""How values become words on the screen. Everything from outside goes through :func:`plain`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from backends.campaign.state import RunState
+from backends.hosts.model import HostState
+from profiles.cleantext import clean_text
+from tui.theme import ACCENT, BAD, GOOD, LINE, MUTED, WARN
+
+HOST_STATES = {
+    HostState.UNKNOWN: ("○", "unknown", MUTED),
+    HostState.PROBING: ("…", "probing", MUTED),
+    HostState.READY: ("●", "ready", GOOD),
+    HostState.BUSY: ("◐", "busy", WARN),
+    HostState.UNREACHABLE: ("✗", "unreachable", BAD),
+}
+
+RUN_STATES = {
+    RunState.PLANNED: ("·", "planned", MUTED),
+    RunState.STARTING: ("◌", "starting", ACCENT),
+    RunState.RUNNING: ("▶", "running", ACCENT),
+    RunState.CANCELLING: ("◌", "cancelling", WARN),
+    RunState.SUCCEEDED: ("✓", "succeeded", GOOD),
+    RunState.FAILED: ("✗", "failed", BAD),
+    RunState.CANCELLED: ("–", "cancelled", MUTED),
+}
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def plain(text: object) -> str:
+    """Display-safe text on one line: no control sequence, no line break."""
+    return " ".join(clean_text(str(text)).split())
+
+
+def cell(text: object, style: str = "", *, right: bool = False) -> Text:
+    """A table cell: literal, one line, shortened with an ellipsis."""
+    return Text(
+        plain(text),
+        style=style,
+        no_wrap=True,
+        overflow="ellipsis",
+        justify="right" if right else "left",
+        end="",
+    )
+
+
+def join(parts: Iterable[Text | str | tuple[str, str]], separator: str = "") -> Text:
+    """Parts in a row, each a ``Text``, plain words, or words with a style; literal."""
+    result = Text(no_wrap=True, overflow="ellipsis", end="")
+    for number, part in enumerate(parts):
+        if number and separator:
+            result.append(separator, MUTED)
+        if isinstance(part, Text):
+            result.append_text(part)
+        elif isinstance(part, tuple):
+            result.append(*part)
+        else:
+            result.append(part)
+    return result
+
+
+def host_state(state: HostState) -> Text:
+    symbol, word, colour = HOST_STATES[state]
+    return cell(f"{symbol} {word}", colour)
+
+
+def run_state(state: RunState) -> Text:
+    symbol, word, colour = RUN_STATES[state]
+    return cell(f"{symbol} {word}", colour)
+
+
+def shorten(text: str, width: int) -> str:
+    """At most ``width`` columns, with an ellipsis where something is left out."""
+    if cell_len(text) <= width:
+        return text
+    kept = ""
+    for character in text:
+        if cell_len(kept + character) > width - 1:
+            break
+        kept += character
+    return kept + "…" if width > 0 else ""
+
+
+def count(number: int, word: str) -> str:
+    """ "1 host", "4 hosts", "2 repeats", "3 matches"."""
+    if number == 1:
+        return f"{number} {word}"
+    plural = f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
+    return f"{number} {plural}"
+
+
+def number(value: float | None, digits: int | None = None) -> str:
+    """12 345.6 → "12,345.6"; about four significant digits unless told; None → "–"."""
+    if value is None:
+        return "–"
+    if digits is None:
+        size = abs(value)
+        digits = 0 if size >= 10_000 else 1 if size >= 100 else 2
+    return f"{value:,.{digits}f}"
+
+
+def gib(mib: int | None) -> str:
+    """Mebibytes as gibibytes without unit: 32510 → "31.7"; None → "–"."""
+    if mib is None:
+        return "–"
+    value = mib / 1024
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def bar(fraction: float | None, width: int, colour: str = ACCENT) -> Text:
+    """A progress bar of ``width`` columns; an empty track where nothing is known."""
+    result = Text(no_wrap=True, end="")
+    if fraction is None:
+        return result.append("┄" * width, LINE)
+    fraction = min(1.0, max(0.0, fraction))
+    eighths = round(fraction * width * 8)
+    full, rest = divmod(eighths, 8)
+    filled = "█" * full + (_EIGHTHS[rest] if rest else "")
+    result.append(filled, colour)
+    return result.append("┄" * (width - len(filled)), LINE)

@@ -1,0 +1,202 @@
+"""The one place that draws with plotext, and everything that keeps plotext from hurting us.
+
+plotext 5 hangs on limits far narrower than a line, chokes on infinities, and is not safe for
+threads: what reaches it is finite, inside the limits, at most two points per column, with clean
+labels, and drawn on the UI thread. It is imported on first use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rich.ansi import AnsiDecoder
+from rich.color import Color
+from rich.console import Console
+from rich.text import Text
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui.text import cell, plain, shorten
+from tui.theme import MUTED, SERIES
+
+Point = tuple[float, float]
+MAX_LINES = 5
+MIN_WIDTH, MIN_HEIGHT = 24, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One curve. ``lead``: how many of the first points are drawn as single dots (warm-up).
+
+    ``tag``: one character drawn at its end and before its legend; colour is not all that tells.
+    """
+
+    label: str
+    points: tuple[Point, ...]
+    colour: str
+    tag: str = ""
+    lead: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """What to draw. Ticks are (place, words). ``more``: curves that are left out."""
+
+    lines: tuple[Line, ...]
+    x_limits: tuple[float, float]
+    y_limits: tuple[float, float]
+    x_ticks: tuple[tuple[float, str], ...] = ()
+    y_ticks: tuple[tuple[float, str], ...] = ()
+    legend: tuple[str, ...] = field(default=())
+    more: int = 0
+    empty: str = "no data yet"
+
+
+def finite(points: Sequence[Point]) -> list[Point]:
+    return [(x, y) for x, y in points if math.isfinite(x) and math.isfinite(y)]
+
+
+def clipped(points: Sequence[Point], x: tuple[float, float], y: tuple[float, float]) -> list[Point]:
+    """Points inside the limits of x; y is moved to the nearest limit."""
+    return [(px, min(max(py, y[0]), y[1])) for px, py in points if x[0] <= px <= x[1]]
+
+
+def decimated(points: Sequence[Point], limits: tuple[float, float], columns: int) -> list[Point]:
+    """At most two points per column, its lowest and its highest, in their order."""
+    span = limits[1] - limits[0]
+    if len(points) <= 2 * columns or span <= 0 or columns < 1:
+        return list(points)
+    buckets: dict[int, tuple[Point, Point]] = {}
+    for point in points:
+        column = min(columns - 1, int((point[0] - limits[0]) / span * columns))
+        low, high = buckets.get(column, (point, point))
+        buckets[column] = (
+            point if point[1] < low[1] else low,
+            point if point[1] > high[1] else high,
+        )
+    result: list[Point] = []
+    for column in sorted(buckets):
+        result += sorted(set(buckets[column]))
+    return result
+
+
+def nice_step(span: float, steps: int) -> float:
+    """The smallest of 1, 2, 5 × 10^n that divides ``span`` into at most ``steps``."""
+    if span <= 0 or steps < 1:
+        return 1.0
+    raw = span / steps
+    power = 10.0 ** math.floor(math.log10(raw))
+    return next((m * power for m in (1, 2, 5) if m * power >= raw * 0.999), 10 * power)
+
+
+def value_ticks(top: float, rows: int) -> tuple[tuple[float, str], ...]:
+    """Ticks from 0 to at most ``top``, one for every three rows or so."""
+    step = nice_step(top, max(1, rows // 3))
+    number = int(top / step + 1e-9)
+    return tuple((i * step, f"{i * step:,.6g}") for i in range(number + 1))
+
+
+def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
+    """The picture as lines of at most ``width`` columns; the UI thread only."""
+    import plotext as plt  # noqa: PLC0415 - 58 ms that the first paint does not need
+
+    plt.clear_figure()
+    plt.limit_size(False, False)
+    plt.plot_size(width, height)
+    plt.canvas_color("default")
+    plt.axes_color("default")
+    plt.ticks_color(_rgb(MUTED))
+    plt.xlim(*plot.x_limits)
+    plt.ylim(*plot.y_limits)
+    plt.xticks([x for x, _ in plot.x_ticks], [plain(words) for _, words in plot.x_ticks])
+    plt.yticks([y for y, _ in plot.y_ticks], [plain(words) for _, words in plot.y_ticks])
+    plt.xaxes(True, False)
+    plt.yaxes(True, False)
+    for line in plot.lines:
+        points = clipped(finite(line.points), plot.x_limits, plot.y_limits)
+        lead = points[: line.lead]
+        rest = decimated(points[line.lead :], plot.x_limits, width)
+        if lead:
+            plt.scatter(*_columns(lead), color=_rgb(MUTED), marker="·")
+        if rest:
+            plt.plot(*_columns(rest), color=_rgb(line.colour), marker="braille")
+            if line.tag:
+                plt.text(line.tag, *rest[-1], color=_rgb(line.colour), alignment="right")
+    picture: str = plt.build()
+    strips = []
+    for text in AnsiDecoder().decode(picture):
+        text.no_wrap = True
+        strips.append(Strip(text.render(console)).crop(0, width))
+    return strips[:height]
+
+
+def _columns(points: Sequence[Point]) -> tuple[list[float], list[float]]:
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    triplet = Color.parse(colour).get_truecolor()
+    return (triplet.red, triplet.green, triplet.blue)
+
+
+def series_colour(number: int) -> str:
+    return SERIES[number % len(SERIES)]
+
+
+class Chart(Widget, can_focus=False):
+    """A plot with its legend; drawn again only when the plot or the size changes."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, classes="panel")
+        self._plot = Plot((), (0, 1), (0, 1))
+        self._drawn_for: tuple[Plot, int, int] | None = None
+        self._strips: list[Strip] = []
+
+    def show(self, plot: Plot) -> None:
+        if plot != self._plot:
+            self._plot = plot
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        width, height = self.size
+        wanted = (self._plot, width, height)
+        if self._drawn_for != wanted:
+            self._strips = self._paint(width, height)
+            self._drawn_for = wanted
+        base = self.rich_style
+        strip = self._strips[y] if y < len(self._strips) else Strip.blank(width)
+        return strip.crop_extend(0, width, base).apply_style(base)
+
+    def _paint(self, width: int, height: int) -> list[Strip]:
+        console = self.app.console
+        if not any(finite(line.points) for line in self._plot.lines):
+            words = cell(f" {self._plot.empty}", MUTED)
+            return [Strip.blank(width), Strip(words.render(console), words.cell_len)]
+        legend = self._legend(width)
+        if width < MIN_WIDTH or height - len(legend) < MIN_HEIGHT:
+            words = cell(" too small for a chart", MUTED)
+            return [Strip(text.render(console), text.cell_len) for text in (*legend, words)]
+        strips = [Strip(text.render(console), text.cell_len) for text in legend]
+        return strips + draw(self._plot, width, height - len(legend), console)
+
+    def _legend(self, width: int) -> list[Text]:
+        """The curves by name in as few lines as they need, two at most."""
+        lines = [Text(" ", no_wrap=True, end="")]
+        for line in self._plot.lines:
+            entry = Text(no_wrap=True, end="")
+            tag = f"{line.tag} " if line.tag else ""
+            entry.append(f"{tag}{shorten(plain(line.label), 40)}", line.colour)
+            if line.note:
+                entry.append(f" {plain(line.note)}", MUTED)
+            if lines[-1].cell_len + entry.cell_len + 3 > width and lines[-1].cell_len > 1:
+                lines.append(Text(" ", no_wrap=True, end=""))
+            lines[-1].append_text(entry).append("   ")
+        if self._plot.more:
+            lines[-1].append(f"+{self._plot.more} more", MUTED)
+        for words in self._plot.legend:
+            if lines[-1].cell_len + len(words) < width:
+                lines[-1].append(words, MUTED)
+        return lines[:2]

@@ -1,0 +1,164 @@
+"""The matrix itself: cases down, parameter combinations across, one mark per place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+from textual import events
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tui.keys import bindings
+from tui.marks import Cell
+from tui.text import plain, shorten
+from tui.theme import CURSOR, GOOD, MUTED, RAISED, TEXT
+
+TAG_WIDTH = 9
+
+
+class MatrixGrid(ScrollView, can_focus=True):
+    """Draws cells and moves the cursor; what a mark means is the page's business."""
+
+    PANEL = "grid"
+    BINDINGS = bindings("grid")
+
+    class Moved(Message):
+        """The cursor is on another cell."""
+
+    class Toggled(Message):
+        """These cells are to be marked, or unmarked when all of them are."""
+
+        def __init__(self, cells: tuple[Cell, ...]) -> None:
+            super().__init__()
+            self.cells = cells
+
+    def __init__(self) -> None:
+        super().__init__(id="grid")
+        self._cells: tuple[tuple[Cell, ...], ...] = ()
+        self._labels: tuple[str, ...] = ()
+        self._row = 0
+        self._column = 0
+
+    def show(self, labels: Sequence[str], cells: tuple[tuple[Cell, ...], ...]) -> None:
+        """Show a profile's grid; the cursor stays where it is as far as the grid reaches."""
+        if (tuple(labels), cells) == (self._labels, self._cells):
+            return
+        self._labels, self._cells = tuple(labels), cells
+        self._row = min(self._row, max(0, len(cells) - 1))
+        self._column = min(self._column, max(0, len(self._labels) - 1))
+        self.virtual_size = Size(self._left(len(self._labels)), len(cells) + 1)
+        self.refresh()
+        self.post_message(self.Moved())
+
+    @property
+    def current(self) -> Cell | None:
+        """The cell under the cursor."""
+        if self._row < len(self._cells) and self._column < len(self._cells[self._row]):
+            return self._cells[self._row][self._column]
+        return None
+
+    def _width(self, column: int) -> int:
+        return max(9, len(self._labels[column]) + 3)
+
+    def _left(self, column: int) -> int:
+        return TAG_WIDTH + sum(self._width(i) for i in range(column))
+
+    def render_line(self, y: int) -> Strip:
+        scroll_x, scroll_y = self.scroll_offset
+        line = y + scroll_y
+        if y == 0:
+            text = self._heading()
+        elif line - 1 < len(self._cells):
+            text = self._line(line - 1)
+        else:
+            text = Text()
+        strip = Strip(text.render(self.app.console), text.cell_len)
+        base = self.rich_style
+        return strip.crop_extend(scroll_x, scroll_x + self.size.width, base).apply_style(base)
+
+    def _heading(self) -> Text:
+        text = Text(" " * TAG_WIDTH, end="")
+        for index, label in enumerate(self._labels):
+            style = f"bold {TEXT}" if index == self._column else MUTED
+            text.append(plain(label).center(self._width(index)), style)
+        return text
+
+    def _line(self, row: int) -> Text:
+        cells = self._cells[row]
+        here = row == self._row
+        text = Text(end="")
+        tag = cells[0].case.tag if cells else ""
+        text.append(f" {tag:<{TAG_WIDTH - 1}}", f"bold {TEXT}" if here else MUTED)
+        reasons = {cell.reason for cell in cells}
+        if len(reasons) == 1 and cells and cells[0].reason:
+            room = max(12, self.size.width - TAG_WIDTH - 2)
+            words = shorten(f"·  {plain(cells[0].reason)}", room)
+            return text.append(f" {words} ", self._style(MUTED, here))
+        for column, cell in enumerate(cells):
+            cursor = here and column == self._column
+            mark, colour = _MARKS[cell.state]
+            width = self._width(column)
+            before = (width - len(mark)) // 2
+            text.append(" " * (before - 1))
+            text.append(f" {mark} ", self._style(colour, cursor))
+            text.append(" " * (width - before - len(mark) - 1))
+        return text
+
+    def _style(self, colour: str, cursor: bool) -> str:
+        if not cursor:
+            return colour
+        return f"bold {colour} on {CURSOR if self.has_focus else RAISED}"
+
+    def action_move(self, x: int, y: int) -> None:
+        self._row = min(max(0, self._row + y), max(0, len(self._cells) - 1))
+        self._column = min(max(0, self._column + x), max(0, len(self._labels) - 1))
+        left = 0 if self._column == 0 else self._left(self._column)
+        region = Region(
+            left,
+            self._row + (1 if self._row else 0),
+            self._left(self._column + 1) - left if self._labels else 1,
+            1,
+        )
+        self.scroll_to_region(region, animate=False, force=True)
+        self.refresh()
+        self.post_message(self.Moved())
+
+    def action_mark(self) -> None:
+        if self.current is not None:
+            self.post_message(self.Toggled((self.current,)))
+
+    def action_mark_row(self) -> None:
+        if self._row < len(self._cells):
+            self.post_message(self.Toggled(self._cells[self._row]))
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click moves the cursor; on the cell under the cursor it marks."""
+        row = event.y + round(self.scroll_y) - 1
+        x = event.x + round(self.scroll_x)
+        column = next(
+            (i for i in range(len(self._labels)) if self._left(i) <= x < self._left(i + 1)), None
+        )
+        if column is None or not 0 <= row < len(self._cells):
+            return
+        same = (row, column) == (self._row, self._column)
+        self._row, self._column = row, column
+        self.refresh()
+        self.post_message(self.Moved())
+        if same:
+            self.action_mark()
+
+
+_MARKS = {
+    "marked": ("[x]", GOOD),
+    "free": ("[ ]", TEXT),
+    "impossible": (" · ", MUTED),
+}

@@ -1,0 +1,130 @@
+"""The two lines above every page: where we are and what runs, and the four pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.text import Text
+from textual import events
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from backends.campaign.snapshot import CampaignSnapshot
+from backends.hosts.model import HostSnapshot, HostState
+from tui.text import count, plain, shorten
+from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
+
+PAGES = (("hosts", "Hosts"), ("matrix", "Matrix"), ("runs", "Runs"), ("results", "Results"))
+
+
+def cluster_words(hosts: Sequence[HostSnapshot]) -> str:
+    """ "4 hosts 32 GPUs"; devices without GPUs are slots; hosts not probed yet say so."""
+    gpus = sum(len(h.facts.gpus) for h in hosts if h.facts)
+    slots = sum(h.slots for h in hosts if not (h.facts and h.facts.gpus))
+    parts = [count(len(hosts), "host")]
+    if gpus:
+        parts.append(count(gpus, "GPU"))
+    elif slots:
+        parts.append(count(slots, "slot"))
+    if any(h.state is HostState.PROBING for h in hosts):
+        parts.append("probing …")
+    return " ".join(parts)
+
+
+def header_text(
+    width: int, login: str, hosts: Sequence[HostSnapshot], campaign: CampaignSnapshot | None
+) -> Text:
+    """The first line at ``width`` columns; what matters most is shortened last."""
+    left = f" dlperf-tui · {shorten(plain(login), 20)} · {cluster_words(hosts)}"
+    if campaign is None:
+        right = "no campaign"
+        name = ""
+    else:
+        right = campaign.summary
+        if campaign.read_only:
+            right = f"{right} · read-only"
+        name = plain(campaign.name)
+    room = width - cell_len(right) - 3 - 2
+    if room - cell_len(left) < 12 and cell_len(left) + 12 > room:
+        left = shorten(left, max(12, room - min(cell_len(name), 22) - 1))
+    room -= cell_len(left)
+    text = Text(no_wrap=True, end="")
+    text.append(left[:11], f"bold {ACCENT}").append(left[11:])
+    tail = Text(no_wrap=True, end="")
+    if name and room > 6:
+        tail.append(shorten(name, room), "bold").append(" · ", MUTED)
+    tail.append(right, _campaign_style(campaign))
+    text.append(" " * max(1, width - text.cell_len - tail.cell_len - 1))
+    return text.append_text(tail).append(" ")
+
+
+def _campaign_style(campaign: CampaignSnapshot | None) -> str:
+    if campaign is None:
+        return MUTED
+    if campaign.failed:
+        return BAD
+    return GOOD if campaign.finished else ACCENT
+
+
+class Header(Widget):
+    """Name, login host, cluster; the campaign and how far it is."""
+
+    def __init__(self, login: str) -> None:
+        super().__init__()
+        self._login = login
+        self._hosts: tuple[HostSnapshot, ...] = ()
+        self._campaign: CampaignSnapshot | None = None
+
+    def show(self, hosts: tuple[HostSnapshot, ...], campaign: CampaignSnapshot | None) -> None:
+        self._hosts, self._campaign = hosts, campaign
+        self.refresh()
+
+    def render(self) -> Text:
+        return header_text(self.size.width, self._login, self._hosts, self._campaign)
+
+
+class Tabs(Widget):
+    """The pages with their digits, and at the right what the operator must not miss."""
+
+    note: reactive[str] = reactive("")
+    level: reactive[str] = reactive("warn")
+    simulated: reactive[bool] = reactive(False)
+
+    class Clicked(Message):
+        def __init__(self, page: str) -> None:
+            super().__init__()
+            self.page = page
+
+    def __init__(self, current: str) -> None:
+        super().__init__()
+        self._current = current
+
+    def render(self) -> Text:
+        text = Text(" ", no_wrap=True, end="")
+        for number, (page, label) in enumerate(PAGES, 1):
+            if page == self._current:
+                text.append(f" {number} {label} ", f"bold reverse {ACCENT}")
+            else:
+                text.append(f" {number}", ACCENT).append(f" {label} ", MUTED)
+        tail = Text(no_wrap=True, end="")
+        if self.simulated:
+            tail.append(" SIMULATED ", f"reverse {WARN}").append(" ")
+        if self.note:
+            room = self.size.width - text.cell_len - tail.cell_len - 4
+            colour = BAD if self.level == "error" else WARN
+            tail = (
+                Text(no_wrap=True, end="").append(f"▲ {shorten(plain(self.note), room)} ", colour)
+                + tail
+            )
+        text.append(" " * max(0, self.size.width - text.cell_len - tail.cell_len))
+        return text.append_text(tail)
+
+    def on_click(self, event: events.Click) -> None:
+        at = 1
+        for number, (page, label) in enumerate(PAGES, 1):
+            width = len(f" {number} {label} ")
+            if at <= event.x < at + width:
+                self.post_message(self.Clicked(page))
+            at += width

@@ -1,0 +1,55 @@
+"""The last line: the keys that matter now, at most five where the terminal is narrow."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.app import ComposeResult
+from textual.dom import DOMNode
+from textual.widgets import Footer
+from textual.widgets._footer import FooterKey
+
+from tui.keys import PANELS, Key, key_name
+
+NARROW_KEYS = 5
+
+
+def panel_of(node: DOMNode) -> str:
+    """The panel whose keys ``node`` has; "" when it has none of its own."""
+    return str(getattr(node, "PANEL", ""))
+
+
+class KeyBar(Footer):
+    """Footer with the ranked keys of the focused widget and everything around it."""
+
+    def __init__(self) -> None:
+        super().__init__(show_command_palette=False)
+
+    def chosen(self) -> list[tuple[Key, str, bool]]:
+        """(key, action, enabled), best first, as many as fit."""
+        found: dict[str, tuple[Key, str, bool]] = {}
+        for node, binding, enabled, _ in self.screen.active_bindings.values():
+            for key in _keys(node):
+                if key.action == binding.action and key.footer:
+                    found.setdefault(binding.action, (key, binding.action, enabled))
+        ranked = sorted(found.values(), key=lambda item: item[0].footer)
+        if self.app.size.width >= 100:
+            return ranked
+        fixed = [item for item in ranked if item[0].footer >= 9]
+        return [item for item in ranked if item not in fixed][: NARROW_KEYS - len(fixed)] + fixed
+
+    def compose(self) -> ComposeResult:
+        if not self._bindings_ready:
+            return
+        for key, action, enabled in self.chosen():
+            first = key.keys.split(",")[0]
+            yield FooterKey(
+                first, key_name(key), key.label, action, disabled=not enabled, tooltip=key.help
+            ).data_bind(compact=Footer.compact)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self.call_after_refresh(self.recompose)
+
+
+def _keys(node: DOMNode) -> tuple[Key, ...]:
+    panel = PANELS.get(panel_of(node))
+    return panel.keys if panel else ()

@@ -1,0 +1,193 @@
+"""A table whose rows have keys: a refresh leaves the cursor on its row and the scroll in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+from textual import events
+from textual.coordinate import Coordinate
+from textual.message import Message
+from textual.widgets import DataTable
+
+from tui.keys import bindings
+from tui.theme import MUTED
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """``width``: columns of text; None: what the others leave (one such column, at least 8).
+
+    ``from_width``: the column is left out while the table is narrower than that.
+    """
+
+    key: str
+    label: str
+    width: int | None
+    from_width: int = 0
+    right: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """``cells`` in the order of the columns. ``find``: what ``/`` searches besides the cells."""
+
+    key: str
+    cells: tuple[Text, ...]
+    find: str = ""
+
+    def matches(self, words: Sequence[str]) -> bool:
+        text = " ".join([self.find, *(c.plain for c in self.cells)]).casefold()
+        return all(word in text for word in words)
+
+
+class KeyedTable(DataTable[Text], inherit_bindings=False):
+    """Rows are given whole by :meth:`refill`; only what differs is drawn again."""
+
+    PANEL = "table"
+    BINDINGS = bindings("table")
+    FLEX_MIN = 8
+
+    class Moved(Message):
+        """The cursor is on another row (``key`` None: the table is empty)."""
+
+        def __init__(self, table: KeyedTable, key: str | None) -> None:
+            super().__init__()
+            self.table = table
+            self.key = key
+
+        @property
+        def control(self) -> KeyedTable:
+            return self.table
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        *,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(
+            id=id,
+            cursor_type="row",
+            cell_padding=1,
+            show_row_labels=False,
+            cursor_foreground_priority="renderable",
+        )
+        self._all_columns = tuple(columns)
+        self._shown: tuple[tuple[str, int], ...] = ()
+        self._rows: tuple[Row, ...] = ()
+        self._keys: list[str] = []
+        self._drawn: dict[str, tuple[Text, ...]] = {}
+        self._words: tuple[str, ...] = ()
+        self._last_key: str | None = None
+        self._rebuilding = False
+
+    @property
+    def current_key(self) -> str | None:
+        """The key of the row under the cursor; None when the table is empty."""
+        if 0 <= self.cursor_row < len(self._keys):
+            return self._keys[self.cursor_row]
+        return None
+
+    @property
+    def shown_keys(self) -> tuple[str, ...]:
+        return tuple(self._keys)
+
+    def select(self, key: str) -> None:
+        """Put the cursor on a row, if it is shown."""
+        if key in self._keys:
+            self.move_cursor(row=self._keys.index(key), animate=False)
+
+    def filter_rows(self, text: str) -> None:
+        """Show only rows that contain every word of ``text``, whatever the case."""
+        self._words = tuple(text.casefold().split())
+        self._draw()
+
+    def refill(self, rows: Sequence[Row]) -> None:
+        """Make ``rows`` the content. The cursor stays on its key; what is gone gives way."""
+        self._rows = tuple(rows)
+        self._draw()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._draw()
+
+    def _layout(self) -> tuple[tuple[str, int], ...]:
+        """Visible columns and their widths for the present width."""
+        total = self.scrollable_content_region.width or self.size.width or 80
+        chosen = [c for c in self._all_columns if total >= c.from_width]
+        fixed = sum(c.width for c in chosen if c.width is not None)
+        rest = total - fixed - 2 * self.cell_padding * len(chosen)
+        return tuple(
+            (c.key, max(self.FLEX_MIN, rest) if c.width is None else c.width) for c in chosen
+        )
+
+    def _draw(self) -> None:
+        if not self.is_mounted or not self.size.width:
+            return
+        rows = [row for row in self._rows if row.matches(self._words)]
+        layout = self._layout()
+        keys = [row.key for row in rows]
+        if layout != self._shown or keys[: len(self._keys)] != self._keys:
+            self._rebuild(rows, layout)
+        else:
+            self._update(rows)
+        self._announce()
+
+    def _visible(self, row: Row) -> tuple[Text, ...]:
+        shown = {key for key, _ in self._shown}
+        return tuple(
+            text
+            for column, text in zip(self._all_columns, row.cells, strict=True)
+            if column.key in shown
+        )
+
+    def _rebuild(self, rows: Sequence[Row], layout: tuple[tuple[str, int], ...]) -> None:
+        kept, index, scroll = self.current_key, self.cursor_row, self.scroll_y
+        self._rebuilding = True
+        self.clear(columns=layout != self._shown)
+        if layout != self._shown:
+            self._shown = layout
+            by_key = {c.key: c for c in self._all_columns}
+            for key, width in layout:
+                column = by_key[key]
+                label = Text(column.label, style=MUTED, justify="right" if column.right else "left")
+                self.add_column(label, width=width, key=key)
+        self._keys, self._drawn = [], {}
+        self._append(rows)
+        if self._keys:
+            row = self._keys.index(kept) if kept in self._keys else min(index, len(rows) - 1)
+            self.move_cursor(row=max(0, row), animate=False, scroll=False)
+            self.scroll_to(y=scroll, animate=False)
+        self._rebuilding = False
+
+    def _append(self, rows: Sequence[Row]) -> None:
+        for row in rows:
+            cells = self._visible(row)
+            self.add_row(*cells, key=row.key)
+            self._keys.append(row.key)
+            self._drawn[row.key] = cells
+
+    def _update(self, rows: Sequence[Row]) -> None:
+        for index, row in enumerate(rows[: len(self._keys)]):
+            cells = self._visible(row)
+            drawn = self._drawn[row.key]
+            for place, (new, old) in enumerate(zip(cells, drawn, strict=True)):
+                if new.plain != old.plain or new.spans != old.spans or new.style != old.style:
+                    self.update_cell_at(Coordinate(index, place), new)
+            self._drawn[row.key] = cells
+        self._append(rows[len(self._keys) :])
+
+    def _announce(self) -> None:
+        key = self.current_key
+        if key != self._last_key:
+            self._last_key = key
+            self.post_message(self.Moved(self, key))
+
+    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        event.stop()
+        if not self._rebuilding:
+            self._announce()
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        event.stop()

@@ -1,0 +1,52 @@
+"""Reads a growing log file: its last part first, then what is added."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from profiles.cleantext import LineCleaner
+
+TAIL_BYTES = 128 * 1024
+CHUNK_BYTES = 256 * 1024
+"""At most this much is read at a time, so that a refresh never takes long."""
+
+
+class LogTail:
+    """``read`` returns display-safe lines; nothing is held but an unfinished line."""
+
+    def __init__(self, path: Path, *, tail_bytes: int = TAIL_BYTES) -> None:
+        self.path = path
+        self.skipped_bytes = 0
+        self._tail_bytes = tail_bytes
+        self._offset = 0
+        self._cleaner = LineCleaner()
+        self._begun = False
+        self._drop_first = False
+
+    def read(self) -> list[str]:
+        """Lines that were completed since the last call; none while there is no such file."""
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, 2)
+                if not self._begun or size < self._offset:
+                    self._begin(size)
+                file.seek(self._offset)
+                data = file.read(CHUNK_BYTES)
+        except OSError:
+            return []
+        self._offset += len(data)
+        lines = self._cleaner.feed(data)
+        if self._drop_first and lines:
+            self._drop_first = False
+            del lines[0]
+        return lines
+
+    def finish(self) -> list[str]:
+        """The last line without a line end, once nothing more will be written."""
+        return self._cleaner.finish()
+
+    def _begin(self, size: int) -> None:
+        self._begun = True
+        self._cleaner = LineCleaner()
+        self._offset = self.skipped_bytes = max(0, size - self._tail_bytes)
+        self._drop_first = self.skipped_bytes > 0

@@ -1,0 +1,97 @@
+"""A framed table with its filter line."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from tui.text import plain
+from tui.theme import MUTED
+from tui.widgets.keyed_table import KeyedTable
+
+
+def set_frame(widget: Widget, title: Text | str, footer: Text | str = "") -> None:
+    """Words in a widget's frame, taken literally."""
+    widget.border_title = title if isinstance(title, Text) else Text(plain(title))
+    below = footer if isinstance(footer, Text) else Text(plain(footer))
+    widget.border_subtitle = below if below.plain else None
+
+
+class FilterLine(Input):
+    """Where ``/`` is typed; Enter keeps the filter, Esc takes it away."""
+
+    def __init__(self) -> None:
+        super().__init__(placeholder="words that a row must have", compact=True)
+
+    def on_key(self, event: events.Key) -> None:
+        panel = self.parent
+        if not isinstance(panel, TablePanel):
+            return
+        if event.key == "escape":
+            event.stop()
+            event.prevent_default()
+            panel.clear_filter()
+        elif event.key in ("enter", "down"):
+            event.stop()
+            event.prevent_default()
+            panel.table.focus()
+
+
+class TablePanel(Vertical):
+    """Frame, title, table, and what to do when the table is empty."""
+
+    def __init__(self, table: KeyedTable, title: str, *, id: str | None = None) -> None:
+        super().__init__(id=id, classes="panel")
+        self.table = table
+        set_frame(self, title)
+        self._empty = Static("", classes="empty", markup=False)
+        self._line = FilterLine()
+
+    def compose(self) -> ComposeResult:
+        yield self.table
+        yield self._empty
+        yield self._line
+
+    def on_mount(self) -> None:
+        self._line.display = False
+        self._empty.display = False
+
+    def retitle(self, title: Text | str, footer: Text | str = "") -> None:
+        """Words in the frame: above and, at the right, below. Text is taken literally."""
+        new = title if isinstance(title, Text) else Text(plain(title))
+        if self.filter_text:
+            new = new + Text(f" · /{plain(self.filter_text)}", MUTED)
+        set_frame(self, new, footer)
+
+    def say_when_empty(self, words: str) -> None:
+        """What stands in the place of no rows; say what to do next."""
+        self._empty.update(Text(plain(words), MUTED))
+        empty = not self.table.shown_keys
+        self._empty.display = empty
+        self.table.display = not empty
+
+    @property
+    def filter_text(self) -> str:
+        return self._line.value
+
+    def start_filter(self) -> None:
+        self._line.display = True
+        self._line.focus()
+
+    def clear_filter(self) -> bool:
+        """Take the filter away; whether there was one."""
+        had = bool(self._line.value) or self._line.display
+        self._line.value = ""
+        self._line.display = False
+        self.table.display = True
+        self.table.focus()
+        return had
+
+    @on(Input.Changed)
+    def _filter(self, event: Input.Changed) -> None:
+        event.stop()
+        self.table.filter_rows(event.value)

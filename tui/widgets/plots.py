@@ -1,0 +1,96 @@
+"""What the charts show, as plots: samples/s over time, speedup over devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backends.campaign.snapshot import ChartSeries, format_duration
+from tui.text import number
+from tui.theme import MUTED
+from tui.widgets.chart import MAX_LINES, Line, Plot, finite, nice_step, series_colour, value_ticks
+
+TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
+
+
+def time_ticks(end: float, columns: int) -> tuple[tuple[float, str], ...]:
+    """Ticks from 0 to ``end`` seconds, one for every twelve columns at most."""
+    most = max(1, columns // 12)
+    step = next((s for s in TIME_STEPS if end / s <= most), nice_step(end, most))
+    return tuple((i * step, format_duration(i * step)) for i in range(int(end / step) + 1))
+
+
+def throughput_plot(
+    series: Sequence[ChartSeries], selected: str | None, *, width: int, height: int
+) -> Plot:
+    """samples/s of the runs; the selected one first, and at most five."""
+    ordered = sorted(series, key=lambda s: s.run_id != selected)
+    shown = ordered[:MAX_LINES]
+    points = [p for s in shown for p in finite(s.points)]
+    if not points:
+        return Plot((), (0, 1), (0, 1), empty="no reading yet; the chart begins with the first one")
+    end = max(10.0, max(x for x, _ in points) * 1.02)
+    top = max(y for _, y in points) * 1.12 or 1.0
+    colours = {s.run_id: series_colour(i) for i, s in enumerate(sorted(series, key=_run_id))}
+    lines = tuple(
+        Line(
+            s.label,
+            s.points,
+            colours[s.run_id],
+            tag=str(index + 1),
+            lead=min(s.warmup, len(s.points)),
+            note=f"{number(s.points[-1][1])} {s.unit}" if s.points else "",
+        )
+        for index, s in enumerate(shown)
+    )
+    warm = ("· warm-up",) if any(s.warmup and s.points for s in shown) else ()
+    return Plot(
+        lines,
+        (0.0, end),
+        (0.0, top),
+        time_ticks(end, width),
+        value_ticks(top, height),
+        legend=warm,
+        more=len(series) - len(shown),
+    )
+
+
+def _run_id(series: ChartSeries) -> str:
+    return series.run_id
+
+
+def speedup_plot(
+    curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], *, width: int, height: int
+) -> Plot:
+    """Speedup over devices for every curve that has more than its base, against the ideal."""
+    drawable = [(label, finite(points)) for label, points in curves]
+    drawable = [(label, points) for label, points in drawable if points]
+    places = sorted({x for _, points in drawable for x, _ in points})
+    if len(places) < 2:
+        return Plot((), (0, 1), (0, 1), empty="a curve needs two sizes of the same case")
+    end, start = places[-1], places[0]
+    ideal = ((start, 1.0), (end, end / start))
+    top = max(end / start, *(y for _, points in drawable for _, y in points)) * 1.05
+    shown = drawable[: MAX_LINES - 1]
+    lines = [Line("ideal", ideal, MUTED, tag="")]
+    lines += [
+        Line(label, tuple(points), series_colour(i), tag=str(i + 1))
+        for i, (label, points) in enumerate(shown)
+    ]
+    return Plot(
+        tuple(lines),
+        (0.0, end * 1.02),
+        (0.0, top),
+        _device_ticks(places, end, width),
+        value_ticks(top, height),
+        more=len(drawable) - len(shown),
+    )
+
+
+def _device_ticks(places: Sequence[float], end: float, width: int) -> tuple[tuple[float, str], ...]:
+    """The measured sizes, without those whose words would touch; the largest is always there."""
+    ticks: list[tuple[float, str]] = []
+    for place in reversed(places):
+        words = f"{place:g}"
+        if not ticks or (ticks[-1][0] - place) / end * (width - 8) > len(words) + 2:
+            ticks.append((place, words))
+    return tuple(reversed(ticks))
