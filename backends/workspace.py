@@ -39,7 +39,7 @@ from profiles.errors import DlperfError, SelectionError
 from profiles.settings import resolve_settings, split_overrides
 
 if TYPE_CHECKING:
-    from backends.hosts.preflight import Finding
+    from backends.hosts.finding import Finding
     from backends.transports.pool import TransportPool
     from backends.transports.base import Prompter
 
@@ -213,7 +213,7 @@ class Workspace:
 
     async def preflight(self, plan: Plan) -> tuple[Finding, ...]:
         """Check the plan's hosts before anything starts; every finding says how to mend it."""
-        from backends.hosts.preflight import preflight_plan  # noqa: PLC0415 (loads when needed)
+        from backends.hosts.preflight import preflight  # noqa: PLC0415 (loads when needed)
 
         reachable = [
             host
@@ -221,7 +221,9 @@ class Workspace:
             if (known := self._known.get(host.name)) is None
             or known.state is not HostState.UNREACHABLE
         ]
-        return await preflight_plan(self.pool, reachable, plan.cases, self._known)
+        return await preflight(
+            self.pool, reachable, plan.cases, tuple(self._known.values()), clock=self._clock
+        )
 
     # Campaigns -----------------------------------------------------------------------------------
 
