@@ -6,6 +6,7 @@ import contextlib
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -341,3 +342,18 @@ def test_reading_an_inventory_without_ranges_does_not_import_clustershell(tmp_pa
         "sys.exit(any(name.startswith('ClusterShell') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+MANUAL = Path(__file__).parents[2] / "docs" / "inventory.md"
+
+
+def test_the_manuals_inventory_loads_and_its_table_has_every_key(
+    write: Callable[[str], Path],
+) -> None:
+    manual = MANUAL.read_text(encoding="utf-8")
+    example = manual.split("```toml\n")[1].split("```")[0]
+    inventory = load(write(example))
+    assert [host.name for host in select(inventory, "@v100")] == [f"node{n}" for n in range(1, 5)]
+    table = manual.split("| key | on |")[1].split("\n\n")[0]
+    for field in fields(Host):
+        assert f"`{field.name}`" in table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
 from backends.hosts.document import host_document
 from backends.hosts.environment import environment_document, fingerprint, fingerprint_of
@@ -76,3 +77,11 @@ def test_the_fingerprint_changes_with_what_speed_depends_on_only() -> None:
     assert fingerprint(cpu_only) == "EPYC, Debian, 6.1, x86_64"
     assert fingerprint_of(READY) == fingerprint(FACTS)
     assert fingerprint_of(AWAY) == ""
+
+
+def test_the_manual_lists_every_key_of_hosts_json() -> None:
+    manual = (Path(__file__).parents[3] / "docs" / "inventory.md").read_text(encoding="utf-8")
+    table = manual.split("hosts --json")[1].split("## Preflight")[0]
+    document = host_document(READY)
+    for key in (*document, *document["gpus"][0]):
+        assert f"`{key}`" in table
