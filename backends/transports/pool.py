@@ -124,15 +124,12 @@ def _jump_host(host: Host, jump: str) -> Host:
     elif address.count(":") == 1 and address.rpartition(":")[2].isdigit():
         address, _, number = address.partition(":")
         port = int(number)
-    return replace(
-        host,
+    return Host(
         name=jump,
         address=address,
         port=port,
         user=user or None,
-        jump=None,
-        train_address="",
-        interface=None,
-        labels=(),
-        slots=None,
+        identity=host.identity,
+        known_hosts=host.known_hosts,
+        ssh_config=host.ssh_config,
     )

@@ -21,9 +21,13 @@ _PASSPHRASE_ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class HostKeys:
-    """What the known_hosts files say of one host. ``types`` empty: it is unknown."""
+    """What the known_hosts files say of one host. ``types`` empty: it is unknown.
+
+    ``algorithms``: the signatures that keys of these types can make.
+    """
 
     types: tuple[str, ...]
+    algorithms: tuple[str, ...]
     revoked: bool
 
 
@@ -48,18 +52,25 @@ class KnownHosts:
         return self._read[key]
 
     def look_up(
-        self, files: Sequence[Path], name: str, address: str, port: int, key: asyncssh.SSHKey
+        self,
+        files: Sequence[Path],
+        name: str,
+        address: str,
+        port: int,
+        key: asyncssh.SSHKey | None = None,
     ) -> HostKeys:
         """What is known of exactly this name, or address, and port."""
         known = self.load(files)
         types: list[str] = []
+        algorithms: list[str] = []
         revoked = False
         for host in dict.fromkeys((name, address)):
             pattern = host if port == asyncssh.DEFAULT_PORT else f"[{host}]:{port}"
             keys, _, revoked_keys, *_ = known.match(pattern, "", None)
             types += [known_key.get_algorithm() for known_key in keys]
+            algorithms += [alg.decode() for trusted in keys for alg in trusted.sig_algorithms]
             revoked = revoked or key in revoked_keys
-        return HostKeys(tuple(dict.fromkeys(types)), revoked)
+        return HostKeys(tuple(dict.fromkeys(types)), tuple(dict.fromkeys(algorithms)), revoked)
 
     @staticmethod
     def add(file: Path, name: str, port: int, key: asyncssh.SSHKey) -> None:
@@ -112,6 +123,10 @@ class Identities:
 
     def locked(self, files: Sequence[Path]) -> list[Path]:
         return [file for file in files if file in self._locked]
+
+    def askable(self, files: Sequence[Path]) -> bool:
+        """Whether there is a locked key whose passphrase was not refused yet."""
+        return any(file in self._locked and file not in self._refused for file in files)
 
     async def unlock_one(self, files: Sequence[Path], host: str) -> bool:
         """Ask for the passphrase of the first locked key. True when there is one key more."""

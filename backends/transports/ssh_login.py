@@ -34,6 +34,7 @@ Connection = asyncssh.SSHClientConnection
 
 # asyncssh's default, chacha20, costs twice as much per line of log.
 _CIPHERS = "^aes128-gcm@openssh.com"
+_QUESTION_ROUNDS = 3
 # An sshd that has too many logins in progress drops some (MaxStartups): they are made again.
 _LOGIN_RETRIES_S = (0.2, 0.6, 1.5)
 
@@ -87,15 +88,17 @@ class Logins:
             except asyncssh.HostKeyNotVerifiable as error:
                 await self._host_key(target, client, error)
             except asyncssh.PermissionDenied as error:
-                if not await self._identities.unlock_one(target.identities, host.name):
+                unlocked = await self._identities.unlock_one(target.identities, host.name)
+                if not unlocked and (self._prompter is None or client.question is not None):
                     locked = self._identities.locked(target.identities)
                     raise login_problem(host, error, user=target.user, locked=locked) from error
             except (asyncssh.ConnectionLost, ConnectionResetError) as error:
                 if not retries or not client.reached:
                     raise login_problem(host, error) from error
                 await asyncio.sleep(retries.pop(0))
-            except asyncssh.KeyExchangeFailed as error:
-                raise await self._other_key_type(target, through, error) from error
+                # sshd also just hangs up when it has no key of a type that known_hosts has.
+                if len(retries) == 1 and (gone := await self._key_type_gone(target, through)):
+                    raise gone from error
             except TimeoutError as error:
                 after = self._settings.login_timeout_s if client.reached else None
                 raise login_problem(host, error, login_timeout_s=after) from error
@@ -110,7 +113,9 @@ class Logins:
         settings = self._settings
         async with self._handshakes:
             async with asyncio.timeout(settings.connect_timeout_s) as limit:
-                if (prompter := self._prompter) is not None:
+                prompter = self._prompter
+                # Passphrases come first: a key spares the operator the server's questions.
+                if prompter is not None and not self._identities.askable(target.identities):
                     client.question = lambda: self._question(prompter, limit)
                 client.on_reached = lambda: limit.reschedule(
                     asyncio.get_running_loop().time() + settings.login_timeout_s
@@ -127,8 +132,8 @@ class Logins:
                     client_keys=keys,
                     agent_identities=_agent_identities(target, keys),
                     encryption_algs=_CIPHERS if target.ciphers is None else target.ciphers,
-                    password_auth=self._prompter is not None,
-                    kbdint_auth=self._prompter is not None,
+                    password_auth=client.question is not None,
+                    kbdint_auth=client.question is not None,
                     keepalive_interval=settings.keepalive_interval_s,
                     keepalive_count_max=settings.keepalive_count,
                     connect_timeout=None,
@@ -186,28 +191,32 @@ class Logins:
                 f"cannot write {target.known_hosts[0]}: {failure.strerror}",
             ) from failure
 
-    async def _other_key_type(
-        self,
-        target: Target,
-        through: Connection | None,
-        error: asyncssh.KeyExchangeFailed,
-    ) -> HostUnreachableError:
-        """known_hosts has keys of types that the host does not offer any more: it has changed."""
+    async def _key_type_gone(
+        self, target: Target, through: Connection | None
+    ) -> HostUnreachableError | None:
+        """The problem, if the host has a key but none of the types that known_hosts has of it."""
+        known = self._known_hosts.look_up(
+            target.known_hosts, target.known_as, target.address, target.port
+        )
+        if not known.types or await self._offered(target, through, known.algorithms):
+            return None
+        key = await self._offered(target, through, ())
+        return None if key is None else host_key_problem(target, key, known)
+
+    async def _offered(
+        self, target: Target, through: Connection | None, algorithms: Sequence[str]
+    ) -> asyncssh.SSHKey | None:
+        """The host key of one of these algorithms, for messages only."""
         with contextlib.suppress(asyncssh.Error, OSError, ValueError, TimeoutError):
-            async with asyncio.timeout(self._settings.connect_timeout_s):
-                key = await asyncssh.get_server_host_key(
+            async with self._handshakes, asyncio.timeout(self._settings.connect_timeout_s):
+                return await asyncssh.get_server_host_key(
                     target.host.address or target.host.name,
                     target.port,
                     tunnel=through,
                     config=list(target.config),
+                    server_host_key_algs=list(algorithms) or "default",
                 )
-            if key is not None:
-                known = self._known_hosts.look_up(
-                    target.known_hosts, target.known_as, target.address, target.port, key
-                )
-                if known.types:
-                    return host_key_problem(target, key, known)
-        return login_problem(target.host, error)
+        return None
 
     async def _target(self, host: Host) -> Target:
         try:
@@ -246,10 +255,12 @@ class Logins:
         except (asyncssh.Error, OSError) as error:
             raise loss(host, error) from error
         finally:
-            if channel is not None and not ended.done():
+            if channel is not None and not session.closed:
                 with contextlib.suppress(asyncssh.Error, OSError):
                     channel.terminate()
                 channel.close()
+        if session.error is not None:
+            raise session.error
         if session.status is None:
             raise loss(host, None)
         if not session.begun:
@@ -333,7 +344,9 @@ class _Client(asyncssh.SSHClient):
         self.peer_address = ""
         self.reached = False
         self.on_reached: Callable[[], None] = lambda: None
+        # None: nobody is asked during this login.
         self.question: Callable[[], AbstractAsyncContextManager[Prompter]] | None = None
+        self._rounds = _QUESTION_ROUNDS
 
     def connection_made(self, conn: Connection) -> None:
         self.reached = True
@@ -347,7 +360,7 @@ class _Client(asyncssh.SSHClient):
         return False
 
     def kbdint_auth_requested(self) -> str | None:
-        return "" if self.question else None
+        return self._next_round()
 
     async def kbdint_challenge_received(
         self, name: str, instructions: str, lang: str, prompts: Sequence[tuple[str, bool]]
@@ -361,13 +374,23 @@ class _Client(asyncssh.SSHClient):
         return answers
 
     async def password_auth_requested(self) -> str | None:
-        return await self._ask("Password")
+        return None if self._next_round() is None else await self._ask("Password")
+
+    def _next_round(self) -> str | None:
+        # asyncssh would try again for as long as the server lets it, asked or not.
+        if self.question is None or self._rounds == 0:
+            return None
+        self._rounds -= 1
+        return ""
 
     async def _ask(self, prompt: str) -> str | None:
         if self.question is None:
             return None
         async with self.question() as prompter:
-            return await prompter.secret(self._host.name, clean_text(prompt).strip())
+            answer = await prompter.secret(self._host.name, clean_text(prompt).strip())
+        if answer is None:
+            self._rounds = 0
+        return answer
 
 
 class _Session(asyncssh.SSHClientSession[bytes]):
@@ -380,6 +403,8 @@ class _Session(asyncssh.SSHClientSession[bytes]):
         self.stderr = bytearray()
         self.before = bytearray()
         self.begun = False
+        self.closed = False
+        self.error: Exception | None = None
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
         if datatype == asyncssh.EXTENDED_DATA_STDERR:
@@ -397,7 +422,8 @@ class _Session(asyncssh.SSHClientSession[bytes]):
             try:
                 self._on_stdout(data)
             except Exception as error:  # the caller's own error goes back to the caller
-                self._ended.set_exception(error)
+                self.error = error
+                self._ended.set_result(None)
 
     def exit_status_received(self, status: int) -> None:
         self.status = status
@@ -406,6 +432,7 @@ class _Session(asyncssh.SSHClientSession[bytes]):
         self.status = -_signal_number(signal)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.closed = True
         if self._ended.done():
             return
         if exc is not None and self.status is None:

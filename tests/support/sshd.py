@@ -64,6 +64,10 @@ class ServedHost:
         return self.host.port
 
     @property
+    def home(self) -> Path:
+        return self.directory / "home"
+
+    @property
     def work_dir(self) -> Path:
         return Path(self.host.work_dir)
 
@@ -77,9 +81,15 @@ class ServedHost:
             command += [self.address, str(self.port), key, authorized]
         if self.netns:
             command = ["ip", "netns", "exec", self.netns, *command]
+        self.home.mkdir(exist_ok=True)
         with (self.directory / "sshd.log").open("ab") as log:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=ROOT,
+                env={**os.environ, "HOME": str(self.home)},
             )
         wait_until(self._answers, within_s=20, what=f"sshd of {self.host.name}")
 
@@ -117,6 +127,8 @@ class ServedHost:
             "PermitRootLogin prohibit-password",
             "Subsystem sftp internal-sftp",
             "UseDNS no",
+            # A home of its own: no rc files of whoever runs the tests.
+            f"SetEnv HOME={self.home}",
         ]
         path = self.directory / "sshd_config"
         path.write_text("\n".join(lines) + "\n")
