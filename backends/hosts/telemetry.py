@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from backends.hosts.model import HostFacts
 from backends.hosts.nvidia import number, whole
 
 TELEMETRY_COMMAND = (
@@ -51,6 +52,14 @@ class GpuTelemetry:
     mean_power_w: float | None
     mean_sm_clock_mhz: float | None
     peak_temperature_c: int | None
+
+
+def telemetry_command(facts: HostFacts) -> str | None:
+    """What to stream while a run is on the host; None where it has no GPUs to watch.
+
+    It ends within a second of its reader: nvidia-smi writes every second and dies of SIGPIPE.
+    """
+    return TELEMETRY_COMMAND if facts.gpus else None
 
 
 class TelemetryParser:

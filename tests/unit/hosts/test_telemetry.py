@@ -8,7 +8,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.hosts.telemetry import TelemetryParser, summarize
+from backends.hosts.probe import parse_probe
+from backends.hosts.telemetry import TelemetryParser, summarize, telemetry_command
 
 STREAM = b"""\
 timestamp, index, memory.used [MiB], utilization.gpu [%], power.draw [W], \
@@ -68,3 +69,10 @@ def test_the_h200_capture(captures: Path) -> None:
     assert sum(gpu.samples for gpu in gpus) == 2999
     assert all(19_000 < (gpu.peak_memory_mib or 0) < 80_000 for gpu in gpus)
     assert all((gpu.mean_power_w or 0) > 79 for gpu in gpus)
+
+
+def test_a_host_without_gpus_has_no_telemetry() -> None:
+    without = parse_probe(b"", 0.0, 0.0)
+    assert telemetry_command(without) is None
+    gpus = b"@@dlperf:gpus\nindex, name\n0, V100\n"
+    assert "--format=csv -l 1" in (telemetry_command(parse_probe(gpus, 0.0, 0.0)) or "")
