@@ -59,17 +59,18 @@ class Need:
         kind = "directory" if self.kind == "workdir" else self.kind
         said = {"missing": "is not there", "": "cannot be checked"}.get(result, result)
         if self.kind == "executable" and result == "missing" and "/" not in thing:
-            said = "is not in the PATH of a command over SSH"
+            said = "is not in the PATH of commands there"
         colon = "" if said.startswith(("is ", "cannot be ")) else ":"
         return f"{kind} {thing} ({self.owner}){colon} {said}"
 
     def remedy(self, result: str) -> str:
-        if self.kind != "image" or result != "missing":
-            return self.mend
+        """What to do about the result."""
         runtime, _, image = self.value.partition(" ")
-        if runtime in ("docker", "podman"):
+        if self.kind != "image" or runtime not in ("docker", "podman"):
+            return self.mend
+        if result == "missing":
             return f"run there: {runtime} pull {shlex.quote(image)}"
-        return self.mend
+        return f"install {runtime} there, or let this user use it: {runtime} info"
 
 
 def needs_of(

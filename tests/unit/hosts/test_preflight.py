@@ -235,7 +235,7 @@ async def test_what_is_not_in_place_is_said_with_its_setting(shell: Any, tmp_pat
         f"executable {tmp_path}/file (p's python) is not executable for root"
         if findings[3].what.endswith("root")
         else findings[3].what,
-        "executable no-such-program (p) is not in the PATH of a command over SSH",
+        "executable no-such-program (p) is not in the PATH of commands there",
     ]
     assert {finding.level for finding in findings} == {Level.STOP}
     assert "--set missing=" in findings[0].remedy
@@ -262,6 +262,7 @@ async def test_images_are_looked_for_with_their_runtime(shell: Any, tools: Any) 
     assert missing.what == "image x:1 (p) is not there"
     assert missing.remedy == "run there: docker pull x:1"
     assert no_podman.what == "image x:1 (p) needs podman, which is not there"
+    assert no_podman.remedy == "install podman there, or let this user use it: podman info"
 
 
 async def test_checks_that_never_end_or_lose_the_host_are_stops(answering: Any) -> None:
