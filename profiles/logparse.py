@@ -17,7 +17,7 @@ from profiles.lines import cut_long_lines
 from profiles.matrix import Case
 from profiles.metrics import MetricValues
 from profiles.model import Profile
-from profiles.readings import Reading, Readings
+from profiles.readings import Columns, Reading, Readings
 from profiles.rules import rule_for
 from profiles.scan import ReadingSink, Search, Sink, ValueSink
 from profiles.timestamps import TimestampParser
@@ -39,9 +39,10 @@ class LogParser:
 
     def __init__(self, profile: Profile, case: Case) -> None:
         self.rule = rule_for(profile, case)
-        self.readings = Readings.empty()
+        columns = Columns()
+        self.readings = Readings(columns)
         times = TimestampParser(self.rule.timestamp).seconds if self.rule.timestamp else None
-        self._sink = ReadingSink(self.readings, times)
+        self._sink = ReadingSink(columns, times)
         self._summary = MetricValues("last")
         self._metrics = {
             name: (MetricValues(metric.statistic), metric.scale)
@@ -103,7 +104,8 @@ class LogParser:
         if self.rule.summary:
             sinks.append((self.rule.summary, ValueSink(self._summary)))
         for name, metric in profile.measure.metrics.items():
-            sinks.append((metric.reading, ValueSink(self._metrics[name][0])))
+            seconds = TimestampParser(metric.timestamp).seconds if metric.timestamp else None
+            sinks.append((metric.reading, ValueSink(self._metrics[name][0], seconds)))
         return tuple(Search(pattern, self.rule.ranks, sink) for pattern, sink in sinks)
 
     def _block(self, block: bytes) -> None:

@@ -6,7 +6,7 @@ import statistics
 from array import array
 from typing import Literal
 
-MetricStatistic = Literal["last", "first", "max", "min", "mean", "median", "sum"]
+MetricStatistic = Literal["last", "first", "max", "min", "mean", "median", "sum", "span"]
 
 
 class MetricValues:
@@ -16,13 +16,16 @@ class MetricValues:
         self.statistic = statistic
         self._count = 0
         self._kept = 0.0
+        self._first = 0.0  # for the span, last - first
         self._values: array[float] = array("d")  # the median alone needs all of them
 
     def add(self, value: float) -> None:
         self._count += 1
+        if self._count == 1:
+            self._first = value
         if self.statistic == "median":
             self._values.append(value)
-        elif self._count == 1 or self.statistic == "last":
+        elif self._count == 1 or self.statistic in ("last", "span"):
             self._kept = value
         elif self.statistic in ("mean", "sum"):
             self._kept += value
@@ -38,4 +41,6 @@ class MetricValues:
             return None
         if self.statistic == "median":
             return statistics.median(self._values)
+        if self.statistic == "span":
+            return self._kept - self._first
         return self._kept / self._count if self.statistic == "mean" else self._kept

@@ -271,10 +271,15 @@ class Trim(Model):
 
 
 class Metric(Model):
-    """A further figure of merit. ``scale`` multiplies what the log says (0.01, 1024 …)."""
+    """A further figure of merit. ``scale`` multiplies what the log says (0.01, 1024 …).
+
+    ``timestamp``: the reading is a point in time in this strptime format, taken in seconds.
+    ``span`` is the last reading less the first, so that timestamps give a duration.
+    """
 
     reading: Pattern
-    statistic: Literal["last", "first", "max", "min", "mean", "median", "sum"] = "last"
+    statistic: Literal["last", "first", "max", "min", "mean", "median", "sum", "span"] = "last"
+    timestamp: str | None = None
     unit: str = ""
     scale: float = 1.0
     description: str = ""

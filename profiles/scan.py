@@ -6,7 +6,8 @@ import math
 import re
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol
+from operator import itemgetter
+from typing import Any, Literal, Protocol, cast
 
 from profiles.lines import lines_backwards, lines_with
 from profiles.literals import required_literals, stays_in_line
@@ -14,13 +15,14 @@ from profiles.metrics import MetricValues
 from profiles.narrow import Narrower
 from profiles.patterns import compile_pattern
 from profiles.ranks import PREFIX_HINT, parts_of_ranks
-from profiles.readings import Readings
+from profiles.readings import Columns
 
 Text = str | bytes
 Column = Sequence[Text]
 
 _GROUPS = ("value", "step", "time")
 _NAN = math.nan
+_BULK = 16  # matches from which on columns are faster than rows
 _END = 8192  # where a log's last match of a pattern often is
 
 
@@ -92,20 +94,25 @@ class Search:
 
     def _take(self, found: Sequence[Any]) -> None:
         """What findall found (Any: the texts of the only group, or tuples of all groups)."""
-        if found:
-            groups = [found] if self._pattern.groups == 1 else list(zip(*found, strict=True))
-            values, steps, times = (None if at is None else groups[at] for at in self._columns)
-            self._sink.add_all(values or (), steps, times)
+        if not found:
+            return
+        columns: list[Column | None] = [None, None, None]
+        for position, group in enumerate(self._columns):
+            if group is not None:  # picking columns costs a fifth of zip(*found)
+                single = self._pattern.groups == 1
+                columns[position] = found if single else list(map(itemgetter(group), found))
+        values, steps, times = columns
+        self._sink.add_all(values or (), steps, times)
 
 
 class ReadingSink:
-    """Appends to readings. Times go through ``seconds``; ``rejected`` counts unusable values."""
+    """Appends to columns. Times go through ``seconds``; ``rejected`` counts unusable values."""
 
     last_only = False
 
-    def __init__(self, readings: Readings, seconds: Callable[[str], float] | None) -> None:
+    def __init__(self, columns: Columns, seconds: Callable[[str], float] | None) -> None:
         self.rejected = 0
-        self._readings = readings
+        self._columns = columns
         self._seconds = seconds
 
     def add(self, value: Text, step: Text, time: Text) -> bool:
@@ -113,7 +120,7 @@ class ReadingSink:
         if not math.isfinite(number):
             self.rejected += bool(value)
             return False
-        self._readings.append(number, to_number(step), self._time(time))
+        self._columns.append(number, to_number(step), self._time(time))
         return True
 
     def add_all(self, values: Column, steps: Column | None, times: Column | None) -> None:
@@ -123,17 +130,17 @@ class ReadingSink:
                 self.add(value, step, time)
 
     def _add_bulk(self, values: Column, steps: Column | None, times: Column | None) -> bool:
-        """All at once, if every value and step is a finite number; changes nothing otherwise."""
-        unknown = array("d", (_NAN,)) * len(values)
+        """All at once, if they are bytes and every value is a finite number; else nothing."""
+        if isinstance(values[0], str) or len(values) < _BULK:
+            return False
         try:
             numbers = array("d", map(float, values))
-            at_steps = _steps(steps) if steps is not None else unknown
         except ValueError:
             return False
         if not math.isfinite(sum(numbers)):
             return False
-        at_times = array("d", map(self._time, times)) if times is not None else unknown
-        self._readings.extend(numbers, at_steps, at_times)
+        seconds = None if times is None else array("d", map(self._time, times))
+        self._columns.extend(numbers, cast("Sequence[bytes] | None", steps), seconds)
         return True
 
     def _time(self, text: Text) -> float:
@@ -143,14 +150,18 @@ class ReadingSink:
 
 
 class ValueSink:
-    """Hands finite values to a metric."""
+    """Hands finite values to a metric. ``seconds`` reads them where they are points in time."""
 
-    def __init__(self, values: MetricValues) -> None:
+    def __init__(self, values: MetricValues, seconds: Callable[[str], float] | None = None) -> None:
         self.last_only = values.statistic == "last"
         self._values = values
+        self._seconds = seconds
 
     def add(self, value: Text, step: Text = "", time: Text = "") -> bool:
-        number = to_number(value)
+        if self._seconds is None:
+            number = to_number(value)
+        else:
+            number = self._seconds(value if isinstance(value, str) else value.decode("ascii"))
         if not math.isfinite(number):
             return False
         self._values.add(number)
@@ -161,13 +172,6 @@ class ValueSink:
     ) -> None:
         for value in values:
             self.add(value)
-
-
-def _steps(texts: Column) -> array[float]:
-    try:
-        return array("d", map(int, texts))  # half the cost of float
-    except ValueError:
-        return array("d", map(float, texts))
 
 
 def to_number(text: Text) -> float:
