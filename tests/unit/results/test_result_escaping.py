@@ -27,6 +27,12 @@ MALICIOUS = [
     "x\n| injected | row |",
     "x\r\n\r\n# heading",
     "\u2028| injected |",
+    "```\n# heading\n```",
+    "~~~",
+    "````",
+    "../../etc/passwd",
+    "/etc/passwd",
+    "a/../../b",
     "`code` ``",
     "<script>alert(1)</script>",
     "<!-- comment",
@@ -121,6 +127,16 @@ def test_links_lead_below_the_report_or_nowhere(text: str, path: str):
                 target = str(child.attrs["href"])
                 assert target.startswith("./")
                 assert ".." not in target.split("/")
+
+
+@pytest.mark.parametrize("path", ["", "/etc/passwd", "../x", "logs/../../x"])
+def test_path_out_of_the_campaign_is_no_link(path: str):
+    assert md_link("log", path) == "log"
+
+
+def test_odd_file_names_are_encoded_in_links():
+    assert md_link("a]b", "logs/a b(1).log") == r"[a\]b](./logs/a%20b%281%29.log)"
+    assert md_link("log", "javascript:alert(1)") == "[log](./javascript%3Aalert%281%29)"
 
 
 @given(hostile)

@@ -176,11 +176,11 @@ def test_figures_are_svg_that_does_not_change_between_two_drawings(runs_of, tmp_
 
 def test_figures_take_any_text_and_a_single_case(runs_of):
     runs = runs_of(
-        "1n1g", [100], model="$\\frac{1}{", framework="_<b>&|", unit="$^{", simulated=True
+        "1n1g", [100], model="$\\frac{1}$", framework="_<b>&|", unit="$^2$", simulated=True
     )
     svgs = [figure.svg for figure in draw_figures(summarise(runs), "zh")]
     assert len(svgs) == 2
-    assert all("<b>" not in svg for svg in svgs)
+    assert all("<b>" not in svg and r"$\frac{1}$" in svg for svg in svgs)
     assert all("SIMULATED" in svg for svg in svgs)
 
 

@@ -122,6 +122,13 @@ def test_throughput_that_is_none_counts_as_not_measured(runs_of, value):
     assert "NaN" not in to_json(document("c", runs_of("1n1g", [100.0, value]), [group]))
 
 
+def test_metric_that_diverged_is_null_in_the_document(runs_of):
+    runs = runs_of("1n1g", [100.0], metrics={"loss": float("nan"), "top1": 76.5})
+    written = json.loads(to_json(document("c", runs, summarise(runs))))
+    assert written["runs"][0]["metrics"] == {"loss": None, "top1": 76.5}
+    assert written["results"][0]["metrics"] == {"loss": None, "top1": 76.5}
+
+
 def test_retry_replaces_the_attempt_that_failed(runs_of):
     failed, second = runs_of("1n1g", [None, 100])
     retried = replace(failed, attempt=2, state="succeeded", throughput=98.0, run_id="again")
