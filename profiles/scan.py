@@ -15,7 +15,7 @@ from profiles.metrics import MetricValues
 from profiles.narrow import Narrower
 from profiles.patterns import compile_pattern
 from profiles.ranks import PREFIX_HINT, parts_of_ranks
-from profiles.readings import Columns
+from profiles.readings import Columns, to_number
 
 Text = str | bytes
 Column = Sequence[Text]
@@ -172,17 +172,3 @@ class ValueSink:
     ) -> None:
         for value in values:
             self.add(value)
-
-
-def to_number(text: Text) -> float:
-    """The number, thousands separated by commas or not; NaN for anything else."""
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        if isinstance(text, bytes):
-            return float(text.replace(b",", b""))
-        return float(text.replace(",", ""))
-    except ValueError:
-        return _NAN

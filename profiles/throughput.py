@@ -98,7 +98,7 @@ def _summary(rule: Rule, case: Case, parser: LogParser) -> _Result | None:
 
 def _window(rule: Rule, case: Case, readings: Readings) -> _Result:
     window = describe_window(rule.window)
-    chosen = window_range(rule.window, readings.steps)
+    chosen = window_range(rule.window, readings)
 
     def none(reason: str) -> _Result:
         return _Result(None, len(chosen), window, rule.statistic, reason=reason)
@@ -156,8 +156,9 @@ def _elapsed(
             return by_time
         warnings.append("the timestamps do not span the window; measured by its readings instead")
     values = readings.values[chosen.start : chosen.stop]
-    before = readings.steps[chosen.start - 1] if chosen.start else math.nan
-    weights = step_weights(readings.steps[chosen.start : chosen.stop], before)
+    steps = readings.steps
+    before = steps[chosen.start - 1] if chosen.start else math.nan
+    weights = step_weights(steps[chosen.start : chosen.stop], before)
     if rule.kind == "throughput":
         return _global(rule, case, harmonic_mean(values, weights))
     if weights is None:

@@ -1,21 +1,22 @@
-"""Which readings count: the window of a rule over the steps of a log."""
+"""Which readings count: the window of a rule over the readings of a log."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from profiles.model import Window
+from profiles.readings import Readings
 
 
-def window_range(window: Window, steps: Sequence[float]) -> range:
+def window_range(window: Window, readings: Readings) -> range:
     """Positions of the readings that count; empty when none is left.
 
     By step, the window ends where the steps leave it for good or start anew (another epoch);
     a repeated step number (a step taken again after a loss-scale overflow) counts each time.
     """
-    total = len(steps)
+    total = len(readings)
     if window.by_step:
-        return _by_step(window, steps)
+        return _by_step(window, readings.steps)
     if window.last is not None:
         return range(max(0, total - window.last), total)
     return range(min(window.skip, total), max(window.skip, total - window.drop))
