@@ -550,3 +550,24 @@ def test_paths_of_the_reports_tell_their_cases(name: str, path: str, groups: str
     found = [re.search(pattern, path) for pattern in CATALOG.get(name).import_.paths]
     told = [" ".join(filter(None, match.groups())) for match in found if match]
     assert groups in told
+
+
+def test_the_worked_example_of_the_docs_is_a_profile_that_does_what_they_say(
+    tmp_path: Path,
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "profiles.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^```toml\n(.*?)^```", text, re.M | re.S)
+    printed = re.findall(r"^    (step \d+ .*)$", text, re.M)
+    path = tmp_path / "acme-acmenet.toml"
+    path.write_text(example, encoding="utf-8")
+    profile = Catalog.load().get(str(path))
+    case = expand(profile, ["2n8g"], {})[0]
+    assert "--batch 1024" in profile.launch_for(case).command
+    parser = LogParser(profile, case)
+    parser.feed("\n".join(printed).encode())
+    parser.finish()
+    assert [(reading.step, reading.value) for reading in parser.readings] == [
+        (100, 1843.2),
+        (200, 1851.9),
+    ]
+    assert parser.metrics == {"loss": 2.17}
