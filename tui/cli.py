@@ -207,7 +207,7 @@ def _add_log_commands(commands: argparse._SubParsersAction[_Parser]) -> None:
     report.add_argument(
         "--layout", choices=("speedup", "pivot", "compare", "airank", "dlperf-json")
     )
-    report.add_argument("--format", choices=("md", "csv", "json"), default="md")
+    report.add_argument("--format", choices=("md", "csv", "json"))
     report.add_argument("--lang", choices=("en", "zh"), default="en")
     report.add_argument("--center", choices=("median", "mean"), default="median")
     report.add_argument("--figures", action="store_true", help="SVG figures beside the markdown")

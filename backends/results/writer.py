@@ -42,7 +42,7 @@ def write_results(
     """
     groups = summarise(runs)
     if figures:
-        context = replace(context, figures=_write_figures(directory, groups, lang))
+        context = replace(context, figures=write_figures(directory, groups, lang))
     write_atomically(directory / "results.json", to_json(document(context.campaign, runs, groups)))
     write_atomically(directory / "results.csv", results_csv(groups))
     write_atomically(directory / "report.md", render_report(context, runs, groups, lang))
@@ -88,9 +88,10 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
-def _write_figures(
+def write_figures(
     directory: Path, groups: Sequence[Group], lang: Lang
 ) -> tuple[tuple[str, str], ...]:
+    """Draw into ``directory/figures``; (title, path relative to ``directory``) of each."""
     from backends.results.figures import draw_figures  # noqa: PLC0415 -- matplotlib takes a second
 
     written = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +104,43 @@ def _print(document: dict[str, Any]) -> None:
         print(f"  {name}: {metric:g}")
     for warning in document["warnings"]:
         say(f"  warning: {warning}")
+
+
+def import_tree(arguments: argparse.Namespace) -> int:
+    """``import``: logs, or a file of figures, become a campaign that reports like any other."""
+    from backends.campaign.imported import create_imported  # noqa: PLC0415 (only here)
+    from backends.campaign.writing import rewrite_results  # noqa: PLC0415
+    from backends.results.entered import import_figures  # noqa: PLC0415
+    from backends.results.importer import copy_logs  # noqa: PLC0415
+    from backends.results.importer import import_tree as measure_tree  # noqa: PLC0415
+
+    output: Path = arguments.output
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise SelectionError("exists already", where=str(output), remedy="give another -o")
+    if arguments.profile is None:
+        if arguments.tree.suffix.lower() not in (".toml", ".csv"):
+            raise SelectionError(
+                "reading logs takes a profile",
+                where=str(arguments.tree),
+                remedy="give it with --profile; a file of figures is a .toml or .csv",
+            )
+        runs = tuple(import_figures(arguments.tree))
+    else:
+        profile = open_workspace(arguments).catalog.get(arguments.profile)
+        found = measure_tree(profile, arguments.tree)
+        for warning in found.warnings:
+            say(f"warning: {warning}")
+        runs = found.runs
+        try:
+            copy_logs(found, output)
+        except OSError as error:
+            raise LogError(
+                f"cannot copy the logs: {error.strerror}",
+                where=str(output),
+                remedy="check permissions and free space",
+            ) from error
+    state = create_imported(output, runs, time.time())
+    rewrite_results(state, output)
+    measured = sum(run.throughput is not None for run in runs)
+    print(f"{output}: {len(runs)} runs, {measured} measured")
+    return OK if measured else FAILED
