@@ -27,8 +27,11 @@ from tui.workspace import Workspace
 PROBLEM_SHOWN_S = 15.0
 
 
-class DlperfApp(App[None]):
-    """The console on a workspace. ``readonly``: looks, starts and changes nothing."""
+class DlperfApp(App[str]):
+    """The console on a workspace. ``readonly``: looks, starts and changes nothing.
+
+    ``run`` returns what the operator is to be told after it, such as that runs go on; or "".
+    """
 
     TITLE = "dlperf-tui"
     CSS_PATH = "dlperf.tcss"
@@ -183,8 +186,8 @@ class DlperfApp(App[None]):
         )
         if answer == "detach":
             await self._leave(
-                f"{count(live.active, 'run')} of {plain(live.name)} go on. "
-                f"To re-attach: dlperf-tui, or dlperf-tui resume {live.path}"
+                f"{count(live.active, 'run')} of {plain(live.name)} go on without this console.\n"
+                f"Re-attach with: dlperf-tui, or dlperf-tui resume {plain(live.path)}"
             )
         elif answer == "cancel" and self.session.controller is not None:
             self.session.controller.cancel_all()
@@ -192,7 +195,7 @@ class DlperfApp(App[None]):
 
     async def _leave(self, message: str) -> None:
         await self.session.close()
-        self.exit(message=message or None)
+        self.exit(message)
 
     @on(Tabs.Clicked)
     def _tab_clicked(self, event: Tabs.Clicked) -> None:

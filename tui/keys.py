@@ -137,7 +137,7 @@ PANELS: Mapping[str, Panel] = {
         "Every run of the campaign. The panels below follow the run under the cursor: samples/s "
         "as it happens, its log, and why it failed where it did.",
         (
-            Key("v", "view", "Chart/log", "chart, log or details where space is short", footer=1),
+            Key("v", "view", "Chart/log", "the next of chart, log and details", footer=1),
             Key(
                 "c", "cancel_run", "Cancel", "end the run under the cursor, on every host", footer=2
             ),

@@ -30,8 +30,6 @@ RUN_STATES = {
     RunState.CANCELLED: ("–", "cancelled", MUTED),
 }
 
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
-
 
 def plain(text: object) -> str:
     """Display-safe text on one line: no control sequence, no line break."""
@@ -119,8 +117,7 @@ def bar(fraction: float | None, width: int, colour: str = ACCENT) -> Text:
     if fraction is None:
         return result.append("┄" * width, LINE)
     fraction = min(1.0, max(0.0, fraction))
-    eighths = round(fraction * width * 8)
-    full, rest = divmod(eighths, 8)
-    filled = "█" * full + (_EIGHTHS[rest] if rest else "")
+    full, rest = divmod(round(fraction * width * 2), 2)
+    filled = "━" * full + "╸" * rest
     result.append(filled, colour)
     return result.append("┄" * (width - len(filled)), LINE)

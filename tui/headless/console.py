@@ -17,5 +17,7 @@ def open_console(arguments: argparse.Namespace) -> int:
         )
     from tui.app import DlperfApp  # noqa: PLC0415 (Textual takes a quarter of a second)
 
-    DlperfApp(open_workspace(arguments), readonly=arguments.readonly).run()
+    told = DlperfApp(open_workspace(arguments), readonly=arguments.readonly).run()
+    if told:
+        print(told)
     return 0

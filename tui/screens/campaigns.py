@@ -119,7 +119,7 @@ def unfinished_question(summaries: Sequence[CampaignSummary]) -> Unfinished | No
     return Unfinished(count(len(left), "unfinished campaign"), left)
 
 
-async def resume_with_consent(app: App[None], session: Session, path: Path) -> bool:
+async def resume_with_consent(app: App[str], session: Session, path: Path) -> bool:
     """Resume; a campaign that another console may still hold is taken over only after a question.
 
     Returns whether the campaign is attached now; raises DlperfError as the engine does.

@@ -42,6 +42,13 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         self.dismiss(None)
 
 
+def entry(value: str = "", placeholder: str = "") -> Input:
+    """A line to write on; its cursor stands still."""
+    line = Input(value, placeholder=placeholder, compact=True)
+    line.cursor_blink = False
+    return line
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One way to answer: pressing ``key``, or choosing the line ``label``."""
@@ -114,7 +121,7 @@ class Prompt(Dialog[str]):
     def compose(self) -> ComposeResult:
         with self.box():
             yield Static(self._text, classes="message", markup=False)
-            yield Input(self._value, placeholder=self._placeholder, compact=True)
+            yield entry(self._value, self._placeholder)
             yield Static("", classes="problem", markup=False)
 
     def on_mount(self) -> None:

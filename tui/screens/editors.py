@@ -18,7 +18,7 @@ from profiles.model import scalar_text
 from profiles.settings import needs_value
 from tui.keys import bindings
 from tui.marks import Marks
-from tui.screens.dialogs import Dialog, Prompt
+from tui.screens.dialogs import Dialog, Prompt, entry
 from tui.text import cell, host_state, plain
 from tui.theme import BAD, GOOD, MUTED, WARN
 from tui.widgets.keyed_table import Column, KeyedTable, Row
@@ -59,7 +59,7 @@ class MarkList(Dialog[Result], Generic[Result]):
         with self.box():
             yield Static(Text(self._words, MUTED), classes="message", markup=False)
             yield MarkTable(self._columns)
-            yield Input(placeholder=self.WRITE_HINT, compact=True)
+            yield entry(placeholder=self.WRITE_HINT)
             yield Static("", classes="problem", markup=False)
 
     def on_mount(self) -> None:
@@ -103,9 +103,9 @@ class MarkList(Dialog[Result], Generic[Result]):
         self.fill()
 
     def action_write(self) -> None:
-        entry = self.query_one(Input)
-        entry.display = True
-        entry.focus()
+        line = self.query_one(Input)
+        line.display = True
+        line.focus()
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

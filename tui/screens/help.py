@@ -13,16 +13,20 @@ from tui.text import plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.keybar import panel_of
 
+_RANK = {"table": 1, "scroll": 1, "app": 2}
+
 
 def focused_panels(screen: Screen[object]) -> tuple[str, ...]:
-    """Names of the panels around the focus, innermost first, the application last."""
+    """Names of the panels around the focus, innermost first; moving about and the app last."""
     start = screen.focused or screen
     found: dict[str, None] = {}
     for node in start.ancestors_with_self:
         panel = panel_of(node)
         if panel in PANELS:
             found[panel] = None
-    return tuple(found)
+    return tuple(
+        sorted(found, key=lambda name: _RANK.get(name, 0))
+    )  # moving about is known; it comes late
 
 
 def help_text(panels: Sequence[str]) -> Text:

@@ -16,6 +16,7 @@ from backends.campaign.snapshot import format_duration
 from backends.hosts.model import HostSnapshot
 from profiles.errors import DlperfError
 from profiles.model import Profile
+from profiles.settings import needs_value
 from profiles.tags import parse_tag
 from tui.keys import bindings
 from tui.marks import Marks, column_labels, new_marks, selection
@@ -136,7 +137,7 @@ class MatrixPage(Page):
             return
         cells = part.cells(self.snapshots)
         grid = self.query_one(MatrixGrid)
-        grid.show(column_labels(part), cells)
+        grid.show(part.profile.name, column_labels(part), cells)
         self._make_plan()
         set_frame(panel, f"Matrix · {part.profile.name}", self._footer())
         self._describe(part)
@@ -162,8 +163,6 @@ class MatrixPage(Page):
         if self._problem is not None:
             text.append(f"▲ {plain(self._problem.what)}", BAD)
             remedy = plain(self._problem.remedy)
-            if part.profile.settings and "--set" in remedy:
-                remedy = "press s to give it"
             text.append(f"; {remedy}" if remedy else "", MUTED)
         elif part.settings:
             given = ", ".join(f"{k}={plain(v)}" for k, v in part.settings.items())
@@ -180,13 +179,13 @@ class MatrixPage(Page):
         parts: list[Text | str | tuple[str, str]] = []
         runs = count(plan.run_count, "run")
         if len(repeats) == 1:
-            times = count(repeats.pop(), "repeat")
+            times = count(repeats.pop(), "repeat") if self.has_class("-wide") else repeats.pop()
             parts.append((f"{count(len(plan.cases), 'case')} × {times} = {runs}", TEXT))
         else:
             parts.append((f"{count(len(plan.cases), 'case')}, {runs}", TEXT))
         if plan.expected_s is not None:
-            parts.append((f"≈ {format_duration(plan.expected_s)}", TEXT))
-        parts.append((f"on {count(len(plan.hosts), 'host')}", TEXT))
+            parts.append((f"≈{format_duration(plan.expected_s)}", TEXT))
+        parts.append((count(len(plan.hosts), "host"), TEXT))
         return join(parts, " · ")
 
     def _make_plan(self) -> None:
@@ -197,6 +196,9 @@ class MatrixPage(Page):
             return
         self._planned_for, self._plan, self._problem = now, None, None
         if not asked.profiles:
+            return
+        self._problem = missing_settings([self._marks[name] for name in asked.profiles])
+        if self._problem is not None:
             return
         try:
             self._plan = self.session.workspace.plan(asked)
@@ -346,6 +348,23 @@ class MatrixPage(Page):
             self.action_dry_run()
         elif answer == "started":
             self.post_message(CampaignStarted())
+
+
+def missing_settings(parts: Sequence[Marks]) -> DlperfError | None:
+    """What has to be given before these profiles can run, in the console's words."""
+    for part in parts:
+        profile = part.profile
+        missing = [
+            name
+            for name in profile.settings
+            if needs_value(profile, name) and not part.settings.get(name)
+        ]
+        if missing:
+            return DlperfError(
+                f"{profile.name} needs {', '.join(missing)}",
+                remedy="put the cursor on the profile and press s",
+            )
+    return None
 
 
 def profile_text(profile: Profile) -> Text:

@@ -9,6 +9,7 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
+from backends.campaign.snapshot import CampaignSnapshot
 from tui.session import Session
 from tui.widgets.header import Header, Tabs
 from tui.widgets.keybar import KeyBar
@@ -26,6 +27,7 @@ class Page(Screen[None]):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
+        self.viewed: CampaignSnapshot | None = None  # as of the last tick
 
     def body(self) -> Iterable[Widget]:
         """The page's own widgets."""
@@ -58,7 +60,7 @@ class Page(Screen[None]):
 
     def tick(self) -> None:
         """Bring everything on the page up to date."""
-        viewed = self.session.viewed
+        viewed = self.viewed = self.session.viewed
         self.query_one(Header).show(self.session.hosts, viewed)
         tabs = self.query_one(Tabs)
         note = viewed.notes[-1] if viewed and viewed.notes else None

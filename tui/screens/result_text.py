@@ -21,14 +21,14 @@ COLUMNS = (
     Column("throughput", "samples/s", 10, right=True),
     Column("speedup", "Speedup", 7, right=True),
     Column("efficiency", "Effic.", 6, right=True),
-    Column("cv", "CV", 5, right=True),
-    Column("n", "n", 4, right=True),
+    Column("cv", "CV", 6, right=True),
+    Column("n", "n", 3, right=True),
     Column("flags", "Flags", None),
 )
 
 REPEAT_COLUMNS = (
     Column("repeat", "#", 3, right=True),
-    Column("state", "State", 10),
+    Column("state", "State", 11),
     Column("throughput", "samples/s", 10, right=True),
     Column("off", "vs median", 9, right=True),
     Column("hosts", "Hosts", 14),
@@ -89,7 +89,7 @@ def _row(group: Group, case: CaseResult, *, several: bool) -> Row:
             cell(number(case.throughput), f"bold {TEXT}" if case.throughput else MUTED, right=True),
             cell("base" if base and case.speedup else number(case.speedup, 2), right=True),
             cell(percent(case.efficiency, 1, nothing="–"), right=True),
-            cell(percent(cv, 1, nothing="–"), colour, right=True),
+            cell(percent(cv, 2, nothing="–"), colour, right=True),
             cell(count_cell(case), right=True),
             flags(case),
         ),

@@ -61,7 +61,7 @@ class ResultsPage(Page):
         self.query_one(KeyedTable).focus()
 
     def pull(self) -> None:
-        viewed = self.session.viewed
+        viewed = self.viewed
         self._summarise(viewed)
         panel = self.main_panel()
         panel.table.refill(result_rows(self._groups))
@@ -148,7 +148,7 @@ class ResultsPage(Page):
 
     @work(exclusive=True, group="dialog", description="write the report as markdown")
     async def action_export(self) -> None:
-        viewed = self.session.viewed
+        viewed = self.viewed
         if viewed is None:
             return
         own = viewed.path / "report.md"

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from backends.campaign.snapshot import CampaignSnapshot, RunView, format_duration
 from backends.campaign.state import RunRecord, RunState
+from profiles.cleantext import clean_text
 from tui.text import bar, cell, join, number, plain, run_state
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
@@ -46,7 +47,7 @@ def run_rows(viewed: CampaignSnapshot) -> list[Row]:
 
 def _row(run: RunView, *, several: bool) -> Row:
     ended = run.state.ended
-    rate = run.throughput if run.throughput is not None else run.throughput_now
+    rate = run.throughput_now if run.state.active else run.throughput
     return Row(
         run.run_id,
         (
@@ -114,7 +115,7 @@ def details_text(run: RunView, record: RunRecord) -> Text:
     elif run.state_text != str(run.state):
         text.append(f"{plain(run.state_text)}\n", WARN)
     for line in run.evidence:
-        text.append("  │ ", MUTED).append(f"{plain(line)}\n")
+        text.append("  │ ", MUTED).append(f"{clean_text(line)}\n")
     if run.state in _NEXT_STEPS:
         text.append("→ ", ACCENT).append(f"{_NEXT_STEPS[run.state]}\n")
     text.append("\n")

@@ -39,6 +39,7 @@ class RunsPage(Page):
         self._host = 0
         self._able: tuple[bool, ...] = ()
         self._zoomed = ""
+        self._shown: object = None
 
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(COLUMNS, id="runs"), "Runs", id="runs-panel")
@@ -52,23 +53,23 @@ class RunsPage(Page):
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
 
-    def on_screen_resume(self) -> None:
-        self.query_one(KeyedTable).focus()
-
     # What is shown -----------------------------------------------------------------------------
 
     @property
     def selected(self) -> RunView | None:
-        viewed = self.session.viewed
+        viewed = self.viewed
         key = self.main_panel().table.current_key
         if viewed is None:
             return None
         return next((run for run in viewed.runs if run.run_id == key), None)
 
     def pull(self) -> None:
-        viewed = self.session.viewed
+        viewed = self.viewed
         panel = self.main_panel()
-        panel.table.refill(run_rows(viewed) if viewed else [])
+        shown = _signature(viewed)
+        if shown != self._shown:
+            self._shown = shown
+            panel.table.refill(run_rows(viewed) if viewed else [])
         panel.retitle(f"Runs · {viewed.name}" if viewed else "Runs", summary(viewed))
         panel.say_when_empty(
             "No run matches; Esc takes the filter away"
@@ -84,7 +85,7 @@ class RunsPage(Page):
         self._show_selected()
 
     def _show_selected(self) -> None:
-        viewed, run = self.session.viewed, self.selected
+        viewed, run = self.viewed, self.selected
         self._arrange(run)
         able = self._abilities(viewed, run)
         if able != self._able:
@@ -137,6 +138,7 @@ class RunsPage(Page):
             shown = {self._zoomed}
         for name in ("chart", "details", "log"):
             self.query_one(f"#{name}").display = name in shown
+        self.set_class(self._zoomed == "runs-panel", "-zoomed")
         self.main_panel().display = self._zoomed in ("", "runs-panel")
 
     # Keys --------------------------------------------------------------------------------------
@@ -160,7 +162,7 @@ class RunsPage(Page):
         if action in ("cancel_run", "cancel_all", "retry"):
             return able.get(action, False)
         if action in ("view", "follow", "next_log", "zoom", "copy"):
-            return self.session.viewed is not None
+            return self.viewed is not None
         return True
 
     @work(exclusive=True, group="dialog", description="ask, then cancel the run")
@@ -180,7 +182,7 @@ class RunsPage(Page):
 
     @work(exclusive=True, group="dialog", description="ask, then cancel everything")
     async def action_cancel_all(self) -> None:
-        viewed, controller = self.session.viewed, self.session.controller
+        viewed, controller = self.viewed, self.session.controller
         if viewed is None or controller is None:
             return
         left = viewed.total - viewed.done
@@ -264,3 +266,15 @@ def shown_series(viewed: CampaignSnapshot, run: RunView) -> tuple[ChartSeries, .
     if run.state.ended:
         return (chart_series(viewed.state.runs[run.run_id]),)
     return viewed.series
+
+
+def _signature(viewed: CampaignSnapshot | None) -> object:
+    """Equal as long as the rows say the same: events, and clocks by the second."""
+    if viewed is None:
+        return None
+    clocks = tuple(
+        (run.run_id, run.state_text, int(run.elapsed_s or 0), int(run.eta_s or 0))
+        for run in viewed.runs
+        if not run.state.ended
+    )
+    return (viewed.path, viewed.revision, viewed.read_only, clocks)

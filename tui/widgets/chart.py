@@ -84,17 +84,17 @@ def decimated(points: Sequence[Point], limits: tuple[float, float], columns: int
 
 
 def nice_step(span: float, steps: int) -> float:
-    """The smallest of 1, 2, 5 × 10^n that divides ``span`` into at most ``steps``."""
+    """The smallest of 1, 2, 2.5, 5 × 10^n that divides ``span`` into at most ``steps``."""
     if span <= 0 or steps < 1:
         return 1.0
     raw = span / steps
     power = 10.0 ** math.floor(math.log10(raw))
-    return next((m * power for m in (1, 2, 5) if m * power >= raw * 0.999), 10 * power)
+    return next((m * power for m in (1, 2, 2.5, 5) if m * power >= raw * 0.999), 10 * power)
 
 
 def value_ticks(top: float, rows: int) -> tuple[tuple[float, str], ...]:
-    """Ticks from 0 to at most ``top``, one for every three rows or so."""
-    step = nice_step(top, max(1, rows // 3))
+    """Ticks from 0 to at most ``top``, one for every two rows at most."""
+    step = nice_step(top, max(1, min(6, rows // 2)))
     number = int(top / step + 1e-9)
     return tuple((i * step, f"{i * step:,.6g}") for i in range(number + 1))
 

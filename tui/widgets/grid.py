@@ -16,10 +16,10 @@ from tui.marks import Cell
 from tui.text import plain, shorten
 from tui.theme import CURSOR, GOOD, MUTED, RAISED, TEXT
 
-TAG_WIDTH = 9
+TAG_WIDTH = 8
 
 
-class MatrixGrid(ScrollView, can_focus=True):
+class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
     """Draws cells and moves the cursor; what a mark means is the page's business."""
 
     PANEL = "grid"
@@ -37,16 +37,20 @@ class MatrixGrid(ScrollView, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__(id="grid")
+        self._name = ""
         self._cells: tuple[tuple[Cell, ...], ...] = ()
         self._labels: tuple[str, ...] = ()
         self._row = 0
         self._column = 0
 
-    def show(self, labels: Sequence[str], cells: tuple[tuple[Cell, ...], ...]) -> None:
-        """Show a profile's grid; the cursor stays where it is as far as the grid reaches."""
-        if (tuple(labels), cells) == (self._labels, self._cells):
+    def show(self, name: str, labels: Sequence[str], cells: tuple[tuple[Cell, ...], ...]) -> None:
+        """Show a profile's grid; the cursor of another one begins at its first mark."""
+        if (name, tuple(labels), cells) == (self._name, self._labels, self._cells):
             return
-        self._labels, self._cells = tuple(labels), cells
+        if name != self._name:
+            self._row, self._column = first_mark(cells)
+            self.scroll_home(animate=False)
+        self._name, self._labels, self._cells = name, tuple(labels), cells
         self._row = min(self._row, max(0, len(cells) - 1))
         self._column = min(self._column, max(0, len(self._labels) - 1))
         self.virtual_size = Size(self._left(len(self._labels)), len(cells) + 1)
@@ -61,7 +65,7 @@ class MatrixGrid(ScrollView, can_focus=True):
         return None
 
     def _width(self, column: int) -> int:
-        return max(9, len(self._labels[column]) + 3)
+        return max(7, len(self._labels[column]) + 3)
 
     def _left(self, column: int) -> int:
         return TAG_WIDTH + sum(self._width(i) for i in range(column))
@@ -116,12 +120,8 @@ class MatrixGrid(ScrollView, can_focus=True):
         self._row = min(max(0, self._row + y), max(0, len(self._cells) - 1))
         self._column = min(max(0, self._column + x), max(0, len(self._labels) - 1))
         left = 0 if self._column == 0 else self._left(self._column)
-        region = Region(
-            left,
-            self._row + (1 if self._row else 0),
-            self._left(self._column + 1) - left if self._labels else 1,
-            1,
-        )
+        right = self._left(min(self._column + 1, len(self._labels)))
+        region = Region(left, self._row + (1 if self._row else 0), right - left, 1)
         self.scroll_to_region(region, animate=False, force=True)
         self.refresh()
         self.post_message(self.Moved())
@@ -162,3 +162,12 @@ _MARKS = {
     "free": ("[ ]", TEXT),
     "impossible": (" · ", MUTED),
 }
+
+
+def first_mark(cells: tuple[tuple[Cell, ...], ...]) -> tuple[int, int]:
+    """Row and column of the first marked cell; without one, the first place."""
+    for row, line in enumerate(cells):
+        for column, cell in enumerate(line):
+            if cell.state == "marked":
+                return row, column
+    return 0, 0

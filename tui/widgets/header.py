@@ -46,14 +46,11 @@ def header_text(
         if campaign.read_only:
             right = f"{right} · read-only"
         name = plain(campaign.name)
-    room = width - cell_len(right) - 3 - 2
-    if room - cell_len(left) < 12 and cell_len(left) + 12 > room:
-        left = shorten(left, max(12, room - min(cell_len(name), 22) - 1))
-    room -= cell_len(left)
+    room = width - cell_len(right) - cell_len(left) - 6
     text = Text(no_wrap=True, end="")
     text.append(left[:11], f"bold {ACCENT}").append(left[11:])
     tail = Text(no_wrap=True, end="")
-    if name and room > 6:
+    if name and room >= 10:
         tail.append(shorten(name, room), "bold").append(" · ", MUTED)
     tail.append(right, _campaign_style(campaign))
     text.append(" " * max(1, width - text.cell_len - tail.cell_len - 1))

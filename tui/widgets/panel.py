@@ -26,6 +26,7 @@ class FilterLine(Input):
 
     def __init__(self) -> None:
         super().__init__(placeholder="words that a row must have", compact=True)
+        self.cursor_blink = False
 
     def on_key(self, event: events.Key) -> None:
         panel = self.parent

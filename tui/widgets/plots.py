@@ -38,7 +38,7 @@ def throughput_plot(
             colours[s.run_id],
             tag=str(index + 1),
             lead=min(s.warmup, len(s.points)),
-            note=f"{number(s.points[-1][1])} {s.unit}" if s.points else "",
+            note=number(s.points[-1][1]) if s.points else "",
         )
         for index, s in enumerate(shown)
     )

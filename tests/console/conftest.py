@@ -1,0 +1,80 @@
+"""What the console's tests share: a workspace without a cluster, and waiting for a condition."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+from textual.widget import Widget
+
+from backends.campaign.plan import Selection
+from tests.console.fakes import FakeController, FakeWorkspace
+from tui.app import DlperfApp
+
+SMALL, LARGE = (80, 24), (120, 40)
+DEADLINE_S = 10.0
+ONEFLOW = {"benchmark_root": ("/opt/cnns",), "data_root": ("/data/ofrecord",)}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> FakeWorkspace:
+    return FakeWorkspace(tmp_path)
+
+
+async def until(pilot: Pilot[str], condition: Callable[[], object]) -> None:
+    """Wait until ``condition`` holds, at most :data:`DEADLINE_S`."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError("the condition did not come true in time")
+        await pilot.pause(0.01)
+    await pilot.pause()
+
+
+@asynccontextmanager
+async def console(
+    workspace: FakeWorkspace, size: tuple[int, int] = SMALL, *, readonly: bool = False
+) -> AsyncIterator[tuple[DlperfApp, Pilot[str]]]:
+    """The app, once the hosts have answered."""
+    app = DlperfApp(workspace, readonly=readonly)
+    app.animation_level = "none"
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: workspace.probed)
+        tick(app)
+        await pilot.pause()
+        yield app, pilot
+
+
+def tick(app: DlperfApp) -> None:
+    """What the clockwork does four times a second, now."""
+    getattr(app.screen, "tick", lambda: None)()
+
+
+def begin(
+    app: DlperfApp,
+    workspace: FakeWorkspace,
+    tags: tuple[str, ...] = ("1n1g", "1n8g", "2n8g", "4n8g"),
+    repeats: int = 2,
+) -> FakeController:
+    """A campaign at work, without going through the matrix."""
+    plan = workspace.plan(Selection(("oneflow-resnet50",), tags, ONEFLOW, repeats))
+    controller = workspace.controller(plan)
+    app.session.controller = controller
+    return controller
+
+
+def screen_text(app: DlperfApp) -> str:
+    """What the terminal shows, line by line."""
+    screen = app.screen
+    lines = screen._compositor.render_strips()
+    return "\n".join(strip.text.rstrip() for strip in lines)
+
+
+def words(widget: Widget) -> str:
+    """What one widget shows."""
+    lines = [widget.render_line(y).text.rstrip() for y in range(widget.size.height)]
+    return "\n".join(lines)

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from backends.hosts.model import HostSnapshot, HostState
+from tests.console.conftest import LARGE, console, screen_text, tick, until
+from tests.console.fakes import FakeWorkspace, facts, v100_hosts
+from tui.screens.hosts import devices, host_rows, note, ranges
+from tui.widgets.host_detail import HostDetail, host_text
+from tui.widgets.keyed_table import KeyedTable
+
+
+async def test_the_list_tells_state_in_words_devices_and_who_uses_them(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, _):
+        shown = screen_text(app)
+        for words in (
+            "● ready",
+            "◐ busy",
+            "8 × V100-SXM2-16GB",
+            "alice GPU 0-3",
+            "3 ready · 1 busy",
+        ):
+            assert words in shown
+
+
+async def test_before_the_first_answer_hosts_are_unknown() -> None:
+    rows = host_rows([HostSnapshot("node1", "10.0.0.1", HostState.UNKNOWN)])
+    assert rows[0].cells[0].plain == "○ unknown"
+    assert rows[0].cells[3].plain == "–"
+
+
+def test_an_unreachable_host_says_why_in_the_list_and_what_to_do_in_the_details() -> None:
+    host = HostSnapshot("n", "10.0.0.1", HostState.UNREACHABLE, reason="host key has CHANGED")
+    assert note(host).plain == "host key has CHANGED"
+    text = host_text(host).plain
+    assert "✗ unreachable" in text
+    assert "host key has CHANGED" in text
+    assert "r asks again" in text
+
+
+def test_a_clock_that_is_off_is_a_warning() -> None:
+    host = HostSnapshot("n", "", HostState.READY, facts=facts(offset=-3.4))
+    assert "▲ clock -3.4 s" in note(host).plain
+    assert "▲ clock -3.40 s" in host_text(host).plain
+    fine = replace(host, facts=facts(offset=0.2))
+    assert "▲" not in note(fine).plain
+
+
+def test_a_lease_is_shown_with_its_holder() -> None:
+    host = HostSnapshot("n", "", HostState.BUSY, facts=facts(), lease="bob@login02 since 02:10")
+    assert "bob@login02" in note(host).plain
+    assert "held by bob@login02 since 02:10" in host_text(host).plain
+
+
+def test_the_topology_is_shown_as_a_matrix_with_the_legend_of_what_occurs() -> None:
+    text = host_text(v100_hosts()[0]).plain
+    lines = text.splitlines()
+    header = next(i for i, line in enumerate(lines) if "GPU0 GPU1" in line)
+    assert lines[header].split()[-2:] == ["CPUs", "NUMA"]
+    assert lines[header + 1].split() == [
+        *("GPU0", "·", "NV1", "NV1", "NV2", "NV2", "SYS", "SYS", "SYS", "NODE"),
+        *("0-11,24-35", "0"),
+    ]
+    assert lines[header + 9].split()[0] == "mlx5_0"
+    assert "NV2 2 NVLinks bonded" in text
+    assert "SYS between NUMA nodes" in text
+    assert "PXB" not in text
+
+
+def test_gpu_rows_tell_memory_utilisation_temperature_power_and_users() -> None:
+    line = next(row for row in host_text(v100_hosts()[2]).plain.splitlines() if "alice" in row)
+    for words in ("13.9/15.8", "97%", "61°C", "262/300", "alice python 41200"):
+        assert words in line
+
+
+def test_unknown_figures_are_dashes_not_zeros() -> None:
+    base = facts()
+    gpu = replace(
+        base.gpus[0], memory_used_mib=None, utilization_pct=None, temperature_c=None, power_w=None
+    )
+    host = HostSnapshot("n", "", HostState.READY, facts=replace(base, gpus=(gpu,)))
+    line = next(row for row in host_text(host).plain.splitlines() if row.startswith("  0 "))
+    assert "–/15.8" in line
+    assert "0%" not in line
+
+
+def test_devices_without_gpus_are_slots() -> None:
+    host = HostSnapshot("n", "", HostState.READY, facts=replace(facts(), gpus=()), slots=24)
+    assert devices(host) == "24 slots"
+
+
+def test_index_ranges_read_like_nodesets() -> None:
+    assert ranges({0, 1, 2, 5, 7, 8}) == "0-2,5,7-8"
+
+
+async def test_r_asks_the_host_under_the_cursor_again_and_R_asks_all(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        answered = list(v100_hosts())
+        answered[1] = HostSnapshot(
+            "node2", "10.11.0.3", HostState.UNREACHABLE, reason="connection refused"
+        )
+        workspace.answer(*answered)
+        await pilot.press("j", "r")
+        await until(pilot, lambda: workspace.probed[-1] == ("node2",))
+        await until(pilot, lambda: "✗ unreachable" in screen_text(app))
+        assert "connection refused" in screen_text(app)
+        await pilot.press("R")
+        await until(pilot, lambda: workspace.probed[-1] is None and len(workspace.probed) == 3)
+
+
+async def test_the_details_follow_the_cursor_and_scroll(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        detail = app.screen.query_one(HostDetail)
+        await pilot.press("j", "j")
+        await until(pilot, lambda: "node3" in str(detail.border_title))
+        await pilot.press("enter")
+        assert app.focused is detail
+        await pilot.press("G")
+        await until(pilot, lambda: "SYS between NUMA nodes" in screen_text(app))
+        await pilot.press("escape")
+        assert isinstance(app.focused, KeyedTable)
+
+
+async def test_slash_filters_and_escape_takes_the_filter_away(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        table = app.screen.query_one(KeyedTable)
+        await pilot.press("slash", *"alice")
+        await until(pilot, lambda: table.shown_keys == ("node3",))
+        await pilot.press("enter")
+        assert app.focused is table
+        tick(app)
+        await pilot.pause()
+        assert "Hosts · /alice" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: len(table.shown_keys) == 4)
+
+
+async def test_a_filter_that_matches_nothing_says_how_to_go_back(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await pilot.press("slash", *"zzz")
+        tick(app)
+        await until(pilot, lambda: "Esc takes the filter away" in screen_text(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "node1" in screen_text(app))

@@ -1,0 +1,146 @@
+"""Help, footer and palette are data; these tests hold the data and the bindings together."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+import pytest
+from textual.app import App
+from textual.binding import Binding
+from textual.dom import DOMNode
+
+import tui.screens
+import tui.widgets
+from tui.app import DlperfApp
+from tui.keys import PANELS, Key, key_name
+from tui.screens.help import help_text
+
+
+def panel_classes() -> Iterator[type[DOMNode]]:
+    """Every class of the console that names a panel."""
+    yield DlperfApp
+    for package in (tui.screens, tui.widgets):
+        for info in pkgutil.iter_modules(package.__path__):
+            module = importlib.import_module(f"{package.__name__}.{info.name}")
+            for value in vars(module).values():
+                if (
+                    isinstance(value, type)
+                    and issubclass(value, DOMNode)
+                    and value.__module__ == module.__name__
+                    and getattr(value, "PANEL", "")
+                ):
+                    yield value
+
+
+CLASSES = tuple(panel_classes())
+
+
+def own_bindings(cls: type[DOMNode]) -> dict[str, Binding]:
+    """By key, what pressing it does in a widget of this class, Textual's own included."""
+    return dict(cls._merge_bindings().key_to_bindings) and {
+        key: found[0] for key, found in cls._merge_bindings().key_to_bindings.items()
+    }
+
+
+def documented(cls: type[DOMNode]) -> dict[str, Key]:
+    panels = [getattr(c, "PANEL", "") for c in cls.__mro__]
+    return {
+        name: key
+        for panel in panels
+        if panel in PANELS
+        for key in PANELS[panel].keys
+        for name in key.keys.split(",")
+    }
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
+def test_every_documented_key_is_bound_to_an_action_that_exists(cls: type[DOMNode]) -> None:
+    bound = own_bindings(cls)
+    for key in PANELS[cls.PANEL].keys:  # type: ignore[attr-defined]
+        for name in key.keys.split(","):
+            if name in ("ctrl+p",):
+                continue
+            assert name in bound, f"{cls.__name__}: {name} is documented but not bound"
+            assert bound[name].action == key.action
+        namespace, _, action = key.action.rpartition(".")
+        owner: type[DOMNode] = App if namespace == "app" else cls
+        method = f"action_{action.partition('(')[0]}"
+        assert hasattr(owner, method), f"{cls.__name__} has no {method}"
+
+
+TEXTUAL_OWN = {
+    "ctrl+q": "quits, as everywhere in Textual",
+    "ctrl+c": "copies a selection, else says how to quit",
+    "super+c": "copies a selection",
+    "ctrl+pageup": "scrolls sideways by a page",
+    "ctrl+pagedown": "scrolls sideways by a page",
+    "tab": "moves the focus",
+    "shift+tab": "moves the focus",
+    "escape": "leaves",
+    "ctrl+p": "the palette",
+}
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
+def test_every_bound_key_is_documented(cls: type[DOMNode]) -> None:
+    known = documented(cls)
+    for name, binding in own_bindings(cls).items():
+        if name not in TEXTUAL_OWN:
+            assert name in known, f"{cls.__name__}: {name} → {binding.action} has no help"
+
+
+def test_every_panel_belongs_to_a_class() -> None:
+    assert set(PANELS) == {cls.PANEL for cls in CLASSES}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_within_a_panel_no_key_has_two_meanings(panel: str) -> None:
+    names = [name for key in PANELS[panel].keys for name in key.keys.split(",")]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("inner", "page"),
+    [
+        ("table", "hosts"),
+        ("detail", "hosts"),
+        ("grid", "matrix"),
+        ("profiles", "matrix"),
+        ("table", "matrix"),
+        ("table", "runs"),
+        ("log", "runs"),
+        ("scroll", "runs"),
+        ("table", "results"),
+        ("scroll", "results"),
+    ],
+)
+def test_no_panel_hides_a_key_of_its_page_or_of_the_app(inner: str, page: str) -> None:
+    """What the footer of the page promises must work wherever the focus is."""
+    taken = {name for key in PANELS[inner].keys for name in key.keys.split(",")}
+    outer = [*PANELS[page].keys, *PANELS["app"].keys]
+    assert taken.isdisjoint(name for key in outer for name in key.keys.split(","))
+
+
+def test_page_keys_do_not_hide_those_of_the_app() -> None:
+    app = {name for key in PANELS["app"].keys for name in key.keys.split(",")}
+    for page in ("hosts", "matrix", "runs", "results"):
+        names = {name for key in PANELS[page].keys for name in key.keys.split(",")}
+        assert app.isdisjoint(names), page
+
+
+def test_help_shows_every_key_of_its_panels() -> None:
+    text = help_text(("runs", "table", "app")).plain
+    for panel in ("runs", "table", "app"):
+        for key in PANELS[panel].keys:
+            assert f"{key_name(key)} " in text
+            assert key.help in text
+
+
+def test_every_key_has_a_label_and_help_without_a_full_stop() -> None:
+    for panel in PANELS.values():
+        for key in panel.keys:
+            assert key.label, key
+            assert key.help, key
+            assert not key.help.endswith("."), key

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, tick, until
+from tests.console.fakes import FakeWorkspace
+from tui.keys import PANELS
+from tui.screens.dialogs import Choice, Reading
+from tui.widgets.keybar import KeyBar
+from tui.widgets.keyed_table import KeyedTable
+
+
+async def test_digits_switch_pages_and_every_page_says_what_to_do_when_empty(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        for key, page, hint in (
+            ("2", "matrix", "cpu-smoke"),
+            ("3", "runs", "Mark cases on page 2"),
+            ("4", "results", "Nothing has been measured yet"),
+            ("1", "hosts", "node1"),
+        ):
+            await pilot.press(key)
+            assert app.current_mode == page
+            await until(pilot, lambda hint=hint: hint in screen_text(app))
+
+
+async def test_a_click_on_a_tab_opens_its_page(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await pilot.click("Tabs", offset=(13, 0))
+        await until(pilot, lambda: app.current_mode == "matrix")
+
+
+@pytest.mark.parametrize("key", ["1", "2", "3", "4"])
+async def test_at_80_columns_the_footer_holds_at_most_five_keys_and_help(
+    workspace: FakeWorkspace, key: str
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press(key)
+        await pilot.pause()
+        chosen = app.screen.query_one(KeyBar).chosen()
+        assert 0 < len(chosen) <= 5
+        assert chosen[-1][0].action == "help"
+        assert sum(len(k.label) + 6 for k, _, _ in chosen) < 80
+
+
+async def test_the_header_tells_hosts_campaign_progress_and_eta(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        workspace.clock.tick(60)
+        tick(app)
+        await pilot.pause()
+        first = screen_text(app).splitlines()[0]
+        assert "dlperf-tui · login01 · 4 hosts 32 GPUs" in first
+        assert "2026-11-21-resnet50 · 3/8 runs · ETA" in first
+
+
+async def test_quit_without_a_campaign_leaves_at_once(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await pilot.press("q")
+        await until(pilot, lambda: workspace.closed)
+    assert app.return_code == 0
+
+
+async def test_quit_with_a_campaign_asks_and_detaching_says_that_runs_go_on(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        controller = begin(app, workspace)
+        workspace.clock.tick(10)
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        assert "3 runs at work and 5 to come" in screen_text(app)
+        await pilot.press("d")
+        await until(pilot, lambda: workspace.closed)
+        assert controller.detached
+        assert not controller.cancelled
+    told = app.return_value or ""
+    assert "3 runs of 2026-11-21-resnet50 go on" in told
+    assert f"dlperf-tui resume {controller.path}" in told
+
+
+async def test_quit_can_be_answered_with_stay_or_with_cancel_all(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        controller = begin(app, workspace)
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("s")
+        await until(pilot, lambda: not isinstance(app.screen, Choice))
+        assert not controller.cancelled
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: controller.cancelled)
+        assert len(controller.cancelled) == 8
+        assert not workspace.closed
+
+
+async def test_question_mark_explains_the_focused_panel(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, Reading))
+        shown = screen_text(app)
+        assert PANELS["hosts"].about[:40] in shown
+        assert "ask every host again" in shown
+        await pilot.press("escape", "tab")
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, Reading))
+        assert "Links between devices" in screen_text(app)
+
+
+async def test_the_palette_offers_only_actions_that_are_possible_now(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, (120, 60)) as (app, pilot):
+        await pilot.press("3", "ctrl+p")
+        await until(pilot, lambda: "Matrix" in screen_text(app))
+        assert "Cancel all" not in screen_text(app)
+        await pilot.press("escape")
+        begin(app, workspace)
+        workspace.clock.tick(10)
+        tick(app)
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: "Cancel all" in screen_text(app))
+        assert "Retry" not in screen_text(app)
+
+
+async def test_the_palette_runs_what_is_chosen(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await pilot.press("ctrl+p", *"results")
+        await until(pilot, lambda: "throughput, speedup and export" in screen_text(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: app.current_mode == "results")
+
+
+async def test_notes_of_the_engine_are_seen_on_every_page_and_listed(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        controller = begin(app, workspace)
+        controller.note("disk full: the journal waits for space", "error")
+        for key in "1234":
+            await pilot.press(key)
+            tick(app)
+            await pilot.pause()
+            assert "▲ disk full" in screen_text(app)
+        await pilot.press("N")
+        await until(pilot, lambda: isinstance(app.screen, Reading))
+        assert "error  disk full: the journal waits for space" in screen_text(app)
+
+
+async def test_a_simulated_campaign_says_so_on_every_page(workspace: FakeWorkspace) -> None:
+    workspace.simulated = True
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        for key in "1234":
+            await pilot.press(key)
+            tick(app)
+            await pilot.pause()
+            assert "SIMULATED" in screen_text(app).splitlines()[1]
+
+
+async def test_tables_move_with_arrows_and_with_hjkl(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        table = app.screen.query_one(KeyedTable)
+        await pilot.press("j", "down")
+        assert table.current_key == "node3"
+        await pilot.press("k", "up")
+        assert table.current_key == "node1"
+        await pilot.press("G")
+        assert table.current_key == "node4"
