@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -24,7 +25,8 @@ def ssh_hosts(tmp_path: Path) -> Iterator[SshHosts]:
 def local_host(tmp_path: Path) -> Host:
     """This machine, with a work directory of the test's own."""
     return Host(
-        name="here",
+        # Runs are told apart by host name; other tests may share this machine at the moment.
+        name=f"here{os.getpid()}",
         transport="local",
         work_dir=str(tmp_path / "work"),
         lease_dir=str(tmp_path / "leases"),

@@ -186,7 +186,7 @@ class RemoteHost:
                         phase=RunPhase(answer["phase"]),
                         processes=int(answer["processes"]),
                         started_at=_time(answer["started"]),
-                        who=clean_text(answer.get("who", "")),
+                        who=clean_text(line.decode("utf-8", "replace").partition(" who=")[2]),
                     )
                 )
         return tuple(found)

@@ -359,7 +359,8 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER [DIGEST...], th
     done
     # Room for the records is taken now: they must be written when the disk is full, too.
     printf '%255s\n' '' >"$prepared/.supervisor" && printf '%255s\n' '' >"$prepared/.exit" &&
-        printf '%s\n' "$container" >"$prepared/container" && : >"$prepared/output.log" ||
+        printf '%s\n' "$container" >"$prepared/container" &&
+        printf '%s\n' "$who" >"$prepared/who" && : >"$prepared/output.log" ||
         abandon 'cannot write the run directory'
 
     lease_file=-
@@ -413,8 +414,9 @@ verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE_FILE UMASK PYTHON
     mkdir "$run/claimed" 2>/dev/null || { rm -rf "$2"; exit 0; }
     inspect $$
     boot_id
-    mv "$2/script.sh" "$2/work" "$2/output.log" "$2/container" "$2/.exit" "$2/.supervisor" "$run/"
-    rm -rf "$run"/prepared.*
+    mv "$2/script.sh" "$2/work" "$2/output.log" "$2/container" "$2/who" "$2/.exit" \
+        "$2/.supervisor" "$run/"
+    rm -rf "$2" # and no other: a start that was sent again may be preparing its own
     printf '%s %s %s %s\n' $$ "$ticks" "$boot" "$(date +%s.%N)" 1<>"$run/.supervisor"
     mv "$run/.supervisor" "$run/supervisor"
     shift 2
@@ -549,7 +551,6 @@ verb_cancel() { # RUN GRACE
     look
     case $phase in
     running)
-        [ -e "$run/reaper" ] || verified=0
         end_container "$grace"
         # Its supervisor may be about to start the script, or to clean up after it: until it is gone.
         clock
@@ -560,7 +561,8 @@ verb_cancel() { # RUN GRACE
             clock
         done
         look
-        [ "$phase" != lost ] || verified=0 # the supervisor was killed meanwhile
+        # Not where the supervisor was killed meanwhile, or sees only some of its descendants.
+        [ "$phase" != lost ] && [ -e "$run/reaper" ] || verified=0
         [ "$exit_left" -eq 0 ] || left=$exit_left
         ;;
     lost)
@@ -599,8 +601,10 @@ verb_sweep() { # all that is ours on this host: running, orphaned processes, fil
         [ "$phase" != running ] || root=$sup_pid
         count=0
         for pid in $(members "$run_id" "$root"); do count=$((count + 1)); done
-        printf '@leftover run=%s phase=%s started=%s processes=%s\n' \
-            "$run_id" "$phase" "$sup_started" "$count"
+        who=
+        { read -r who <"$run/who"; } 2>/dev/null
+        printf '@leftover run=%s phase=%s started=%s processes=%s who=%s\n' \
+            "$run_id" "$phase" "$sup_started" "$count" "$who"
     done
     grep -lF 'DLPERF_RUN_ID=' /proc/[0-9]*/environ 2>/dev/null |
         while IFS=/ read -r _ _ pid _; do

@@ -10,6 +10,7 @@ import contextlib
 import os
 import signal
 import sys
+from typing import Any
 
 import asyncssh
 
@@ -43,7 +44,8 @@ async def _run(process: asyncssh.SSHServerProcess[bytes]) -> None:
         _pump(child.stdout, process.stdout), _pump(child.stderr, process.stderr), child.wait()
     )
     closed = asyncio.create_task(process.channel.wait_closed())
-    await asyncio.wait([pumping, closed], return_when=asyncio.FIRST_COMPLETED)
+    either: list[asyncio.Future[Any]] = [pumping, closed]  # of different results
+    await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     if not pumping.done():  # the client closed the channel
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGTERM)
