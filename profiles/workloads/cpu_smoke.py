@@ -686,7 +686,8 @@ def handle_signals():
         raise Signalled(number)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, on_signal)
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup leaves it
+            signal.signal(number, on_signal)
 
 
 def ignore_signals():
