@@ -1,0 +1,69 @@
+"""How long a host stands idle between two runs without settle time, on the host's own clock."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+from backends.campaign.plan import Selection
+from backends.inventory import Host, Inventory
+from backends.remote.client import RemoteHost
+from backends.workspace import Workspace
+from profiles.catalog import Catalog
+from tests.benchmarks.report import headline, line, middle
+from tests.support.sshd import SshHosts
+
+RUNS = 12
+
+PROFILE = """
+name = "short"
+framework = "sh"
+model = "short"
+source = "benchmark"
+[matrix]
+cases = ["1n1g"]
+[launch]
+launcher = "per_node"
+command = "sh -c 'for i in 1 2 3; do echo iter $i, samples/s: 10$i; done'"
+expected = "1s"
+[measure]
+reading = 'iter (?P<step>\\d+), samples/s: (?P<value>\\d+)'
+statistic = "mean"
+"""
+
+
+def main() -> None:
+    headline("idle gap between two runs on one host")
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        local = Host("here", "local", slots=1, work_dir=f"{root}/w", lease_dir=f"{root}/l")
+        _print("local transport", asyncio.run(_gaps(root / "local", local)))
+        served = SshHosts(root / "hosts")
+        try:
+            _print("real sshd", asyncio.run(_gaps(root / "ssh", served(1)[0].host)))
+        finally:
+            served.close()
+
+
+def _print(name: str, gaps: list[float]) -> None:
+    typical, worst = middle(gaps), max(gaps)
+    line(name, f"{typical * 1000:.0f} ms", target="< 300 ms", met=typical < 0.3)
+    line("  slowest", f"{worst * 1000:.0f} ms")
+
+
+async def _gaps(root: Path, host: Host) -> list[float]:
+    root.mkdir()
+    profile = root / "short.toml"
+    profile.write_text(PROFILE, encoding="utf-8")
+    workspace = Workspace(Inventory((host,)), Catalog.load(), root / "campaigns")
+    await workspace.probe()
+    plan = workspace.plan(Selection((str(profile),), repeats=RUNS))
+    controller = await workspace.start(plan)
+    await controller.wait()
+    remote = RemoteHost(workspace.pool.get(host))
+    statuses = [await remote.status(run_id) for run_id in controller.state.runs]
+    await workspace.close()
+    ends = [(s.started_at or 0.0, s.ended_at or 0.0) for s in statuses]
+    return [after[0] - before[1] for before, after in pairwise(ends)]

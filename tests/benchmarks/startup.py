@@ -1,0 +1,79 @@
+"""Time to the console's first paint and of ``dlperf-tui --version``."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.benchmarks.report import headline, line, middle
+
+RUNS = 7
+BIN = Path(sys.executable).parent
+
+TRIVIAL_APP = """
+from textual.app import App
+from textual.widgets import Static
+class Trivial(App):
+    def compose(self):
+        yield Static("painted")
+Trivial().run()
+"""
+
+
+def main() -> None:
+    headline("start-up")
+    with tempfile.TemporaryDirectory() as home:
+        environment = {**os.environ, "HOME": home, "TERM": "xterm-256color"}
+        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+            environment.pop(name, None)
+        version = [str(BIN / "dlperf-tui"), "--version"]
+        console = [str(BIN / "dlperf-tui")]
+        trivial = [sys.executable, "-c", TRIVIAL_APP]
+        bare, quick, plain, full = [], [], [], []
+        for _ in range(RUNS):
+            bare.append(_whole([sys.executable, "-c", "pass"], environment))
+            quick.append(_whole(version, environment))
+            plain.append(_until_painted(trivial, b"painted", environment))
+            full.append(_until_painted(console, b"dlperf-tui", environment))
+    v, p = middle(quick), middle(full)
+    line("dlperf-tui --version", f"{v * 1000:.0f} ms", target="< 200 ms", met=v < 0.2)
+    line("  ratio to python -c pass", f"{v / middle(bare):.1f}×")
+    line("first paint of the console", f"{p * 1000:.0f} ms", target="< 600 ms", met=p < 0.6)
+    line("  ratio to a one-label Textual app", f"{p / middle(plain):.2f}×")
+
+
+def _whole(command: Sequence[str], environment: dict[str, str]) -> float:
+    began = time.perf_counter()
+    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - began
+
+
+def _until_painted(command: Sequence[str], text: bytes, environment: dict[str, str]) -> float:
+    """Seconds from exec until ``text`` reaches a terminal of 120×40."""
+    began = time.perf_counter()
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvpe(command[0], list(command), environment)
+    try:
+        import fcntl  # noqa: PLC0415
+        import struct  # noqa: PLC0415
+        import termios  # noqa: PLC0415
+
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        received = b""
+        while text not in received:
+            if not select.select([terminal], [], [], 20)[0]:
+                raise TimeoutError(f"{command[0]} painted nothing: {received[-300:]!r}")
+            received += os.read(terminal, 65536)
+        return time.perf_counter() - began
+    finally:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+        os.close(terminal)
