@@ -141,6 +141,7 @@ def _toml_error(path: Path, error: tomllib.TOMLDecodeError) -> ProfileError:
     if position := re.search(r" ?\(at line (\d+), column (\d+)\)$", message):
         where = f"{path}:{position.group(1)}:{position.group(2)}"
         message = message[: position.start()]
+    message = message.removesuffix(" (at end of document)")
     return ProfileError(
         f"not valid TOML: {message}", where=where, remedy="mend the line; text needs quotes"
     )
@@ -148,7 +149,8 @@ def _toml_error(path: Path, error: tomllib.TOMLDecodeError) -> ProfileError:
 
 def _validation_error(path: Path, text: str, error: ValidationError) -> ProfileError:
     details = error.errors(include_url=False)
-    first = details[0]
+    # A misspelt key also leaves the right one missing: the misspelling is what to tell.
+    first = next((detail for detail in details if detail["type"] == "extra_forbidden"), details[0])
     # A value of several kinds is tried as each; pydantic names the kind in the location.
     location = [part for part in first["loc"] if not _is_kind(part)]
     message = first["msg"].removeprefix("Value error, ")

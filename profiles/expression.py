@@ -119,9 +119,10 @@ def _tokens(text: str) -> list[_Token]:
             raise _mistake(text, column, f"cannot read {text[column - 1 : column + 9]!r}")
         kind = str(match.lastgroup)
         word = match.group(kind)
-        if kind == "name" and word in _KEYWORDS:
+        column = match.start(kind) + 1
+        if word in _KEYWORDS:
             kind = "symbol"
-        tokens.append(_Token(kind, word, match.start(kind if kind != "symbol" else 0) + 1))
+        tokens.append(_Token(kind, word, column))
         if kind == "end":
             return tokens
         position = match.end()

@@ -18,7 +18,6 @@ try:
 except ImportError:  # an interpreter that keeps it elsewhere: no literals, slower, still right
     _parser = None
 
-_SHORTEST = 1
 _OPAQUE = re.IGNORECASE | re.VERBOSE  # case folding hides literals; verbose is parsed, not seen
 
 
@@ -28,7 +27,7 @@ def required_literals(pattern: str) -> tuple[bytes, ...]:
     tree = _parse(pattern)
     if tree is None or tree.state.flags & re.IGNORECASE:
         return ()
-    found = {text for text in _runs(tree) if len(text) >= _SHORTEST and text.isascii()}
+    found = {text for text in _runs(tree) if text}
     return tuple(text.encode() for text in sorted(found, key=lambda text: (-len(text), text)))
 
 
@@ -68,7 +67,7 @@ def _runs(items: Iterable[Any]) -> Iterator[str]:
 def _pieces(items: Iterable[Any]) -> Iterator[str | None]:
     for code, argument in items:
         if code is _constants.LITERAL:
-            yield chr(argument)
+            yield chr(argument) if argument < 128 else None
         elif code is _constants.SUBPATTERN:
             _group, add_flags, _del_flags, inner = argument
             if add_flags & re.IGNORECASE:

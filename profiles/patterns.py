@@ -29,13 +29,13 @@ def compile_pattern(text: str) -> re.Pattern[str]:
 def check_groups(text: str, required: frozenset[str], known: frozenset[str]) -> None:
     """Raise ProfileError unless the pattern has the ``required`` groups and only ``known`` ones."""
     groups = set(compile_pattern(text).groupindex)
-    for name in sorted(required - groups):
-        raise ProfileError(
-            f"pattern {text!r} has no group {name!r}",
-            remedy=f"put (?P<{name}>…) around what it should read",
-        )
     for name in sorted(groups - known):
         raise ProfileError(
             f"pattern {text!r} has an unknown group {name!r}",
             remedy="known groups: " + ", ".join(sorted(known)),
+        )
+    for name in sorted(required - groups):
+        raise ProfileError(
+            f"pattern {text!r} has no group {name!r}",
+            remedy=f"put (?P<{name}>…) around what it should read",
         )

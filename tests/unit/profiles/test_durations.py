@@ -1,0 +1,26 @@
+import pytest
+
+from profiles.durations import format_duration, parse_duration
+from profiles.errors import ProfileError
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("20s", 20), ("10m", 600), ("2h", 7200), ("1m30s", 90), ("500ms", 0.5), ("1d 2h", 93600)],
+)
+def test_durations_are_numbers_with_units(text: str, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "90", "h", "2 hours", "-5s", "1h-5m", "٣s"])
+def test_anything_else_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(ProfileError, match='such as "90s" or "2h"'):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0s"), (45.4, "45s"), (90, "1m30s"), (600, "10m"), (7500, "2h05m"), (7200, "2h")],
+)
+def test_durations_are_written_short(seconds: float, text: str) -> None:
+    assert format_duration(seconds) == text

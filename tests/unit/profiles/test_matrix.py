@@ -1,0 +1,130 @@
+"""Cases: tags, expansion, exclusion, feasibility."""
+
+from __future__ import annotations
+
+import pytest
+
+from profiles.errors import SelectionError
+from profiles.matrix import HostCapacity, exclusion, expand, infeasible, make_case, parse_tag
+from tests.unit.profiles.builders import HEAD, READING, case, profile
+
+
+def test_a_tag_is_nodes_and_devices_per_node() -> None:
+    assert parse_tag("2n8g") == (2, 8)
+    assert parse_tag(" 4N8G ") == (4, 8)
+
+
+@pytest.mark.parametrize("tag", ["", "8g", "2n", "0n8g", "2n0g", "2n8", "n8g", "2n8g4", "-1n8g"])
+def test_other_tags_are_refused(tag: str) -> None:
+    with pytest.raises(SelectionError, match="such as 1n1g or 2n8g"):
+        parse_tag(tag)
+
+
+def test_a_case_names_its_size_and_batch() -> None:
+    it = case(profile(), 2, 8, batch_size=160, precision="amp")
+    assert (it.tag, it.gpus, it.batch_size, it.global_batch) == ("2n8g", 16, 160, 2560)
+    assert it.key == "sample/2n8g/batch_size=160,precision=amp"
+    assert it.precision == "amp"
+
+
+def test_cases_are_equal_by_their_key() -> None:
+    one, other = case(profile(), batch_size=128), case(profile(), batch_size="128")
+    assert one == other
+    assert len({one, other}) == 1
+    assert one != case(profile(), batch_size=160)
+
+
+def test_expansion_takes_defaults_and_goes_tag_by_tag() -> None:
+    cases = expand(profile(), None, {})
+    assert [it.tag for it in cases] == ["1n1g", "1n8g", "2n8g"]
+    assert {it.batch_size for it in cases} == {128}
+
+
+def test_overrides_span_the_axes_in_the_profiles_order() -> None:
+    cases = expand(profile(), ["1n1g"], {"batch_size": ["160", "128"], "precision": ["amp"]})
+    assert [it.key for it in cases] == [
+        "sample/1n1g/batch_size=160,precision=amp",
+        "sample/1n1g/batch_size=128,precision=amp",
+    ]
+
+
+def test_a_tag_or_value_given_twice_is_one_case() -> None:
+    assert len(expand(profile(), ["1n1g", "1n1g"], {"batch_size": ["128", "128"]})) == 1
+
+
+def test_a_tag_that_the_profile_does_not_list_is_allowed() -> None:
+    assert [it.tag for it in expand(profile(), ["3n2g"], {})] == ["3n2g"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"batch": ["1"]}, "has no parameter 'batch'; it has batch_size, precision"),
+        ({"batch_size": ["64"]}, "batch_size=64 is not a choice; choose from 128, 160"),
+        ({"precision": ["AMP"]}, "choose from fp32, amp"),
+    ],
+)
+def test_what_is_no_choice_is_told_with_the_choices(
+    overrides: dict[str, list[str]], message: str
+) -> None:
+    with pytest.raises(SelectionError, match=message):
+        expand(profile(), None, overrides)
+
+
+def test_a_free_parameter_takes_other_values_of_its_kind() -> None:
+    free = profile(READING, HEAD.replace("default = 128 }", "default = 128, free = true }"))
+    assert expand(free, ["1n1g"], {"batch_size": ["96"]})[0].batch_size == 96
+    with pytest.raises(SelectionError, match="batch_size=many is not a choice"):
+        expand(free, None, {"batch_size": ["many"]})
+
+
+EXCLUDING = HEAD.replace(
+    "[matrix]", "[matrix]\nexclude = [\"precision == 'amp' and nodes > 1\", 'gpus == 3']"
+)
+
+
+def test_excluded_cases_are_left_out_and_the_condition_is_known() -> None:
+    it = profile(READING, EXCLUDING)
+    assert [c.tag for c in expand(it, None, {"precision": ["amp"]})] == ["1n1g", "1n8g"]
+    excluded = case(it, 2, 8, precision="amp")
+    assert exclusion(it, excluded) == "precision == 'amp' and nodes > 1"
+    assert exclusion(it, case(it, 2, 8)) is None
+
+
+def test_a_selection_that_excludes_everything_says_why() -> None:
+    with pytest.raises(SelectionError, match=r"excludes every case .*gpus == 3"):
+        expand(profile(READING, EXCLUDING), ["1n3g"], {})
+
+
+HOSTS = (HostCapacity("a", 4, 8), HostCapacity("b", 4, 8), HostCapacity("c", 4, 0))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "gpus", "reason"),
+    [
+        (1, 8, None),
+        (2, 8, None),
+        (3, 4, None),  # c has no GPU and offers its slots
+        (4, 1, "needs 4 hosts, 3 known"),
+        (1, 16, "needs 16 devices per host, 8 at most"),
+        (3, 8, "needs 3 hosts with 8 devices, 2 known"),
+    ],
+)
+def test_what_the_hosts_cannot_run_has_a_reason(nodes: int, gpus: int, reason: str | None) -> None:
+    it = profile()
+    assert infeasible(it, case(it, nodes, gpus), HOSTS) == reason
+
+
+def test_slots_are_of_no_use_to_a_profile_that_needs_gpus() -> None:
+    it = profile(READING, HEAD.replace("unit =", 'devices = "gpu"\nunit ='))
+    assert infeasible(it, case(it, 3, 4), HOSTS) == "needs 3 hosts with 4 GPUs, 2 known"
+    assert infeasible(it, case(it, 1, 1), HOSTS[2:]) == "needs 1 GPU per host, 0 at most"
+
+
+def test_a_log_that_exists_may_have_any_batch_but_no_unknown_precision() -> None:
+    it = profile()
+    assert make_case(it, 1, 1, {"batch_size": "77"}).batch_size == 77
+    with pytest.raises(SelectionError, match="precision=int8 is not a choice"):
+        make_case(it, 1, 1, {"precision": "int8"})
+    with pytest.raises(SelectionError, match="both are 1 or more"):
+        make_case(it, 0, 8, {})

@@ -1,0 +1,21 @@
+from profiles.ranks import parts_of_ranks
+
+
+def test_a_line_without_prefix_belongs_to_all() -> None:
+    assert parts_of_ranks("iter 1", (0,)) == ["iter 1"]
+
+
+def test_other_ranks_are_left_out() -> None:
+    assert parts_of_ranks("[1,0]<stdout>:a", (0,)) == ["a"]
+    assert parts_of_ranks("[1,3]<stderr>:a", (0,)) == []
+    assert parts_of_ranks("[1,3]<stderr>:a", (0, 3)) == ["a"]
+
+
+def test_a_timestamp_before_the_prefix_is_part_of_it() -> None:
+    assert parts_of_ranks("Wed Jun  1 10:54:24 2022[1,0]<stdout>:DLL", (0,)) == ["DLL"]
+
+
+def test_glued_ranks_are_taken_apart() -> None:
+    line = "0%|bar|Thu Jun  9 09:15:17 2022[1,1]<stdout>:one[1,0]<stdout>:two[1,2]<stdout>:"
+    assert parts_of_ranks(line, (0,)) == ["0%|bar|", "two"]
+    assert parts_of_ranks(line, (1,)) == ["0%|bar|", "one"]
