@@ -1,8 +1,8 @@
 """Where runs happen and what is kept of them. No user interface: usable without a terminal."""
 
-from importlib.metadata import version as _distribution_version
-
 
 def version() -> str:
     """dlperf-tui's own version."""
-    return _distribution_version("dlperf-tui")
+    from importlib.metadata import version as installed_version  # noqa: PLC0415 (30 ms)
+
+    return installed_version("dlperf-tui")
