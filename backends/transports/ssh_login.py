@@ -244,9 +244,11 @@ class Logins:
             channel, _ = await connection.create_session(
                 lambda: session, line, encoding=None, request_pty=False, send_env=(), env={}
             )
-            if stdin:
-                channel.write(stdin)
-            channel.write_eof()
+            # A command may end without reading; how it ended is what counts.
+            with contextlib.suppress(BrokenPipeError):
+                if stdin:
+                    channel.write(stdin)
+                channel.write_eof()
             await ended
         except asyncssh.ChannelOpenError as error:
             if connection.is_closed():

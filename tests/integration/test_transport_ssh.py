@@ -479,8 +479,8 @@ async def test_a_cut_connection_fails_what_runs_and_the_next_use_connects_again(
     transport = pool.get(await through(wire, ssh_hosts))
     got = bytearray()
     running = [
-        asyncio.create_task(transport.stream("echo up; sleep 600", got.extend)),
-        asyncio.create_task(transport.run("sleep 600")),
+        asyncio.create_task(transport.stream("echo up; sleep 20", got.extend)),
+        asyncio.create_task(transport.run("sleep 20")),
     ]
     await until(lambda: got)
     wire.cut()

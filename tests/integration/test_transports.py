@@ -61,7 +61,7 @@ async def test_a_command_that_a_signal_ends_has_its_negative_number(transport: T
 async def test_a_command_that_takes_too_long_is_given_up_and_ended(transport: Transport) -> None:
     pids: list[int] = []
     with pytest.raises(TimeoutError):
-        await transport.run("exec sleep 600", timeout_s=0.3)
+        await transport.run("exec sleep 20", timeout_s=0.3)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(1):
             await transport.stream(
@@ -80,7 +80,7 @@ async def test_a_stream_hands_over_bytes_as_they_come(transport: Transport) -> N
         got.extend(chunk)
         arrived.set()
 
-    streaming = asyncio.create_task(transport.stream("echo first; sleep 600; echo last", take))
+    streaming = asyncio.create_task(transport.stream("echo first; sleep 20; echo last", take))
     async with asyncio.timeout(10):
         await arrived.wait()
     assert got == b"first\n"
@@ -101,7 +101,7 @@ async def test_an_error_of_the_receiver_reaches_the_caller(transport: Transport)
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        await transport.stream("echo x; sleep 600", full)
+        await transport.stream("echo x; sleep 20", full)
     assert (await transport.run("true")).exit_status == 0
 
 
@@ -127,3 +127,12 @@ async def test_a_local_command_does_not_see_the_consoles_own_ssh_session(local_h
         local_host, environment={"SSH_CONNECTION": "10.0.0.1 1 10.0.0.2 22", "A": "b"}
     )
     assert (await transport.run("echo $SSH_CONNECTION$A")).stdout == b"b\n"
+
+
+async def test_a_command_that_does_not_read_its_stdin_still_gives_its_status(
+    transport: Transport,
+) -> None:
+    answers = await asyncio.gather(
+        *(transport.run("echo no; exit 7", stdin=b"x" * 300_000) for _ in range(12))
+    )
+    assert {(done.exit_status, done.stdout) for done in answers} == {(7, b"no\n")}
