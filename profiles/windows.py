@@ -19,7 +19,8 @@ def window_range(window: Window, readings: Readings) -> range:
         return _by_step(window, readings.steps)
     if window.last is not None:
         return range(max(0, total - window.last), total)
-    return range(min(window.skip, total), max(window.skip, total - window.drop))
+    start = min(window.skip, total)
+    return range(start, max(start, total - window.drop))
 
 
 def _by_step(window: Window, steps: Sequence[float]) -> range:
