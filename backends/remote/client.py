@@ -148,6 +148,11 @@ class RemoteHost:
         done = await self._run("status", checked_name(run_id, "run id"))
         return _status(done.stdout, self._name)
 
+    async def digest(self, run_id: str) -> str:
+        """The SHA-256 of a run's log there; empty where the host cannot compute it."""
+        done = await self._run("digest", checked_name(run_id, "run id"), ok=(0, _FAILED_RUN))
+        return _rest_of_line(done.stdout, "@digest ").strip()
+
     async def cancel(self, run_id: str, *, grace_s: float = 10.0) -> CancelReport:
         """End every process of the run: TERM, after ``grace_s`` KILL, then look again."""
         checked_name(run_id, "run id")

@@ -222,7 +222,7 @@ await_supervisor() { # $1: 1/100 s. Waits for a start in progress to name its su
     while [ ! -f "$run/supervisor" ] && [ ! -f "$run/exit" ]; do
         clock
         [ "$now" -lt "$until_" ] || return 1
-        nap 0.01
+        nap 0.004
     done
 }
 
@@ -349,7 +349,7 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER [DIGEST...], th
     # Everything is made ready apart and moved in by the supervisor that wins the claim, so a start
     # that is sent again never touches the files of one that went through.
     prepared=$run/prepared.$$
-    rm -rf "$prepared"
+    [ ! -e "$prepared" ] || rm -rf "$prepared"
     mkdir -p "$prepared/work" || fail "cannot make $prepared"
     abandon() { rm -rf "$prepared"; rmdir "$run" 2>/dev/null; fail "$@"; }
     cat >"$prepared/script.sh" || abandon 'cannot store the script'
@@ -416,9 +416,9 @@ verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE_FILE UMASK PYTHON
     boot_id
     mv "$2/script.sh" "$2/work" "$2/output.log" "$2/container" "$2/who" "$2/.exit" \
         "$2/.supervisor" "$run/"
-    rm -rf "$2" # and no other: a start that was sent again may be preparing its own
     printf '%s %s %s %s\n' $$ "$ticks" "$boot" "$(date +%s.%N)" 1<>"$run/.supervisor"
     mv "$run/.supervisor" "$run/supervisor"
+    rmdir "$2" # and no other: a start that was sent again may be preparing its own
     shift 2
     if [ -n "$5" ]; then
         exec "$5" -I -S -c "$shim" reap "${LC_CTYPE+set}" sh "$0" attend "$host" "$run_id" "$@"
@@ -537,6 +537,13 @@ verb_follow() { # RUN OFFSET. The log's bytes from OFFSET on stdout until the ru
 verb_status() { # RUN
     open_run "$1"
     answer
+}
+
+verb_digest() { # RUN. The SHA-256 of its whole log, to compare with the one that was fetched.
+    open_run "$1"
+    [ -f "$run/output.log" ] || exit 77
+    sum=$(sha256sum <"$run/output.log" 2>/dev/null) || sum=
+    printf '@digest %s\n' "${sum%% *}"
 }
 
 # --- end -----------------------------------------------------------------------------------------
@@ -707,7 +714,7 @@ verb_stage() { # DIGEST BYTES, a tar archive on stdin
 
 safe "$host"
 case $verb in
-start | guard | supervise | attend | follow | status | cancel | remove | sweep | diagnose | lease | port | stage)
+start | guard | supervise | attend | follow | status | cancel | remove | sweep | diagnose | digest | lease | port | stage)
     "verb_$verb" "$@"
     ;;
 *) fail "no such verb: $verb" 64 ;;
