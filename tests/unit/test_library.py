@@ -571,3 +571,58 @@ def test_the_worked_example_of_the_docs_is_a_profile_that_does_what_they_say(
         (200, 1851.9),
     ]
     assert parser.metrics == {"loss": 2.17}
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "reason"),
+    [
+        (
+            "cpu-smoke",
+            "cpu_smoke: node 0: cannot listen on 127.0.0.1 port 29500: Address already in use",
+            "the rendezvous port is in use",
+        ),
+        (
+            "cpu-smoke",
+            "cpu_smoke: node 1: cannot join node 0 at 10.11.0.2 port 29500: No route to host",
+            "the nodes cannot reach each other",
+        ),
+        (
+            "cpu-smoke",
+            "cpu_smoke: node 0: node 1, 2 did not connect in time",
+            "the nodes cannot reach each other",
+        ),
+        (
+            "cpu-smoke",
+            "cpu_smoke: node 0: lost node 1 (it closed the connection)",
+            "a node was lost",
+        ),
+        (
+            "cpu-smoke",
+            "cpu_smoke: node 0: device 1 of node 1 was ended by SIGKILL",
+            "a device process was killed",
+        ),
+        (
+            "torch-resnet50",
+            "torch_resnet50: local rank 3 has no GPU: PyTorch sees 1 on this host",
+            "fewer GPUs are visible than the case needs",
+        ),
+        (
+            "torch-resnet50",
+            "torch_resnet50: tf32 needs an NVIDIA GPU of the Ampere generation or newer",
+            "the GPU is too old for this precision",
+        ),
+        (
+            "torch-resnet50",
+            "torch_resnet50: amp is bfloat16 here: it needs the Ampere generation or newer",
+            "the GPU is too old for this precision",
+        ),
+    ],
+)
+def test_what_the_workloads_say_when_they_fail_has_a_reason(
+    name: str, line: str, reason: str
+) -> None:
+    profile = CATALOG.get(name)
+    parser = LogParser(profile, expand(profile, None, {})[0])
+    parser.feed(f"{line}\n".encode())
+    parser.finish()
+    assert [failure.reason for failure in parser.failures][:1] == [reason]
