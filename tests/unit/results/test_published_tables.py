@@ -311,3 +311,13 @@ def test_airank_table_in_english(groups_of):
     ]
     assert [row[0] for row in rows[1:]] == ["1 GPU", "8 GPUs", "32 GPUs"]
     assert [row[1:] for row in rows[1:]] == [row[1:] for row in published(NGC_PYTORCH_ZH)[1:]]
+
+
+def test_comparison_keeps_batch_sizes_and_precisions_apart(groups_of):
+    amp = ONEFLOW + '[[groups]]\nparameters = { batch_size = 128, precision = "amp" }\n'
+    groups = groups_of(amp + 'figures = [{ case = "1n1g", throughput = 1400 }]\n')
+    assert [table.title for table in compare_tables(groups)] == [
+        "ResNet50 V1.5 bsz = 128 · AMP",
+        "ResNet50 V1.5 bsz = 128 · FP32",
+        "ResNet50 V1.5 bsz = 160 · FP32",
+    ]
