@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_HALF_UP, Decimal
 
 NOTHING = "–"
 
 
+def rounded(value: float, decimals: int = 2) -> Decimal:
+    """To the nearest, halves up, of the decimal digits that the float shows: 747.295 is 747.30.
+
+    Binary halves would make 747.29 of it, and nobody who reads both would understand.
+    """
+    exact = Decimal(repr(value))
+    return exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+
+
 def fixed(value: float | None, decimals: int = 2, *, nothing: str = NOTHING) -> str:
     """``383.760``: always ``decimals`` digits after the point."""
-    return nothing if value is None else f"{value:.{decimals}f}"
+    return nothing if value is None else f"{rounded(value, decimals):f}"
 
 
 def trimmed(
@@ -20,13 +30,13 @@ def trimmed(
         return nothing
     if 0 < abs(value) < 1:
         decimals = max(decimals, 2 - math.floor(math.log10(abs(value))))
-    text = f"{value:{',' if thousands else ''}.{decimals}f}"
+    text = f"{rounded(value, decimals):{',' if thousands else ''}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def percent(value: float | None, decimals: int = 1, *, nothing: str = NOTHING) -> str:
     """``93.9%`` of 0.939."""
-    return nothing if value is None else f"{value * 100:.{decimals}f}%"
+    return nothing if value is None else f"{rounded(value * 100, decimals):f}%"
 
 
 def ratio(value: float | None, *, is_base: bool = False, nothing: str = NOTHING) -> str:

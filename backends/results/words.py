@@ -160,7 +160,7 @@ EN = Words(
     no_results="No run has ended yet.",
     generated="Written by dlperf-tui {version}.",
     imported="Imported: these runs were not executed by this campaign.",
-    partial="{left} planned runs have not ended yet.",
+    partial="Not ended yet: {left} of the planned runs.",
 )
 
 ZH = Words(

@@ -35,7 +35,7 @@ def dlperf_document(groups: Sequence[Group]) -> dict[str, dict[str, Speeds]]:
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 2)
+    return None if value is None else round(value, 2)  # as its scripts round
 
 
 def _names(groups: Sequence[Group]) -> list[str]:

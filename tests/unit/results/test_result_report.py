@@ -103,7 +103,7 @@ def test_simulated_results_say_so_at_the_top_in_the_table_and_in_the_flags(runs_
 def test_report_of_a_campaign_that_runs_says_what_is_left(runs):
     waiting = replace(runs[0], run_id="next", repeat=9, state="planned", throughput=None)
     text = render_report(CONTEXT, [*runs, waiting], summarise([*runs, waiting]))
-    assert "1 planned runs have not ended yet" in text
+    assert "Not ended yet: 1 of the planned runs." in text
 
 
 def test_report_without_any_result_is_still_a_report():
