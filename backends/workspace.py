@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-import secrets
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,32 +15,32 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backends import version
 from backends.campaign import events as ev
-from backends.campaign import journal, layout
+from backends.campaign import journal
 from backends.campaign.controller import CampaignController
 from backends.campaign.crew import Crew, Recipe, staged_files
 from backends.campaign.lock import CampaignLock
+from backends.campaign.opening import open_campaign
 from backends.campaign.plan import Plan, PlannedCase, Selection
 from backends.campaign.planner import make_plan
-from backends.campaign.request import Request, read_request, write_request
-from backends.campaign.scheduling import Offer, Wanted, schedule
+from backends.campaign.request import Request, read_request
 from backends.campaign.snapshot import CampaignSnapshot, take
 from backends.campaign.state import CampaignState, RunRecord, fold
 from backends.campaign.store import CampaignSummary, list_campaigns
 from backends.campaign.writing import rewrite_results, write_environment
+from backends.engines.direct import Offer, Wanted, schedule
 from backends.hosts.environment import fingerprint_of
 from backends.hosts.model import HostSnapshot, HostState
 from backends.hosts.probe import probe_all
 from backends.inventory import Host, Inventory, listed_address, load_inventory, select
 from profiles.catalog import Catalog
-from profiles.errors import DlperfError, SelectionError
+from profiles.errors import SelectionError
 from profiles.settings import resolve_settings, split_overrides
 
 if TYPE_CHECKING:
     from backends.hosts.finding import Finding
-    from backends.transports.pool import TransportPool
     from backends.transports.base import Prompter
+    from backends.transports.pool import TransportPool
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +88,7 @@ class Workspace:
         self._clock = clock
         self._known: dict[str, HostSnapshot] = {}
         self._controllers: list[CampaignController] = []
+        self._readers: dict[Path, journal.JournalReader] = {}
 
     @classmethod
     def open(
@@ -227,10 +227,13 @@ class Workspace:
 
     # Campaigns -----------------------------------------------------------------------------------
 
-    async def start(self, plan: Plan, *, force: bool = False) -> CampaignController:
+    async def start(
+        self, plan: Plan, *, force: bool = False, overridden: Sequence[str] = ()
+    ) -> CampaignController:
         """Create the campaign's directory and set to work; returns at once.
 
-        ``force``: the operator overrode preflight's stops, which the report will say.
+        ``force``: the operator overrode preflight's stops, which the report will say;
+        ``overridden``: these findings.
 
         Raises
         ------
@@ -245,58 +248,16 @@ class Workspace:
             )
         for recipe in self._recipes(plan).values():
             staged_files(recipe)  # a missing file is told before anything exists
-        slug = plan.selection.name or plan.cases[0].profile.name
-        try:
-            path = layout.create_directory(
-                self.campaigns_dir, layout.campaign_name(self._clock(), slug)
-            )
-        except OSError as error:
-            raise DlperfError(
-                f"cannot create a campaign: {error.strerror}",
-                where=str(self.campaigns_dir),
-                remedy="check permissions and free space, or choose --campaigns DIR",
-            ) from error
         request = Request(
             plan.selection, plan.hosts, tuple(str(d) for d in self._profile_dirs), force
         )
-        write_request(path / "campaign.toml", request)
-        lock = CampaignLock(path, self._clock)
-        lock.acquire()
+        path, lock = await open_campaign(self.campaigns_dir, plan, request, overridden, self._clock)
         try:
             await self._probe_unknown(plan.hosts)
-            log = journal.Journal(path / journal.FILE_NAME)
-            for event in self._opening(plan, path.name, force):
-                log.append(event)
-            await log.commit()
-            log.close()
-            return await self._controller(path, lock, self._crew(plan, path.name), plan.hosts)
+            return await self._controller(path, lock, plan)
         except BaseException:
             lock.release()
             raise
-
-    def _opening(self, plan: Plan, name: str, force: bool) -> list[ev.Event]:
-        now = self._clock()
-        events: list[ev.Event] = [
-            ev.CampaignCreated(t=now, campaign=name, version=version(), forced=force)
-        ]
-        token = secrets.token_hex(4)
-        for number, (repeat, planned) in enumerate(plan.rounds(), 1):
-            record = _record(planned, repeat, f"{token}-{number:04d}-a1")
-            events.append(
-                ev.RunPlanned(
-                    t=now,
-                    run_id=record.run_id,
-                    profile=record.profile,
-                    framework=record.framework,
-                    model=record.model,
-                    unit=record.unit,
-                    nodes=record.nodes,
-                    gpus_per_node=record.gpus_per_node,
-                    parameters=dict(record.parameters),
-                    repeat=repeat,
-                )
-            )
-        return events
 
     async def resume(self, path: Path, *, take_over: bool = False) -> CampaignController:
         """Go on with a campaign: live runs are re-attached, ended ones collected, the rest done.
@@ -305,15 +266,15 @@ class Workspace:
         ------
         CampaignLockedError: another console writes it. JournalError: it is not a campaign.
         """
-        state = self.state(path)
+        journal.check_campaign(path)
         request = read_request(path)
         lock = CampaignLock(path, self._clock)
         lock.acquire(take_over=take_over)
         try:
             hosts = self._hosts_of(request)
             await self._probe_unknown(hosts)
-            plan = Plan(request.selection, hosts, self._cases_of(state, request), (), None)
-            return await self._controller(path, lock, self._crew(plan, state.campaign), hosts)
+            plan = Plan(request.selection, hosts, (), (), None)
+            return await self._controller(path, lock, plan, request)
         except BaseException:
             lock.release()
             raise
@@ -344,13 +305,27 @@ class Workspace:
             self._known[snapshot.name] = snapshot
 
     async def _controller(
-        self, path: Path, lock: CampaignLock, crew: Crew, hosts: Sequence[Host]
+        self, path: Path, lock: CampaignLock, plan: Plan, resumed: Request | None = None
     ) -> CampaignController:
-        snapshots = [self._known[host.name] for host in hosts]
-        await asyncio.to_thread(write_environment, path, snapshots, self._clock())
+        """``resumed``: by whose words the profiles of the journal's runs are found."""
+        state = await asyncio.to_thread(self.state, path)
+        if resumed is not None:
+            plan = replace(plan, cases=self._cases_of(state, resumed))
+        snapshots = [self._known[host.name] for host in plan.hosts]
         controller = CampaignController(
-            path, lock, crew, snapshots, write_results=rewrite_results, clock=self._clock
+            path,
+            lock,
+            state,
+            self._crew(plan, path.name),
+            snapshots,
+            write_results=rewrite_results,
+            clock=self._clock,
         )
+        try:
+            await asyncio.to_thread(write_environment, path, snapshots, self._clock())
+        except OSError as error:
+            text = f"cannot write environment.json: {error.strerror}"
+            controller.note(ev.Noted(t=self._clock(), text=text))
         self._controllers.append(controller)
         controller.start()
         return controller
@@ -386,7 +361,10 @@ class Workspace:
 
     def load(self, path: Path) -> CampaignSnapshot:
         """A read-only view of any campaign, live or past, of this or another console."""
-        return take(self.state(path), path, now=self._clock(), expected_s={}, read_only=True)
+        reader = self._readers.get(path)
+        if reader is None:
+            reader = self._readers[path] = journal.JournalReader(path / journal.FILE_NAME)
+        return take(reader.state(), path, now=self._clock(), expected_s={}, read_only=True)
 
     def campaigns(self) -> tuple[CampaignSummary, ...]:
         """All campaigns of the campaigns directory, newest first."""

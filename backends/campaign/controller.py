@@ -9,30 +9,33 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from backends.campaign import events as ev
 from backends.campaign.crew import Crew
-from backends.campaign.journal import FILE_NAME, Journal, read_events
+from backends.campaign.journal import FILE_NAME, Journal, LostJournalError
 from backends.campaign.layout import host_log_path, log_path
 from backends.campaign.lock import HEARTBEAT_S, CampaignLock
-from backends.campaign.scheduling import Offer, Schedule, Wanted, schedule
 from backends.campaign.snapshot import CampaignSnapshot, take
-from backends.campaign.state import CampaignState, RunRecord, RunState, apply, fold
+from backends.campaign.state import CampaignState, RunRecord, RunState, apply
 from backends.campaign.supervisor import Deferred, RunSupervisor
+from backends.campaign.tidy import tidy_up
 from backends.campaign.verdict import retry_delay_s
+from backends.engines.direct import DirectEngine, Schedule, Wanted
 from backends.hosts.model import HostSnapshot, HostState
-from backends.transports.base import HostUnreachableError
+from backends.remote.model import RemoteError
+from backends.transports.base import HostUnreachableError, Problem
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError
 
-JOURNAL_EVERY_S = 1.0
+JOURNAL_EVERY_S = 2.0
 RESULTS_DELAY_S = 0.4
 REPROBE_EVERY_S = 30.0
-SET_ASIDE_S = 10.0
+LEASE_LOOK_EVERY_S = 5.0
+DISK_FULL_RETRY_S = 1.0
 
 
 class LostLockError(DlperfError):
@@ -48,41 +51,13 @@ class LostLockError(DlperfError):
         )
 
 
-@dataclass(slots=True)
-class _HostUse:
-    """What the scheduler knows of a host beyond its last probe."""
-
-    snapshot: HostSnapshot
-    run_id: str = ""
-    free_from: float = 0.0
-    aside: str = ""
-    aside_until: float = 0.0
-
-    def offer(self, now: float, *, force: bool) -> Offer:
-        unusable = ""
-        if self.snapshot.state is HostState.UNREACHABLE:
-            unusable = self.snapshot.reason or "unreachable"
-        elif self.snapshot.state is HostState.BUSY and not force:
-            unusable = self.snapshot.reason or "busy"
-        elif self.aside_until > now:
-            unusable = self.aside
-        facts = self.snapshot.facts
-        return Offer(
-            self.snapshot.name,
-            slots=self.snapshot.slots,
-            gpus=len(facts.gpus) if facts else 0,
-            busy=bool(self.run_id),
-            free_from=max(self.free_from, self.aside_until),
-            unusable=unusable,
-        )
-
-
 class CampaignController:
     """Owns the journal and all supervisors of one campaign from :meth:`start` to its end.
 
     Parameters
     ----------
     path: the campaign's directory, already created and locked.
+    state: what its journal says.
     crew: builds supervisors (profiles, launchers, remote hosts).
     hosts: the latest probes of the hosts that the campaign may use, in the order of preference.
     write_results: called, in a thread, with each new state worth reporting.
@@ -92,29 +67,35 @@ class CampaignController:
         self,
         path: Path,
         lock: CampaignLock,
+        state: CampaignState,
         crew: Crew,
         hosts: Sequence[HostSnapshot],
         *,
         write_results: Callable[[CampaignState, Path], None],
         clock: Callable[[], float] = time.time,
+        jitter: Callable[[], float] = random.random,
         max_attempts: int = 2,
     ) -> None:
         self.path = path
+        self.state = state
         self._lock = lock
         self._crew = crew
         self._clock = clock
+        self._jitter = jitter
         self._max_attempts = max_attempts
         self._write_results = write_results
-        self._journal = Journal(path / FILE_NAME)
-        self.state: CampaignState = fold(read_events(path / FILE_NAME))
+        self._journal = Journal(path / FILE_NAME, owned=lock.owned)
         self._revision = 0
-        self._hosts = {host.name: _HostUse(host) for host in hosts}
+        self._engine = DirectEngine(hosts, clock, force=state.forced)
         self._supervisors: dict[str, RunSupervisor] = {}
         self._schedule = Schedule({}, {}, None)
         self._wake = asyncio.Event()
         self._results_due = asyncio.Event()
+        self._look_again = asyncio.Event()
         self._main: asyncio.Task[None] | None = None
+        self._tasks: asyncio.TaskGroup | None = None
         self._cancel_asked: set[str] = set()
+        self._untidy: dict[tuple[str, str], str] = {}  # (host, run id): why it is not tidied yet
 
     # The face ----------------------------------------------------------------------------------
 
@@ -137,8 +118,15 @@ class CampaignController:
 
     async def wait(self) -> None:
         """Until every run has ended and the results are on disk; raises what stopped it."""
-        if self._main is not None:
+        if self._main is None:
+            return
+        try:
             await self._main
+        except* DlperfError as stopped:
+            reason = _first(stopped)
+        else:
+            return
+        raise reason
 
     async def detach(self) -> None:
         """Stop following and give the campaign back; the runs continue on their hosts."""
@@ -158,7 +146,7 @@ class CampaignController:
         self._cancel_asked.add(run_id)
         if run_id in self._supervisors:
             self._supervisors[run_id].request_cancel()
-        elif not any(use.run_id == run_id for use in self._hosts.values()):
+        elif run_id not in self._engine.under_way:
             self.note(ev.RunCancelled(t=self._clock(), run_id=run_id))
         self._wake.set()
 
@@ -182,7 +170,7 @@ class CampaignController:
             return
         if self._main is not None and self._main.done():
             self._lock.acquire()
-            self._journal = Journal(self.path / FILE_NAME)
+            self._journal = Journal(self.path / FILE_NAME, owned=self._lock.owned)
             self.note(ev.CampaignReopened(t=self._clock()))
             self.note(self._attempt_after(run, not_before=0.0))
             self.start()
@@ -199,7 +187,7 @@ class CampaignController:
             return self.path / run.log
         return self.path / host_log_path(run.log, host)
 
-    # Recording (the supervisors' Recorder) ---------------------------------------------------------
+    # Recording (the supervisors' Recorder) -------------------------------------------------------
 
     def note(self, event: ev.Event) -> None:
         """Apply now, write with the next batch."""
@@ -207,50 +195,76 @@ class CampaignController:
         self._revision += 1
         self._journal.append(event)
 
-    async def record(self, event: ev.Event) -> None:
-        """Apply now, return when it is on disk; a full disk is waited for in the background."""
+    async def record(self, event: ev.Event) -> bool:
+        """Apply now, return when it is on disk; False: the disk is full, it is kept until then."""
         self.note(event)
-        await self._journal.commit()
-        self._results_due.set()
+        written = await self._journal.commit()
+        if isinstance(event, ev.RunSucceeded | ev.RunFailed | ev.RunCancelled):
+            self._results_due.set()
+        return written
+
+    async def _written(self) -> None:
+        """Return when all that happened is on disk, however long that takes."""
+        while True:
+            if await self._journal.commit():
+                return
+            await asyncio.sleep(DISK_FULL_RETRY_S)
 
     # Working -------------------------------------------------------------------------------------
 
     async def _work(self) -> None:
+        owned = True
         try:
-            async with asyncio.TaskGroup() as tasks:
-                keepers = [
-                    tasks.create_task(keeper)
-                    for keeper in (
-                        self._keep_lock(),
-                        self._keep_journal(),
-                        self._keep_results(),
-                        self._keep_hosts(),
-                    )
-                ]
-                await self._drive(tasks)
-                for keeper in keepers:
-                    keeper.cancel()
-            await self.record(ev.CampaignFinished(t=self._clock()))
-            await self._rewrite_results()
+            await self._to_the_end()
+        except* (LostLockError, LostJournalError):
+            owned = False
         finally:
-            await self._journal.commit()
+            if owned:
+                with contextlib.suppress(LostJournalError):
+                    await self._journal.commit()
             self._journal.close()
             self._lock.release()
+        if not owned:
+            raise LostLockError(self.path)
+
+    async def _to_the_end(self) -> None:
+        async with asyncio.TaskGroup() as self._tasks:
+            keepers = [
+                self._tasks.create_task(keeper)
+                for keeper in (
+                    self._keep_lock(),
+                    self._keep_journal(),
+                    self._keep_results(),
+                    self._keep_hosts(),
+                    self._keep_leases(),
+                    self._tidy_what_was_left(),
+                )
+            ]
+            await self._drive(self._tasks)
+            for keeper in keepers:
+                keeper.cancel()
+        if not self.state.finished:
+            self.note(ev.CampaignFinished(t=self._clock()))
+        await self._written()
+        await self._rewrite_results()
 
     async def _drive(self, tasks: asyncio.TaskGroup) -> None:
         """Start what can start, whenever something changed, until all runs have ended."""
         for run in self.state.runs.values():
             if run.state.active:
-                self._occupy(run.run_id, run.hosts)
+                self._engine.occupy(run.run_id, run.hosts)
                 tasks.create_task(self._see_through(run.run_id, run.hosts))
         while any(not run.state.ended for run in self.state.runs.values()):
             self._wake.clear()
-            now = self._clock()
-            self._schedule = schedule(self._wanted(), self._offers(now), now)
+            wanted = self._wanted()
+            self._schedule = self._engine.schedule(wanted)
             for run_id, names in self._schedule.starts.items():
-                self._occupy(run_id, names)
+                self._engine.occupy(run_id, names)
                 tasks.create_task(self._see_through(run_id, names), name=f"run {run_id}")
-            await self._changed(self._schedule.next_at)
+            if wanted and not self._engine.under_way:
+                await self._give_up_hopeless(wanted)
+            if not self._wake.is_set():
+                await self._changed(self._schedule.next_at)
 
     async def _changed(self, until: float | None) -> None:
         timeout = None if until is None else max(0.0, until - self._clock())
@@ -258,7 +272,7 @@ class CampaignController:
             await asyncio.wait_for(self._wake.wait(), timeout)
 
     def _wanted(self) -> list[Wanted]:
-        under_way = {use.run_id for use in self._hosts.values()}
+        under_way = self._engine.under_way
         return [
             Wanted(
                 run.run_id,
@@ -266,21 +280,32 @@ class CampaignController:
                 run.gpus_per_node,
                 not_before=run.not_before,
                 gpu_only=self._crew.profile(run.profile).devices == "gpu",
+                avoid=self._failed_before(run),
             )
             for run in self.state.runs.values()
             if run.state is RunState.PLANNED and run.run_id not in under_way
         ]
 
-    def _offers(self, now: float) -> list[Offer]:
-        return [use.offer(now, force=self.state.forced) for use in self._hosts.values()]
+    def _failed_before(self, run: RunRecord) -> tuple[str, ...]:
+        before = self.state.runs.get(run.retry_of)
+        return (before.failed_host,) if before is not None and before.failed_host else ()
 
-    def _occupy(self, run_id: str, names: Sequence[str]) -> None:
-        for name in names:
-            if name in self._hosts:
-                self._hosts[name].run_id = run_id
+    async def _give_up_hopeless(self, wanted: Sequence[Wanted]) -> None:
+        """Nothing runs, and what is left needs hosts that are not coming back: say so and end."""
+        for want in wanted:
+            limit = self._crew.profile(self.state.runs[want.run_id].profile).launch.lost_limit
+            if why := self._engine.hopeless(want, parse_duration(limit)):
+                reason = f"{why}, not back within {limit}"
+                await self.record(
+                    ev.RunFailed(
+                        t=self._clock(), run_id=want.run_id, reason=reason, category="lost"
+                    )
+                )
+                self._wake.set()
 
     async def _see_through(self, run_id: str, names: Sequence[str]) -> None:
         """One run, from its assignment (unless a resume finds it done) to its end and its retry."""
+        collected = False
         try:
             if self.state.runs[run_id].state is RunState.PLANNED:
                 await self._assign(self.state.runs[run_id], names)
@@ -288,27 +313,56 @@ class CampaignController:
             self._supervisors[run_id] = supervisor
             if run_id in self._cancel_asked:
                 supervisor.request_cancel()
-            await supervisor.execute()
+            collected = await supervisor.execute()
         except HostUnreachableError as error:  # before anything was started
-            self._set_aside(error.host, str(error.problem))
+            self._doubt(error.host, error.what)
         except Deferred as deferred:
-            self._set_aside(deferred.host, f"held by {deferred.holder}")
+            self._engine.held(deferred.host, deferred.holder)
             await self.record(ev.RunDeferred(t=self._clock(), run_id=run_id, reason=str(deferred)))
+        except LostJournalError:
+            raise
         except DlperfError as error:
-            await self.record(
-                ev.RunFailed(t=self._clock(), run_id=run_id, reason=str(error), category="request")
-            )
+            await self._fail(run_id, str(error), "request")
+        except Exception as error:  # a mistake of ours in one run must not end the others
+            await self._fail(run_id, f"internal error: {type(error).__name__}: {error}", "internal")
         finally:
             self._supervisors.pop(run_id, None)
-            self._release_hosts(run_id)
+            settle = self._crew.profile(self.state.runs[run_id].profile).launch.settle
+            self._engine.release(run_id, parse_duration(settle))
             self._wake.set()
-        await self._plan_retry(self.state.runs[run_id])
+        await self._after(self.state.runs[run_id], collected)
+
+    async def _fail(self, run_id: str, reason: str, category: str) -> None:
+        started = self.state.runs[run_id].state.active
+        await self.record(
+            ev.RunFailed(
+                t=self._clock(),
+                run_id=run_id,
+                reason=reason,
+                category=category,
+                clean="unverified: it was not looked for" if started else "",
+            )
+        )
+
+    async def _after(self, run: RunRecord, collected: bool) -> None:
+        if run.state is RunState.PLANNED and run.run_id in self._cancel_asked:
+            await self.record(ev.RunCancelled(t=self._clock(), run_id=run.run_id))
+            return
+        if run.state is RunState.FAILED:
+            if run.category in ("lost", "rebooted") and run.failed_host:
+                self._doubt(run.failed_host, run.reason.removeprefix(f"{run.failed_host}: "))
+            await self._plan_retry(run)
+        if run.state.ended and self._tasks is not None and (collected or run.clean):
+            self._tasks.create_task(self._tidy(run, run.hosts))
 
     async def _assign(self, run: RunRecord, names: Sequence[str]) -> None:
         """Write down where a run goes before anything of it exists there."""
         profile = self._crew.profile(run.profile)
         taken = {other.log for other in self.state.runs.values()}
-        port = await self._crew.free_port(run, names)
+        try:
+            port = await self._crew.free_port(run, names)
+        except TimeoutError:
+            raise HostUnreachableError(names[0], Problem.TIMEOUT, "no answer") from None
         await self.record(
             ev.RunAssigned(
                 t=self._clock(),
@@ -319,22 +373,10 @@ class CampaignController:
                 log=log_path(profile, run.case, run.repeat, run.attempt, taken),
             )
         )
-
-    def _set_aside(self, host: str, why: str) -> None:
-        """Use a host no more for a while."""
-        if host in self._hosts:
-            self._hosts[host].aside = why
-            self._hosts[host].aside_until = self._clock() + SET_ASIDE_S
-
-    def _release_hosts(self, run_id: str) -> None:
-        profile = self._crew.profile(self.state.runs[run_id].profile)
-        for use in self._hosts.values():
-            if use.run_id == run_id:
-                use.run_id = ""
-                use.free_from = self._clock() + parse_duration(profile.launch.settle)
+        await self._written()
 
     async def _plan_retry(self, run: RunRecord) -> None:
-        if run.state is not RunState.FAILED or run.attempt >= self._max_attempts:
+        if run.attempt >= self._max_attempts or run.run_id in self._cancel_asked:
             return
         delay = retry_delay_s(run.retry)
         if delay is not None:
@@ -357,6 +399,39 @@ class CampaignController:
             not_before=not_before,
             retry_of=run.run_id,
         )
+
+    # Leaving nothing behind ----------------------------------------------------------------------
+
+    async def _tidy(self, run: RunRecord, names: Sequence[str]) -> None:
+        """Remove an ended run from its hosts, once its end is on disk."""
+        await self._written()
+        remotes = [self._crew.remote(name) for name in names]
+        answers = await asyncio.gather(*(tidy_up(remote, run) for remote in remotes))
+        for name, left in zip(names, answers, strict=True):
+            key = (name, run.run_id)
+            if left:
+                if key not in self._untidy:
+                    text = f"{name}: run {run.run_id} is not cleaned up: {left}"
+                    self.note(ev.Noted(t=self._clock(), text=f"{text}; see 'dlperf-tui sweep'"))
+                self._untidy[key] = left
+            elif self._untidy.pop(key, "") or run.clean.startswith("unverified"):
+                text = f"{name}: run {run.run_id} is cleaned up now"
+                self.note(ev.Noted(t=self._clock(), text=text, level="info"))
+
+    async def _tidy_what_was_left(self) -> None:
+        """On resume: what an earlier console had no time to remove."""
+        ended = {name for run in self.state.runs.values() if run.state.ended for name in run.hosts}
+        await asyncio.gather(*(self._tidy_host(name) for name in ended))
+
+    async def _tidy_host(self, name: str) -> None:
+        try:
+            leftovers = await self._crew.remote(name).sweep()
+        except (DlperfError, TimeoutError):
+            return  # a host that is away is looked at again when it is back
+        for leftover in leftovers:
+            run = self.state.runs.get(leftover.run_id)
+            if run is not None and run.state.ended:
+                await self._tidy(run, [name])
 
     # Keeping -------------------------------------------------------------------------------------
 
@@ -385,14 +460,42 @@ class CampaignController:
         except OSError as error:
             self.note(ev.Noted(t=self._clock(), text=f"cannot write the results: {error.strerror}"))
 
+    def _doubt(self, name: str, reason: str) -> None:
+        """A host that failed to answer is not used until a probe finds it well."""
+        self._engine.out_of_reach(name, reason)
+        self._look_again.set()
+
     async def _keep_hosts(self) -> None:
         """Look again at hosts that could not be used, so that they join when they are back."""
         while True:
-            await asyncio.sleep(REPROBE_EVERY_S)
-            for name, use in self._hosts.items():
-                if not use.run_id and use.snapshot.state is not HostState.READY:
-                    use.snapshot = await self._crew.probe(name)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._look_again.wait(), REPROBE_EVERY_S)
+            self._look_again.clear()
+            names = self._engine.doubtful_hosts
+            for snapshot in await asyncio.gather(*(self._crew.probe(name) for name in names)):
+                self._engine.seen(snapshot)
+                if snapshot.state is not HostState.UNREACHABLE:
+                    await self._tidy_host(snapshot.name)
+            if names:
+                self._wake.set()
+
+    async def _keep_leases(self) -> None:
+        """Look whether hosts that others hold are free again; not all consoles at once."""
+        while True:
+            await asyncio.sleep(LEASE_LOOK_EVERY_S * (0.5 + self._jitter()))
+            for name in self._engine.held_hosts:
+                try:
+                    holder = await self._crew.remote(name).lease_holder()
+                except (HostUnreachableError, RemoteError, TimeoutError):
+                    holder = ""  # the next start will tell
+                self._engine.held(name, holder)
+                if not holder:
                     self._wake.set()
+
+
+def _first(group: BaseExceptionGroup[DlperfError]) -> DlperfError:
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error
 
 
 def next_attempt_id(run: RunRecord) -> str:

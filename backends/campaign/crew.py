@@ -9,10 +9,15 @@ from pathlib import Path
 from typing import Protocol
 
 import profiles
-from backends.campaign.layout import diagnosis_path, host_log_path
+from backends.campaign import events as ev
+from backends.campaign.contact import Contact
+from backends.campaign.layout import diagnosis_path, host_log_path, telemetry_path
+from backends.campaign.member import Member
 from backends.campaign.rawlog import RawLog
+from backends.campaign.readings import Recorder
 from backends.campaign.state import RunRecord
-from backends.campaign.supervisor import Member, Recorder, RunSupervisor
+from backends.campaign.supervisor import RunSupervisor
+from backends.campaign.telemetry import TelemetryLog
 from backends.hosts.model import HostSnapshot
 from backends.hosts.probe import probe
 from backends.inventory import Host, train_address_of
@@ -106,7 +111,8 @@ class Crew:
     async def probe(self, name: str) -> HostSnapshot:
         host = self._hosts[name]
         snapshot = await probe(self._pool.get(host), self._clock)
-        self._snapshots[name] = snapshot
+        if snapshot.facts is not None or name not in self._snapshots:
+            self._snapshots[name] = snapshot
         return snapshot
 
     async def free_port(self, run: RunRecord, names: Sequence[str]) -> int:
@@ -135,26 +141,34 @@ class Crew:
 
     def _site(self, name: str, *, alone: bool) -> LaunchSite:
         host = self._hosts[name]
-        facts = self._snapshots[name].facts if name in self._snapshots else None
         address = "127.0.0.1" if alone and not host.train_address else train_address_of(host)
-        return LaunchSite(host, address, has_gpus=bool(facts and facts.gpus))
+        return LaunchSite(host, address, has_gpus=self._has_gpus(name))
 
     def supervisor(self, run: RunRecord, campaign: Path, recorder: Recorder) -> RunSupervisor:
         """For a run that has been assigned, whether it is new or taken up again."""
         recipe = self._recipe(run.profile)
         commands = self.commands(run, run.hosts, run.port)
-        members = []
-        for rank, (name, command) in enumerate(zip(run.hosts, commands, strict=True)):
-            relative = run.log if rank == 0 else host_log_path(run.log, name)
-            members.append(
-                Member(
-                    name=name,
-                    remote=self.remote(name),
-                    command=command,
-                    log=RawLog(campaign / relative),
-                    stage=self._stage(recipe),
-                )
+        members = [
+            Member(
+                name=name,
+                remote=self.remote(name),
+                command=command,
+                log=RawLog(campaign / (run.log if rank == 0 else host_log_path(run.log, name))),
+                contact=self._contact(run, name, recorder),
+                stage=self._stage(recipe),
             )
+            for rank, (name, command) in enumerate(zip(run.hosts, commands, strict=True))
+        ]
+        telemetry = [
+            TelemetryLog(
+                self._pool.get(self._hosts[name]),
+                campaign / telemetry_path(run.run_id, name),
+                run.gpus_per_node,
+            )
+            for name in run.hosts
+            if self._has_gpus(name)
+        ]
+        kinds = self._fingerprints(run)
         return RunSupervisor(
             run,
             recipe.profile,
@@ -162,14 +176,33 @@ class Crew:
             recorder,
             clock=self._clock,
             lease_text=self._lease_text,
-            fingerprint=self._run_fingerprint(run),
+            fingerprint=" + ".join(kinds),
+            warnings=_differences(kinds),
+            telemetry=telemetry,
             diagnosis_path=campaign / diagnosis_path(run.log),
         )
 
-    def _run_fingerprint(self, run: RunRecord) -> str:
-        """Equal where all hosts of the runs are alike; several kinds of host are listed."""
-        kinds = {self._fingerprint(s) for name in run.hosts if (s := self._snapshots.get(name))}
-        return " + ".join(sorted(kinds))
+    def _contact(self, run: RunRecord, name: str, recorder: Recorder) -> Contact:
+        def changed(lost: bool, reason: str) -> None:
+            recorder.note(
+                ev.ContactChanged(
+                    t=self._clock(), run_id=run.run_id, host=name, lost=lost, reason=reason
+                )
+            )
+
+        return Contact(name, changed, self._clock)
+
+    def _has_gpus(self, name: str) -> bool:
+        facts = self._snapshots[name].facts if name in self._snapshots else None
+        return bool(facts and facts.gpus)
+
+    def _fingerprints(self, run: RunRecord) -> Mapping[str, list[str]]:
+        """The kinds of environment among the run's hosts, each with its hosts."""
+        kinds: dict[str, list[str]] = {}
+        for name in run.hosts:
+            if (snapshot := self._snapshots.get(name)) is not None:
+                kinds.setdefault(self._fingerprint(snapshot), []).append(name)
+        return {kind: kinds[kind] for kind in sorted(kinds) if kind}
 
     def _stage(self, recipe: Recipe) -> tuple[StagedTree, ...]:
         """The profile's files, read and hashed once per campaign."""
@@ -177,6 +210,13 @@ class Crew:
         if name not in self._stages:
             self._stages[name] = staged_files(recipe)
         return self._stages[name]
+
+
+def _differences(kinds: Mapping[str, list[str]]) -> tuple[str, ...]:
+    if len(kinds) < 2:
+        return ()
+    told = "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items())
+    return (f"the hosts of this run differ: {told}",)
 
 
 def staged_files(recipe: Recipe) -> tuple[StagedTree, ...]:

@@ -8,13 +8,16 @@ that an older version can open a newer journal.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from profiles.model import Scalar
 
 SCHEMA = 1
+
+JournaledReading = tuple[float | None, float, float]
+"""A reading in the journal: (step or None, global samples/s, receive time)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,7 @@ class CampaignCreated(Event):
     simulated: bool = False
     imported: bool = False
     forced: bool = False  # preflight stops were overridden by the operator
+    overridden: tuple[str, ...] = ()  # … namely these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +78,7 @@ class RunLaunched(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDeferred(Event):
-    """The hosts were held by somebody else; nothing of the run is left there, it is planned again."""
+    """The hosts were held by somebody else; nothing of the run is there, it is planned again."""
 
     run_id: str
     reason: str = ""
@@ -90,7 +94,7 @@ class ReadingsArrived(Event):
     durable: ClassVar[bool] = False
     run_id: str
     first: int
-    readings: tuple[tuple[float | None, float, float], ...]
+    readings: tuple[JournaledReading, ...]
     warmup: int = 0  # how many readings from the run's start lie before the window
 
 
@@ -138,6 +142,7 @@ class RunFailed(Event):
     exit_status: int | None = None
     retry: str = "never"  # never, now or later: whether another attempt makes sense
     clean: str = ""  # what is known of leftovers: "", "0 left", "unverified: …"
+    log: str = ""  # set by import, where no RunAssigned precedes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,8 +191,29 @@ EVENT_TYPES: Mapping[str, type[Event]] = {
 
 _FIELDS = {name: tuple(f.name for f in fields(cls)) for name, cls in EVENT_TYPES.items()}
 _TUPLES = frozenset(
-    {"hosts", "commands", "boot_ids", "readings", "warnings", "evidence"}  # lists in JSON
-)
+    {"hosts", "commands", "boot_ids", "warnings", "evidence", "overridden"}
+)  # lists in JSON
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "float": (float, int),
+    "int": (int,),
+    "bool": (bool,),
+    "str": (str,),
+    "float | None": (float, int, type(None)),
+    "int | None": (int, type(None)),
+    "tuple[str, ...]": (list,),
+    "tuple[JournaledReading, ...]": (list,),
+    "Mapping[str, Scalar]": (dict,),
+    "Mapping[str, float]": (dict,),
+}
+_CHECKS = {
+    name: {f.name: _KINDS[str(f.type)] for f in fields(cls)} for name, cls in EVENT_TYPES.items()
+}
+_READINGS_START = b'{"kind":"ReadingsArrived",'
+
+
+def is_readings(line: bytes) -> bool:
+    """Whether a line holds readings, of which a journal has most, without decoding it."""
+    return line.startswith(_READINGS_START)
 
 
 def encode(event: Event) -> bytes:
@@ -197,26 +223,83 @@ def encode(event: Event) -> bytes:
     for key in _FIELDS[name]:
         value = getattr(event, key)
         record[key] = dict(value) if isinstance(value, Mapping) else value
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    # A lone surrogate (a file name that is no UTF-8) becomes JSON's own escape of it.
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def decode_lines(lines: Sequence[bytes]) -> Iterator[Event]:
+    """The events of whole lines; those that are not JSON, or of an unknown or wrong shape, are
+    skipped."""
+    try:
+        # All at once costs far less than line by line; a journal is hardly ever damaged.
+        records = json.loads(b"[" + b",".join(lines) + b"]")
+    except ValueError:
+        records = []
+    if len(records) != len(lines):
+        records = [_json(line) for line in lines]
+    for record in records:
+        if (event := _event(record)) is not None:
+            yield event
 
 
 def decode(line: bytes) -> Event | None:
     """The event of one line; None when it is torn, not JSON, or of an unknown or wrong shape."""
+    return _event(_json(line))
+
+
+def _json(line: bytes) -> object:
     try:
-        record = json.loads(line)
+        return json.loads(line)
     except ValueError:
         return None
-    if not isinstance(record, dict):
-        return None
-    cls = EVENT_TYPES.get(record.get("kind", ""))
+
+
+def _event(record: Any) -> Event | None:  # what JSON holds
+    kind = record.get("kind") if isinstance(record, dict) else None
+    cls = EVENT_TYPES.get(kind) if isinstance(kind, str) else None
     if cls is None:
         return None
     known: dict[str, Any] = {}
-    for key in _FIELDS[cls.__name__]:
-        if key in record:
-            value = record[key]
-            known[key] = tuple(value) if key in _TUPLES and isinstance(value, list) else value
+    for key, kinds in _CHECKS[cls.__name__].items():
+        if key not in record:
+            continue
+        if not isinstance(record[key], kinds):
+            return None
+        known[key] = tuple(record[key]) if key in _TUPLES else record[key]
     try:
+        if cls is ReadingsArrived:
+            rows: Any = known["readings"]
+            known["readings"] = tuple([(step, value, t) for step, value, t in rows])
         return cls(**known)
-    except TypeError:
+    except (KeyError, TypeError, ValueError):
         return None
+
+
+def merged(events: Sequence[Event]) -> list[Event]:
+    """The same events with a run's readings in as few of them as can be.
+
+    Readings move ahead to their run's last ones, but never over another event of that run.
+    """
+    result: list[Event] = []
+    last: dict[str, int] = {}
+    for event in events:
+        run_id = getattr(event, "run_id", None)
+        if run_id is None:
+            result.append(event)
+            continue
+        at = last.get(run_id)
+        before = result[at] if at is not None else None
+        if (
+            at is not None
+            and isinstance(event, ReadingsArrived)
+            and isinstance(before, ReadingsArrived)
+            and before.first + len(before.readings) == event.first
+        ):
+            result[at] = replace(
+                event, first=before.first, readings=before.readings + event.readings
+            )
+            continue
+        last[run_id] = len(result)
+        result.append(event)
+    return result

@@ -9,32 +9,57 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from backends.campaign.events import Event, decode, encode
+from backends.campaign.events import Event, decode_lines, encode, is_readings, merged
+from backends.campaign.state import CampaignState, fold
 from profiles.errors import DlperfError
 
 FILE_NAME = "events.jsonl"
+BLOCK = 1 << 18
 
 
 class JournalError(DlperfError):
     """The journal cannot be read or written."""
 
 
-def read_events(path: Path) -> Iterator[Event]:
+class LostJournalError(JournalError):
+    """The journal belongs to another writer now; nothing was written."""
+
+    exit_code = 3
+
+
+def read_events(path: Path, *, readings: bool = True) -> Iterator[Event]:
     """Every whole event of a journal, in order; a torn last line and unknown kinds are skipped.
+
+    ``readings``: False leaves the readings out, which are most of a journal.
 
     Raises
     ------
     JournalError: the file is missing or unreadable.
     """
+    for lines in _blocks(path, 0):
+        wanted = lines if readings else [line for line in lines if not is_readings(line)]
+        yield from decode_lines(wanted)
+
+
+def check_campaign(directory: Path) -> None:
+    """Raise JournalError when the directory holds no campaign."""
+    for _lines in _blocks(directory / FILE_NAME, 0):
+        return
+
+
+def _blocks(path: Path, offset: int) -> Iterator[list[bytes]]:
+    """Whole lines from ``offset`` on, some hundred at a time."""
     try:
         with path.open("rb") as file:
-            for line in file:
-                if line.endswith(b"\n") and (event := decode(line)) is not None:
-                    yield event
+            file.seek(offset)
+            while lines := file.readlines(BLOCK):
+                if not lines[-1].endswith(b"\n"):
+                    del lines[-1]
+                yield lines
     except FileNotFoundError:
         raise JournalError(
             "this is not a campaign: it has no events.jsonl",
@@ -45,18 +70,45 @@ def read_events(path: Path) -> Iterator[Event]:
         raise JournalError(f"cannot read the journal: {error.strerror}", where=str(path)) from error
 
 
+class JournalReader:
+    """Follows a journal that somebody else writes: each :meth:`state` reads only what is new."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._state = CampaignState()
+        self._offset = 0
+
+    def state(self) -> CampaignState:
+        """The state now. Raises JournalError where there is no journal, or it is unreadable."""
+        try:
+            if self.path.stat().st_size < self._offset:  # its last bytes were torn, and cut off
+                self._state, self._offset = CampaignState(), 0
+        except OSError:
+            pass  # told below
+        for lines in _blocks(self.path, self._offset):
+            self._offset += sum(map(len, lines))
+            self._state = fold(decode_lines(lines), self._state)
+        return self._state
+
+
 class Journal:
     """The one writer. :meth:`append` queues; :meth:`commit` returns once all of it is on disk.
 
     Writing happens in one thread of its own, so that a slow file system never stops the loop. While
     the disk is full the queue is kept in memory and written when there is room again;
     :attr:`problem` says so in the meantime.
+
+    Parameters
+    ----------
+    owned: asked before each write; False: the journal is another writer's now, and nothing is
+        written any more (LostJournalError). A console that was suspended learns it in this way.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, owned: Callable[[], bool] = lambda: True) -> None:
         self.path = path
         self.problem = ""
-        self._pending: list[bytes] = []
+        self._owned = owned
+        self._pending: list[Event] = []
         self._durable = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._writing = asyncio.Lock()
@@ -77,11 +129,16 @@ class Journal:
         return len(self._pending)
 
     def append(self, event: Event) -> None:
-        self._pending.append(encode(event))
+        self._pending.append(event)
         self._durable = self._durable or event.durable
 
     async def commit(self) -> bool:
-        """Write what is queued; True when nothing is left to write. Never raises for a full disk."""
+        """Write what is queued; True when nothing is left to write. A full disk gives False.
+
+        Raises
+        ------
+        LostJournalError: somebody else has taken the campaign over.
+        """
         async with self._writing:
             if not self._pending:
                 return True
@@ -89,7 +146,7 @@ class Journal:
             durable, self._durable = self._durable, False
             loop = asyncio.get_running_loop()
             try:
-                await loop.run_in_executor(self._thread, self._write, b"".join(batch), durable)
+                await loop.run_in_executor(self._thread, self._write, batch, durable)
             except OSError as error:
                 self._pending = batch + self._pending
                 self._durable = True
@@ -98,7 +155,10 @@ class Journal:
             self.problem = ""
             return True
 
-    def _write(self, data: bytes, durable: bool) -> None:
+    def _write(self, batch: Sequence[Event], durable: bool) -> None:
+        data = b"".join(map(encode, merged(batch)))
+        if not self._owned():
+            raise LostJournalError("another console writes this journal now", where=str(self.path))
         size = os.fstat(self._fd).st_size
         try:
             view = memoryview(data)

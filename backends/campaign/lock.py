@@ -27,7 +27,7 @@ STALE_AFTER_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who writes a campaign. ``start_ticks`` tells a recycled pid apart (proc(5), stat field 22)."""
+    """Who writes a campaign. ``start_ticks``: field 22 of proc(5)'s stat, tells a reused pid."""
 
     user: str
     host: str
@@ -40,7 +40,7 @@ class Holder:
 
 
 class CampaignLockedError(DlperfError):
-    """Another console writes this campaign; ``stale`` when it may be taken over after a question."""
+    """Another console writes this campaign; ``stale``: it may be taken over after a question."""
 
     def __init__(self, directory: Path, holder: Holder | None, age_s: float, stale: bool) -> None:
         self.holder = holder
@@ -52,7 +52,7 @@ class CampaignLockedError(DlperfError):
             else "follow it read-only with 'dlperf-tui status', or quit the other console"
         )
         super().__init__(
-            f"the campaign is written by {holder or 'another console'}, last sign {age_s:.0f} s ago",
+            f"{holder or 'another console'} writes the campaign, last sign {age_s:.0f} s ago",
             where=str(directory),
             remedy=remedy,
         )
@@ -154,10 +154,17 @@ class CampaignLock:
                 os.link(aside, self.path)
         aside.unlink(missing_ok=True)
 
+    def owned(self) -> bool:
+        """Whether the lock is ours. A file system that cannot be read now says nothing: True."""
+        try:
+            found = self.holder()
+        except OSError:
+            return True
+        return found is not None and found[0] == self._me
+
     def renew(self) -> bool:
         """Give a sign of life; False when the lock is no longer ours and writing must stop."""
-        found = self.holder()
-        if found is None or found[0] != self._me:
+        if not self.owned():
             return False
         now = self._clock()
         with contextlib.suppress(OSError):
@@ -165,6 +172,7 @@ class CampaignLock:
         return True
 
     def release(self) -> None:
-        found = self.holder()
-        if found is not None and found[0] == self._me:
-            self.path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            found = self.holder()
+            if found is not None and found[0] == self._me:
+                self.path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""From what was asked to the runs that will be done: pure, the same for ``plan``, ``run``, Matrix."""
+"""From what was asked to the runs that will be done: the same for ``plan``, ``run``, Matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``campaign.toml``: what was asked, for ``run --from`` to do again and ``resume`` to go on with."""
+"""``campaign.toml``: what was asked, for ``run --from`` to do again and ``resume`` to go on."""
 
 from __future__ import annotations
 

@@ -226,9 +226,9 @@ def _state_text(run: RunRecord, now: float, waiting: str) -> str:
 
 
 def _series(state: CampaignState) -> tuple[ChartSeries, ...]:
-    shown = [r for r in state.runs.values() if r.state.active and r.series.points]
+    shown = [r for r in state.runs.values() if r.state.active and len(r.series)]
     if not shown:
-        ended = [r for r in state.runs.values() if r.ended_at and r.series.points]
+        ended = [r for r in state.runs.values() if r.ended_at and len(r.series)]
         shown = [max(ended, key=lambda r: r.ended_at or 0.0)] if ended else []
     return tuple(chart_series(run) for run in shown)
 

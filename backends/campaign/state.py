@@ -17,10 +17,10 @@ over before the word arrived).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import reduce
 from types import MappingProxyType
 from typing import Any
 
@@ -52,20 +52,32 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """At most 2 × SERIES_POINTS points of a run, evenly thinned: (seconds, samples/s) each."""
+    """Fewer than 2 × SERIES_POINTS readings of a run, evenly thinned: every ``stride``-th.
+
+    ``times``: seconds since the epoch. ``values``: samples/s. 16 bytes a point, never changed.
+    """
 
     stride: int = 1
-    points: tuple[tuple[float, float], ...] = ()
+    times: array[float] = field(default_factory=lambda: array("d"))
+    values: array[float] = field(default_factory=lambda: array("d"))
 
-    def extended(self, start: int, readings: Iterable[tuple[float, float]]) -> Series:
-        """With the readings numbered ``start`` …; keeps every ``stride``-th."""
+    @property
+    def points(self) -> Iterator[tuple[float, float]]:
+        return zip(self.times, self.values, strict=True)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def extended(self, start: int, readings: Sequence[ev.JournaledReading]) -> Series:
+        """With the readings numbered ``start`` …; any batching gives the same series."""
         stride = self.stride
-        kept = [p for i, p in enumerate(readings, start) if i % stride == 0]
-        points = self.points + tuple(kept)
-        while len(points) >= 2 * SERIES_POINTS:
-            points = points[::2]
+        kept = readings[-start % stride :: stride]
+        times = self.times + array("d", [reading[2] for reading in kept])
+        values = self.values + array("d", [reading[1] for reading in kept])
+        while len(times) >= 2 * SERIES_POINTS:
+            times, values = times[::2], values[::2]
             stride *= 2
-        return Series(stride, points)
+        return Series(stride, times, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +109,7 @@ class RunRecord:
     last_step: float | None = None
     last_throughput: float | None = None
     last_reading_at: float | None = None
-    series: Series = Series()
+    series: Series = field(default_factory=Series)
     lost_hosts: Mapping[str, tuple[float, str]] = field(
         default_factory=lambda: MappingProxyType({})
     )
@@ -135,6 +147,7 @@ class CampaignState:
     simulated: bool = False
     imported: bool = False
     forced: bool = False
+    overridden: tuple[str, ...] = ()
     finished: bool = False
     runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
     notes: tuple[tuple[float, str, str], ...] = ()  # (time, level, text), the last 50
@@ -148,17 +161,65 @@ class CampaignState:
 
 
 def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> CampaignState:
-    return reduce(apply, events, state or CampaignState())
+    """What ``reduce(apply, events, state)`` gives, in one pass: a journal's readings are by far the
+    most of it, so those of a run are added up until something else happens to it."""
+    state = state or CampaignState()
+    runs = dict(state.runs)
+    readings: dict[str, _Readings] = {}
+
+    def settle(run_id: str) -> None:
+        if (waiting := readings.pop(run_id, None)) is not None:
+            runs[run_id] = waiting.added()
+
+    for event in events:
+        if type(event) is ev.ReadingsArrived:
+            waiting = readings.get(event.run_id)
+            if waiting is None:
+                run = runs.get(event.run_id)
+                if run is None or not run.state.active:
+                    continue
+                waiting = readings[event.run_id] = _Readings(run)
+            waiting.take(event)
+        elif (change := _CHANGES.get(type(event))) is not None:
+            run_id: str = event.run_id  # type: ignore[attr-defined]  # all of these have one
+            settle(run_id)
+            if (run := runs.get(run_id)) is not None:
+                runs[run_id] = change(run, event)
+        elif type(event) is ev.RunPlanned:
+            if event.run_id not in runs:
+                runs[event.run_id] = _planned(event)
+                state = replace(state, finished=False)
+        elif (handler := _HANDLERS.get(type(event))) is not None:
+            state = handler(replace(state, runs=runs), event)
+    for run_id in list(readings):
+        settle(run_id)
+    return replace(state, runs=runs)
 
 
 def apply(state: CampaignState, event: ev.Event) -> CampaignState:
     """The state after ``event``. Never raises; an event without meaning here changes nothing."""
-    handler = _HANDLERS.get(type(event))
-    return handler(state, event) if handler else state
+    if (handler := _HANDLERS.get(type(event))) is not None:
+        return handler(state, event)
+    if isinstance(event, ev.RunPlanned):
+        if event.run_id in state.runs:
+            return state
+        runs = {**state.runs, event.run_id: _planned(event)}
+        return replace(state, runs=runs, finished=False)
+    change = _CHANGES.get(type(event))
+    if change is None:
+        return state
+    run_id: str = event.run_id  # type: ignore[attr-defined]  # all of these have one
+    run = state.runs.get(run_id)
+    if run is None or (changed := change(run, event)) is run:
+        return state
+    return replace(state, runs={**state.runs, run_id: changed})
+
+
+# What happens to the campaign --------------------------------------------------------------------
 
 
 def _created(state: CampaignState, event: ev.CampaignCreated) -> CampaignState:
-    if state.campaign:
+    if state.created_at is not None:
         return state
     return replace(
         state,
@@ -168,13 +229,38 @@ def _created(state: CampaignState, event: ev.CampaignCreated) -> CampaignState:
         simulated=event.simulated,
         imported=event.imported,
         forced=event.forced,
+        overridden=event.overridden,
     )
 
 
-def _planned(state: CampaignState, event: ev.RunPlanned) -> CampaignState:
-    if event.run_id in state.runs:
+def _noted(state: CampaignState, event: ev.Noted) -> CampaignState:
+    return replace(state, notes=(*state.notes, (event.t, event.level, event.text))[-50:])
+
+
+def _finished(state: CampaignState, event: ev.CampaignFinished) -> CampaignState:
+    open_runs = any(not run.state.ended for run in state.runs.values())
+    if open_runs and not state.imported:  # figures left open are never run
         return state
-    record = RunRecord(
+    return replace(state, finished=True)
+
+
+def _reopened(state: CampaignState, event: ev.CampaignReopened) -> CampaignState:
+    return replace(state, finished=False)
+
+
+_HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]] = {
+    ev.CampaignCreated: _created,
+    ev.Noted: _noted,
+    ev.CampaignFinished: _finished,
+    ev.CampaignReopened: _reopened,
+}
+
+
+# What happens to a run ---------------------------------------------------------------------------
+
+
+def _planned(event: ev.RunPlanned) -> RunRecord:
+    return RunRecord(
         run_id=event.run_id,
         profile=event.profile,
         framework=event.framework,
@@ -188,23 +274,13 @@ def _planned(state: CampaignState, event: ev.RunPlanned) -> CampaignState:
         not_before=event.not_before,
         retry_of=event.retry_of,
     )
-    return replace(state, runs={**state.runs, event.run_id: record}, finished=False)
 
 
-def _change(
-    state: CampaignState, run_id: str, legal: tuple[RunState, ...], /, **changes: Any
-) -> CampaignState:
-    run = state.runs.get(run_id)
-    if run is None or run.state not in legal:
-        return state
-    return replace(state, runs={**state.runs, run_id: replace(run, **changes)})
-
-
-def _assigned(state: CampaignState, event: ev.RunAssigned) -> CampaignState:
-    return _change(
-        state,
-        event.run_id,
-        (RunState.PLANNED,),
+def _assigned(run: RunRecord, event: ev.RunAssigned) -> RunRecord:
+    if run.state is not RunState.PLANNED:
+        return run
+    return replace(
+        run,
         state=RunState.STARTING,
         hosts=event.hosts,
         commands=event.commands,
@@ -214,82 +290,88 @@ def _assigned(state: CampaignState, event: ev.RunAssigned) -> CampaignState:
     )
 
 
-def _launched(state: CampaignState, event: ev.RunLaunched) -> CampaignState:
-    return _change(
-        state,
-        event.run_id,
-        (RunState.STARTING,),
-        state=RunState.RUNNING,
-        boot_ids=event.boot_ids,
+def _launched(run: RunRecord, event: ev.RunLaunched) -> RunRecord:
+    if run.state is not RunState.STARTING:
+        return run
+    return replace(run, state=RunState.RUNNING, boot_ids=event.boot_ids)
+
+
+def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
+    if run.state is not RunState.STARTING:
+        return run
+    return replace(
+        run, state=RunState.PLANNED, hosts=(), commands=(), port=0, started_at=None, lost_hosts={}
     )
 
 
-def _deferred(state: CampaignState, event: ev.RunDeferred) -> CampaignState:
-    return _change(
-        state,
-        event.run_id,
-        (RunState.STARTING,),
-        state=RunState.PLANNED,
-        hosts=(),
-        commands=(),
-        port=0,
-        started_at=None,
-        lost_hosts={},
-    )
+def _readings(run: RunRecord, event: ev.ReadingsArrived) -> RunRecord:
+    if not run.state.active:
+        return run
+    waiting = _Readings(run)
+    waiting.take(event)
+    return waiting.added()
 
 
-def _readings(state: CampaignState, event: ev.ReadingsArrived) -> CampaignState:
-    run = state.runs.get(event.run_id)
-    if run is None or not run.state.active or event.first > run.reading_count:
-        return state
-    new = event.readings[run.reading_count - event.first :]
-    if not new:
-        return state
-    step, value, at = new[-1]
-    return _change(
-        state,
-        event.run_id,
-        (run.state,),
-        reading_count=run.reading_count + len(new),
-        warmup=event.warmup,
-        last_step=step,
-        last_throughput=value,
-        last_reading_at=at,
-        series=run.series.extended(run.reading_count, ((r[2], r[1]) for r in new)),
-    )
+class _Readings:
+    """A run's readings that are not in its record yet. By index: what it has is skipped."""
+
+    __slots__ = ("_count", "_new", "_run", "_warmup")
+
+    def __init__(self, run: RunRecord) -> None:
+        self._run = run
+        self._count = run.reading_count
+        self._warmup = run.warmup
+        self._new: list[ev.JournaledReading] = []
+
+    def take(self, event: ev.ReadingsArrived) -> None:
+        if event.first == self._count:
+            new = event.readings
+        elif 0 <= event.first < self._count:
+            new = event.readings[self._count - event.first :]
+        else:
+            return
+        if new:
+            self._new.extend(new)
+            self._count += len(new)
+            self._warmup = event.warmup
+
+    def added(self) -> RunRecord:
+        run = self._run
+        if not self._new:
+            return run
+        step, value, at = self._new[-1]
+        return replace(
+            run,
+            reading_count=self._count,
+            warmup=self._warmup,
+            last_step=step,
+            last_throughput=value,
+            last_reading_at=at,
+            series=run.series.extended(run.reading_count, self._new),
+        )
 
 
-def _contact(state: CampaignState, event: ev.ContactChanged) -> CampaignState:
-    run = state.runs.get(event.run_id)
-    if run is None or not run.state.active or event.host not in run.hosts:
-        return state
+def _contact(run: RunRecord, event: ev.ContactChanged) -> RunRecord:
+    if not run.state.active or event.host not in run.hosts:
+        return run
     lost = {h: since for h, since in run.lost_hosts.items() if h != event.host}
     if event.lost:
         lost[event.host] = run.lost_hosts.get(event.host, (event.t, event.reason))
-    return _change(state, event.run_id, (run.state,), lost_hosts=lost)
+    return replace(run, lost_hosts=lost)
 
 
-def _cancelling(state: CampaignState, event: ev.RunCancelling) -> CampaignState:
-    return _change(
-        state,
-        event.run_id,
-        (RunState.STARTING, RunState.RUNNING),
-        state=RunState.CANCELLING,
-        reason=f"cancelled by {event.by}",
-    )
+def _cancelling(run: RunRecord, event: ev.RunCancelling) -> RunRecord:
+    if run.state not in (RunState.STARTING, RunState.RUNNING):
+        return run
+    return replace(run, state=RunState.CANCELLING, reason=f"cancelled by {event.by}")
 
 
-_LIVE = (RunState.STARTING, RunState.RUNNING, RunState.CANCELLING)
-
-
-def _succeeded(state: CampaignState, event: ev.RunSucceeded) -> CampaignState:
-    run = state.runs.get(event.run_id)
-    if run is None:
-        return state
-    return _change(
-        state,
-        event.run_id,
-        (*_LIVE, RunState.PLANNED) if state.imported else _LIVE,
+def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
+    # An imported run was never started by us: its event carries the log itself.
+    if not run.state.active and not (run.state is RunState.PLANNED and event.log):
+        return run
+    return replace(
+        run,
         state=RunState.SUCCEEDED,
         ended_at=event.t,
         lost_hosts={},
@@ -307,11 +389,11 @@ def _succeeded(state: CampaignState, event: ev.RunSucceeded) -> CampaignState:
     )
 
 
-def _failed(state: CampaignState, event: ev.RunFailed) -> CampaignState:
-    return _change(
-        state,
-        event.run_id,
-        (RunState.PLANNED, *_LIVE),
+def _failed(run: RunRecord, event: ev.RunFailed) -> RunRecord:
+    if run.state.ended:
+        return run
+    return replace(
+        run,
         state=RunState.FAILED,
         ended_at=event.t,
         lost_hosts={},
@@ -322,38 +404,19 @@ def _failed(state: CampaignState, event: ev.RunFailed) -> CampaignState:
         exit_status=event.exit_status,
         retry=event.retry,
         clean=event.clean,
+        log=event.log or run.log,
     )
 
 
-def _cancelled(state: CampaignState, event: ev.RunCancelled) -> CampaignState:
-    return _change(
-        state,
-        event.run_id,
-        (RunState.PLANNED, *_LIVE),
-        state=RunState.CANCELLED,
-        ended_at=event.t,
-        lost_hosts={},
-        clean=event.clean,
+def _cancelled(run: RunRecord, event: ev.RunCancelled) -> RunRecord:
+    if run.state.ended:
+        return run
+    return replace(
+        run, state=RunState.CANCELLED, ended_at=event.t, lost_hosts={}, clean=event.clean
     )
 
 
-def _noted(state: CampaignState, event: ev.Noted) -> CampaignState:
-    return replace(state, notes=(*state.notes, (event.t, event.level, event.text))[-50:])
-
-
-def _finished(state: CampaignState, event: ev.CampaignFinished) -> CampaignState:
-    if any(not run.state.ended for run in state.runs.values()):
-        return state
-    return replace(state, finished=True)
-
-
-def _reopened(state: CampaignState, event: ev.CampaignReopened) -> CampaignState:
-    return replace(state, finished=False)
-
-
-_HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]] = {
-    ev.CampaignCreated: _created,
-    ev.RunPlanned: _planned,
+_CHANGES: Mapping[type[ev.Event], Callable[[RunRecord, Any], RunRecord]] = {
     ev.RunAssigned: _assigned,
     ev.RunLaunched: _launched,
     ev.RunDeferred: _deferred,
@@ -363,7 +426,4 @@ _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]
     ev.RunSucceeded: _succeeded,
     ev.RunFailed: _failed,
     ev.RunCancelled: _cancelled,
-    ev.Noted: _noted,
-    ev.CampaignFinished: _finished,
-    ev.CampaignReopened: _reopened,
 }

@@ -42,7 +42,7 @@ def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[Campaig
 
 
 def summarise_campaign(path: Path, clock: Callable[[], float]) -> CampaignSummary:
-    state = fold(journal.read_events(path / journal.FILE_NAME))
+    state = fold(journal.read_events(path / journal.FILE_NAME, readings=False))
     latest = state.latest_attempts()
     held = CampaignLock(path, clock).holder()
     live = (

@@ -8,73 +8,34 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 from backends.campaign import events as ev
-from backends.campaign.rawlog import RawLog
+from backends.campaign.inquiry import ask_host
+from backends.campaign.member import FailureLog, Follower, Member
+from backends.campaign.readings import ReadingFeed, Recorder
 from backends.campaign.state import RunRecord, RunState
+from backends.campaign.telemetry import TelemetryLog
 from backends.campaign.verdict import Ended, judge_end, memory_of, unmeasured
-from backends.launchers.base import HostCommand
-from backends.remote.client import RemoteHost
-from backends.remote.model import (
-    CancelReport,
-    LeaseHeldError,
-    RemoteError,
-    RunSpec,
-    RunStatus,
-    StagedTree,
-)
-from backends.transports.base import HostUnreachableError, Problem
+from backends.campaign.watchdog import StallWatch
+from backends.remote.model import CancelReport, LeaseHeldError, RemoteError, RunSpec, RunStatus
+from backends.transports.base import HostUnreachableError
 from profiles.cleantext import clean_text
 from profiles.durations import parse_duration
-from profiles.failures import BUILT_IN, Failure, FailureScanner
-from profiles.logparse import LogParser, Reading
-from profiles.matrix import Case
+from profiles.failures import Failure
 from profiles.model import Profile
-from profiles.throughput import is_warmup, measure_run, reading_throughput
+from profiles.throughput import measure_run
 
-TEAR_DOWN_GRACE_S = 3.0
+TEAR_DOWN_GRACE_S = 2.0
 CANCEL_GRACE_S = 10.0
-READINGS_EVERY_S = 0.5
-DISK_FULL_RETRY_S = 5.0
 START_LIMIT_S = 60.0
+START_SETTLES_S = 15.0
+"""How long a cancellation waits for a start that is on its way, so that nothing starts after it."""
+LAST_BYTES_S = 2.0
 HOLD_SCRIPT = "exec sleep 2147483647\n"
 """What a passive member runs: it holds the host until the first node's launcher is done."""
-
-_T = TypeVar("_T")
-
-
-class Recorder(Protocol):
-    """Where a supervisor's events go: state and journal of the campaign."""
-
-    def note(self, event: ev.Event) -> None:
-        """Apply now, write soon."""
-
-    async def record(self, event: ev.Event) -> None:
-        """Apply now, return when it is on disk."""
-
-
-@dataclass(slots=True)
-class Member:
-    """One host's part in a run."""
-
-    name: str
-    remote: RemoteHost
-    command: HostCommand
-    log: RawLog
-    stage: tuple[StagedTree, ...] = ()
-    scanner: FailureScanner = field(default_factory=lambda: FailureScanner(BUILT_IN))
-    status: RunStatus | None = None
-    lost_since: float | None = None
-
-    @property
-    def passive(self) -> bool:
-        """Takes part without a process of ours: held for the launcher's remote ranks."""
-        return not self.command.argv
 
 
 class Deferred(Exception):
@@ -87,7 +48,14 @@ class Deferred(Exception):
 
 
 class RunSupervisor:
-    """Drives one run to its end and records it. :meth:`execute` may be cancelled: that detaches."""
+    """Drives one run to its end and records it. :meth:`execute` may be cancelled: that detaches.
+
+    Parameters
+    ----------
+    members: rank 0's host first.
+    telemetry: of the members that have GPUs.
+    fingerprint: of the hosts' environment; ``warnings``: what is noted with the result.
+    """
 
     def __init__(
         self,
@@ -99,88 +67,98 @@ class RunSupervisor:
         clock: Callable[[], float],
         lease_text: str,
         fingerprint: str = "",
+        warnings: tuple[str, ...] = (),
+        telemetry: Sequence[TelemetryLog] = (),
         diagnosis_path: Path | None = None,
-        peak_memory_mib: Callable[[], int | None] = lambda: None,
     ) -> None:
         self.run = run
         self.profile = profile
-        self.case: Case = run.case
         self.members = tuple(members)
         self._recorder = recorder
         self._clock = clock
         self._lease_text = lease_text
         self._fingerprint = fingerprint
+        self._warnings = warnings
+        self._telemetry = tuple(telemetry)
         self._diagnosis_path = diagnosis_path
-        self._peak_memory_mib = peak_memory_mib
-        launch = profile.launch
-        self._timeout_s = parse_duration(launch.timeout)
-        self._stall_s = parse_duration(launch.stall_timeout)
-        self._lost_limit_s = parse_duration(launch.lost_limit)
-        self.parser = LogParser(profile, self.case)
-        self._unsent: list[tuple[float | None, float, float]] = []
-        self._sent = run.reading_count
-        self._warmup = run.warmup
-        self._last_sign = clock()
+        self._launch = profile.launch_for(run.case)
+        self._lost_limit_s = parse_duration(self._launch.lost_limit)
+        self._watch = StallWatch(parse_duration(self._launch.stall_timeout))
+        self.feed = ReadingFeed(run, profile, recorder, clock, self._watch.reading_came)
+        self._others = {member.name: FailureLog(profile) for member in self.members[1:]}
         self._cancel = asyncio.Event()
-
-    # What the operator can ask for -------------------------------------------------------------
+        self._start_over = asyncio.Event()
 
     def request_cancel(self) -> None:
         self._cancel.set()
 
-    # Life --------------------------------------------------------------------------------------
-
-    async def execute(self) -> None:
-        """Until the run has ended and that is recorded.
+    async def execute(self) -> bool:
+        """Until the run has ended and that is recorded; whether all of its logs are safely here.
 
         Raises
         ------
         Deferred: the hosts are held by somebody else and the run never started.
         """
-        self._replay_local_log()
-        if self.run.state is RunState.CANCELLING:
-            self._cancel.set()
-        ended = await self._live()
-        if ended.cancelled:
-            await self._finish_cancelled(ended)
-        elif ended.reason:
-            await self._finish_failed(ended)
-        else:
-            await self._finish_measured()
+        try:
+            await asyncio.to_thread(self._replay_local_logs)
+            if self.run.state is RunState.CANCELLING:
+                self._cancel.set()
+            ended = await self._live()
+            if ended.cancelled:
+                await self._finish_cancelled(ended)
+            elif ended.reason:
+                await self._finish_failed(ended)
+            else:
+                await self._finish_measured()
+            synced = [asyncio.to_thread(member.log.sync) for member in self.members]
+            return all(await asyncio.gather(*synced))
+        finally:
+            for member in self.members:
+                member.log.close()
+
+    def _replay_local_logs(self) -> None:
+        """Bring parser and scanners to where the local files end."""
+        for member in self.members:
+            take = self._taker(member)
+            for block in member.log.blocks():
+                take(block)
+
+    def _taker(self, member: Member) -> Callable[[bytes], None]:
+        first = member is self.members[0]
+        return self.feed.take if first else self._others[member.name].take
 
     async def _live(self) -> Ended:
         """Start where needed, follow everything, end at the first of: done, failure, cancel."""
         cancelled = asyncio.create_task(self._cancel.wait())
         work = asyncio.create_task(self._start_and_follow())
-        pump = asyncio.create_task(self._pump_readings())
+        aside = [asyncio.create_task(self.feed.pump())]
+        aside += [asyncio.create_task(telemetry.follow()) for telemetry in self._telemetry]
         try:
             await asyncio.wait({cancelled, work}, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 return work.result()
             await self._recorder.record(ev.RunCancelling(t=self._clock(), run_id=self.run.run_id))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(START_SETTLES_S):
+                    await self._start_over.wait()
             clean = await self._tear_down(CANCEL_GRACE_S)
             with contextlib.suppress(TimeoutError, Deferred):
-                async with asyncio.timeout(5.0):  # the last bytes of the logs
+                async with asyncio.timeout(LAST_BYTES_S):
                     await work
             return Ended(cancelled=True, clean=clean)
         finally:
-            for task in (cancelled, work, pump):
+            for task in (cancelled, work, *aside):
                 task.cancel()
-            await asyncio.gather(cancelled, work, pump, return_exceptions=True)
-            self._send_readings()
+            await asyncio.gather(cancelled, work, *aside, return_exceptions=True)
+            self.feed.send()
 
     async def _start_and_follow(self) -> Ended:
         try:
             await self._start_all()
-        except (HostUnreachableError, RemoteError) as error:
-            lost = isinstance(error, HostUnreachableError)
-            return Ended(
-                reason=f"{error.what} while starting",
-                category="lost" if lost else "host",
-                host=error.where,
-                retry="later" if lost else "never",
-                clean=await self._tear_down(TEAR_DOWN_GRACE_S),
-            )
+        except (HostUnreachableError, RemoteError, TimeoutError) as error:
+            return await self._not_started(error)
+        finally:
+            self._start_over.set()
         follows = {asyncio.create_task(self._follow(member)): member for member in self.members}
         watch = asyncio.create_task(self._watch_stall())
         try:
@@ -211,145 +189,73 @@ class RunSupervisor:
             ev.RunLaunched(t=self._clock(), run_id=self.run.run_id, boot_ids=boot_ids)
         )
         self.run = replace(self.run, state=RunState.RUNNING, boot_ids=boot_ids)
-        self._last_sign = self._clock()
 
     async def _start(self, member: Member) -> RunStatus:
         spec = RunSpec(
             run_id=self.run.run_id,
             script=member.command.script if not member.passive else HOLD_SCRIPT,
-            timeout_s=self._timeout_s,
+            timeout_s=parse_duration(self._launch.timeout),
             lease=self._lease_text,
             stage=member.stage,
             container_name=member.command.container,
             grace_s=CANCEL_GRACE_S,
         )
-        return await self._persist(member, lambda: member.remote.start(spec), limit_s=START_LIMIT_S)
+        return await member.contact.persist(lambda: member.remote.start(spec), START_LIMIT_S)
+
+    async def _not_started(self, error: HostUnreachableError | RemoteError | TimeoutError) -> Ended:
+        clean = await self._tear_down(TEAR_DOWN_GRACE_S)
+        if isinstance(error, RemoteError):
+            what = f"{error.where}: {error.what}, while starting"
+            return Ended(reason=what, category="host", host=error.where, clean=clean)
+        what, host = "no answer", ""
+        if isinstance(error, HostUnreachableError):
+            what, host = error.what, error.host
+        return Ended(
+            reason=f"{host}: {what}, while starting".removeprefix(": "),
+            category="lost",
+            host=host,
+            retry="later",
+            clean=clean,
+        )
 
     # Following ---------------------------------------------------------------------------------
 
     async def _follow(self, member: Member) -> RunStatus:
-        """The member's log to its end; survives lost connections and full disks."""
-        while True:
-            status = await self._persist(member, lambda: self._follow_once(member))
-            if status is not None:
-                member.status = status
-                return status
-            await asyncio.sleep(DISK_FULL_RETRY_S)
-            member.log.reopen()
-
-    async def _follow_once(self, member: Member) -> RunStatus | None:
-        """One connection's worth; None when the local disk stopped taking bytes."""
-        stopped = asyncio.Event()
-
-        def take(data: bytes) -> None:
-            if member.lost_since is not None:
-                self._contact_back(member)
-            written = member.log.write(data)
-            if written:
-                self._digest(member, written)
-            if member.log.problem:
-                stopped.set()
-
-        following = asyncio.create_task(
-            member.remote.follow(self.run.run_id, member.log.size, take)
+        boot_ids = dict(zip(self.run.hosts, self.run.boot_ids, strict=False))
+        follower = Follower(
+            member,
+            self.run.run_id,
+            boot_id=boot_ids.get(member.name, ""),
+            lost_limit_s=self._lost_limit_s,
+            take=self._taker(member),
+            problem=self._note,
         )
-        full = asyncio.create_task(stopped.wait())
-        try:
-            await asyncio.wait({following, full}, return_when=asyncio.FIRST_COMPLETED)
-            if not full.done():
-                return following.result()
-            self._recorder.note(
-                ev.Noted(
-                    t=self._clock(),
-                    text=f"cannot write {member.log.path.name}: {member.log.problem};"
-                    " the run goes on, its log is fetched when there is room",
-                )
-            )
-            return None
-        finally:
-            for task in (following, full):
-                task.cancel()
-            await asyncio.gather(following, full, return_exceptions=True)
+        return await follower.to_the_end()
 
-    def _digest(self, member: Member, data: bytes) -> None:
-        if member is self.members[0]:
-            self._take_readings(self.parser.feed(data), self._clock())
-        else:
-            member.scanner.feed(data)
-
-    def _replay_local_log(self) -> None:
-        """Bring parser and scanners to where the local files end."""
-        first = self.members[0]
-        for block in first.log.blocks():
-            self._take_readings(self.parser.feed(block), self.run.last_reading_at or self._clock())
-        for member in self.members[1:]:
-            for block in member.log.blocks():
-                member.scanner.feed(block)
-
-    def _take_readings(self, readings: Iterable[Reading], now: float) -> None:
-        for reading in readings:
-            self._last_sign = now
-            if reading.index < self.run.reading_count:
-                continue  # the journal has it from before a resume
-            value = reading_throughput(self.profile, self.case, reading)
-            self._unsent.append((reading.step, value, now))
-            if is_warmup(self.profile, self.case, reading.index, reading.step):
-                self._warmup = max(self._warmup, reading.index + 1)
-
-    async def _pump_readings(self) -> None:
-        while True:
-            await asyncio.sleep(READINGS_EVERY_S)
-            self._send_readings()
-
-    def _send_readings(self) -> None:
-        if not self._unsent:
-            return
-        batch, self._unsent = tuple(self._unsent), []
-        self._recorder.note(
-            ev.ReadingsArrived(
-                t=self._clock(),
-                run_id=self.run.run_id,
-                first=self._sent,
-                readings=batch,
-                warmup=self._warmup,
-            )
-        )
-        self._sent += len(batch)
-
-    # Watching ----------------------------------------------------------------------------------
+    def _note(self, text: str) -> None:
+        self._recorder.note(ev.Noted(t=self._clock(), text=text))
 
     async def _until_over(
-        self, follows: Mapping[asyncio.Task[RunStatus], Member], watch: asyncio.Task[str]
+        self, follows: Mapping[asyncio.Task[RunStatus], Member], watch: asyncio.Task[Ended]
     ) -> Ended:
-        pending: set[asyncio.Task[RunStatus] | asyncio.Task[str]] = {*follows, watch}
+        pending: set[asyncio.Task[RunStatus] | asyncio.Task[Ended]] = {*follows, watch}
         while any(task in pending for task, member in follows.items() if not member.passive):
             done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
             if watch in done:
-                return Ended(
-                    reason=watch.result(),
-                    category="stalled",
-                    clean=await self._tear_down(TEAR_DOWN_GRACE_S),
-                )
-            for task in done:
-                member = follows[task]  # type: ignore[index]  # watch is handled above
-                ended = self._judge(member, task)  # type: ignore[arg-type]
-                if ended is not None:
-                    clean = await self._tear_down(TEAR_DOWN_GRACE_S)
-                    await self._last_bytes(follows, pending)
-                    return replace(ended.explained(self._failures()), clean=clean)
+                stalled = watch.result()
+                return replace(stalled, clean=await self._tear_down(TEAR_DOWN_GRACE_S))
+            ends = (self._judge(member, task) for task, member in follows.items() if task in done)
+            failed = [ended for ended in ends if ended is not None]
+            if failed:
+                clean = await self._tear_down(TEAR_DOWN_GRACE_S)
+                rest = [task for task in follows if task in pending]
+                if rest:  # what the other hosts said before they were ended
+                    await asyncio.wait(rest, timeout=LAST_BYTES_S)
+                return replace(failed[0].explained(self._failures()), clean=clean)
         if any(member.passive for member in self.members):
             await self._tear_down(0.0)
+        await self._verify()
         return Ended()
-
-    async def _last_bytes(
-        self,
-        follows: Mapping[asyncio.Task[RunStatus], Member],
-        pending: set[asyncio.Task[RunStatus] | asyncio.Task[str]],
-    ) -> None:
-        """What the other hosts said before they were ended, for a short while."""
-        rest = [task for task in follows if task in pending]
-        if rest:
-            await asyncio.wait(rest, timeout=2.0)
 
     def _judge(self, member: Member, task: asyncio.Task[RunStatus]) -> Ended | None:
         """How a member's end ends the run; None when it went well."""
@@ -357,39 +263,48 @@ class RunSupervisor:
         if isinstance(error, RemoteError):
             return Ended(reason=str(error), category="host", host=member.name)
         if isinstance(error, HostUnreachableError):
+            away = f", not back within {self._launch.lost_limit}"
             return Ended(
-                reason=f"{member.name}: {error.problem}, not back within "
-                f"{self.profile.launch.lost_limit}",
+                reason=f"{member.name}: {error.problem}{away if error.problem.transient else ''}",
                 category="lost",
                 host=member.name,
                 retry="later",
             )
         if error is not None:
             raise error
-        return judge_end(member.name, task.result(), self.profile.launch.timeout)
+        status = task.result()
+        if status.leftovers:
+            left = f"{status.leftovers} processes outlived the command and were ended"
+            self._warnings = (*self._warnings, f"{member.name}: {left}")
+        return judge_end(member.name, status, self._launch.timeout)
 
     def _failures(self) -> list[tuple[str, Sequence[Failure]]]:
         """Named failures of every host's whole log, rank 0 first."""
-        self._take_readings(self.parser.finish(), self._clock())
-        for member in self.members[1:]:
-            member.scanner.finish()
+        self.feed.finish()
         found: list[tuple[str, Sequence[Failure]]]
-        found = [(self.members[0].name, self.parser.failures)]
-        return found + [(member.name, member.scanner.failures) for member in self.members[1:]]
+        found = [(self.members[0].name, self.feed.parser.failures)]
+        return found + [(name, log.failures) for name, log in self._others.items()]
 
-    async def _watch_stall(self) -> str:
-        """The reason, once no reading came for too long although all hosts are in contact."""
+    # Watching ----------------------------------------------------------------------------------
+
+    async def _watch_stall(self) -> Ended:
+        """Once no reading came for too long although all hosts are in contact."""
+        self._watch.start(self._clock())
         while True:
-            quiet = self._clock() - self._last_sign
-            if any(member.lost_since is not None for member in self.members):
-                self._last_sign = self._clock() - min(quiet, self._stall_s * 0.9)
-            elif quiet >= self._stall_s:
-                await self._diagnose()
-                last = self.parser.readings[-1].step if self.parser.readings else None
-                if not self.parser.readings:
-                    return f"no reading within {self.profile.launch.stall_timeout}"
-                return f"stalled at iteration {last:g}" if last is not None else "stalled"
-            await asyncio.sleep(min(max(self._stall_s - quiet, 0.05), 5.0))
+            in_contact = not any(member.contact.lost for member in self.members)
+            if self._watch.stalled(self._clock(), in_contact=in_contact):
+                break
+            await asyncio.sleep(self._watch.next_look_s)
+        await self._diagnose()
+        readings = self.feed.parser.readings
+        reason = f"no reading within {self._launch.stall_timeout}"
+        if readings:
+            step = readings[-1].step
+            at = f"after {len(readings)} readings" if step is None else f"at iteration {step:g}"
+            reason = f"stalled {at}: no reading for {self._launch.stall_timeout}"
+        return Ended(
+            reason=reason, category="stalled", evidence=self.members[0].log.last_lines()
+        ).explained(self._failures())
 
     async def _diagnose(self) -> None:
         """Keep what the hosts can tell about the stalled ranks before they are ended."""
@@ -403,82 +318,35 @@ class RunSupervisor:
             f"== {member.name}\n{answer}\n"
             for member, answer in zip(self.members, answers, strict=True)
         ]
-        with contextlib.suppress(OSError):
+        try:
             await asyncio.to_thread(
                 self._diagnosis_path.write_text, "".join(parts), encoding="utf-8"
             )
-
-    # Contact -----------------------------------------------------------------------------------
-
-    async def _persist(
-        self,
-        member: Member,
-        attempt: Callable[[], Awaitable[_T]],
-        limit_s: float | None = None,
-    ) -> _T:
-        """Repeat ``attempt`` with backoff and jitter while the host cannot be reached.
-
-        Raises HostUnreachableError once the host has been away for ``limit_s`` (default: the
-        profile's lost limit), or at once where waiting cannot mend it (a changed host key).
-        """
-        limit_s = self._lost_limit_s if limit_s is None else limit_s
-        delay = 0.5
-        while True:
-            try:
-                result = await attempt()
-            except (HostUnreachableError, TimeoutError) as caught:
-                error = _as_unreachable(member, caught)
-                self._contact_lost(member, error)
-                away = self._clock() - (member.lost_since or self._clock())
-                if not error.problem.transient or away >= limit_s:
-                    raise error from caught
-                await asyncio.sleep(delay * random.uniform(0.7, 1.3))  # noqa: S311
-                delay = min(delay * 1.6, 10.0)
-            else:
-                self._contact_back(member)
-                return result
-
-    def _contact_lost(self, member: Member, error: HostUnreachableError) -> None:
-        if member.lost_since is None:
-            member.lost_since = self._clock()
-            self._recorder.note(
-                ev.ContactChanged(
-                    t=member.lost_since,
-                    run_id=self.run.run_id,
-                    host=member.name,
-                    lost=True,
-                    reason=str(error.problem),
-                )
-            )
-
-    def _contact_back(self, member: Member) -> None:
-        if member.lost_since is not None:
-            member.lost_since = None
-            self._recorder.note(
-                ev.ContactChanged(
-                    t=self._clock(), run_id=self.run.run_id, host=member.name, lost=False
-                )
-            )
+        except OSError as error:
+            self._note(f"cannot write {self._diagnosis_path.name}: {error.strerror}")
 
     # Ending ------------------------------------------------------------------------------------
 
     async def _tear_down(self, grace_s: float) -> str:
         """End everything of the run on all its hosts; what is known of leftovers, in words."""
 
-        async def one(member: Member) -> CancelReport | HostUnreachableError:
+        async def one(member: Member) -> CancelReport | str:
             try:
-                return await self._persist(
-                    member, lambda: member.remote.cancel(self.run.run_id, grace_s=grace_s)
+                return await member.contact.persist(
+                    lambda: member.remote.cancel(self.run.run_id, grace_s=grace_s),
+                    self._lost_limit_s,
                 )
             except HostUnreachableError as error:
-                return error
+                return str(error.problem)
+            except RemoteError as error:
+                return error.what
 
         reports = await asyncio.gather(*(one(member) for member in self.members))
         unclear = []
         left = 0
         for member, report in zip(self.members, reports, strict=True):
-            if isinstance(report, HostUnreachableError):
-                unclear.append(f"{member.name}: {report.problem}")
+            if isinstance(report, str):
+                unclear.append(f"{member.name}: {report}")
             elif report.left is None:
                 unclear.append(f"{member.name}: {report.detail}")
             else:
@@ -487,12 +355,32 @@ class RunSupervisor:
             return "unverified: " + "; ".join(unclear)
         return f"{left} left"
 
+    async def _verify(self) -> None:
+        """Whether the logs here are the logs there; one that is not is fetched again."""
+        await asyncio.gather(*(self._verify_one(member) for member in self.members))
+
+    async def _verify_one(self, member: Member) -> None:
+        try:
+            digest = await member.remote.digest(self.run.run_id)
+        except (HostUnreachableError, RemoteError, TimeoutError):
+            return  # it came over a channel that protects itself; this is a second look
+        if not digest or member.log.sha256 in ("", digest):
+            return
+        self._note(f"{member.log.path.name} differed from the log on {member.name}; fetched again")
+        member.log.restart()
+        if member is self.members[0]:
+            self.feed.restart()
+        else:
+            self._others[member.name] = FailureLog(self.profile)
+        await self._follow(member)
+
     async def _finish_cancelled(self, ended: Ended) -> None:
         await self._recorder.record(
             ev.RunCancelled(t=self._clock(), run_id=self.run.run_id, clean=ended.clean)
         )
 
     async def _finish_failed(self, ended: Ended) -> None:
+        ended = await self._asked_the_host(ended)
         await self._recorder.record(
             ev.RunFailed(
                 t=self._clock(),
@@ -507,10 +395,21 @@ class RunSupervisor:
             )
         )
 
+    async def _asked_the_host(self, ended: Ended) -> Ended:
+        """An exit status without an explanation may have one outside of the log."""
+        member = next((m for m in self.members if m.name == ended.host), None)
+        if member is None or ended.category != "exit":
+            return ended
+        run_s = self._clock() - (self.run.started_at or self._clock())
+        reason, evidence = await ask_host(member.remote.transport, run_s)
+        if not reason:
+            lines = ended.evidence or member.log.last_lines()
+            return replace(ended, evidence=lines)
+        return replace(ended, reason=f"{member.name}: {reason}", category=reason, evidence=evidence)
+
     async def _finish_measured(self) -> None:
-        self._take_readings(self.parser.finish(), self._clock())
-        self._send_readings()
-        measured = measure_run(self.profile, self.case, self.parser)
+        self.feed.finish()
+        measured = measure_run(self.profile, self.run.case, self.feed.parser)
         if measured.throughput is None:
             ended = unmeasured(measured, self.members[0].log.last_lines())
             await self._finish_failed(ended.explained(self._failures()))
@@ -526,16 +425,11 @@ class RunSupervisor:
                 statistic=measured.statistic,
                 metrics=dict(measured.metrics),
                 gpu_memory_mib=memory_of(measured) or self._peak_memory_mib(),
-                warnings=measured.warnings,
+                warnings=(*measured.warnings, *self._warnings),
                 fingerprint=self._fingerprint,
             )
         )
 
-
-def _as_unreachable(
-    member: Member, error: HostUnreachableError | TimeoutError
-) -> HostUnreachableError:
-    """A host that was reached but does not answer counts as out of contact."""
-    if isinstance(error, HostUnreachableError):
-        return error
-    return HostUnreachableError(member.name, Problem.TIMEOUT, "the host does not answer")
+    def _peak_memory_mib(self) -> int | None:
+        peaks = [t.peak_memory_mib for t in self._telemetry if t.peak_memory_mib is not None]
+        return max(peaks, default=None)

@@ -12,6 +12,7 @@ from profiles.throughput import Measurement
 NOW_S = 0.0
 LATER_S = 60.0
 
+NO_READING = "no reading"
 MEMORY_METRIC = "gpu_memory_mib"
 """The metric by which a profile that prints GPU memory reports it."""
 
@@ -39,18 +40,31 @@ class Ended:
     cancelled: bool = False
     clean: str = ""
 
+    @property
+    def explains_itself(self) -> bool:
+        """Not merely an exit status: what other hosts' logs say is a consequence of it."""
+        return self.category not in ("exit", NO_READING) or (self.exit_status or 0) > 128
+
     def explained(self, failures: Iterable[tuple[str, Sequence[Failure]]]) -> Ended:
-        """With the first named failure of any host's log, the failing host's own first."""
+        """With the first named failure of any host's log, the failing host's own first.
+
+        What explains itself keeps its reason, unless it is a signal that the failing host's own
+        log has a name for; the failure's line is evidence in any case.
+        """
         found = [(host, failure) for host, named in failures for failure in named]
         found.sort(key=lambda item: item[0] != self.host)  # stable: log order within a host
         if not found:
             return self
         host, failure = found[0]
+        evidence = (*self.evidence, failure.evidence_line)[:5]
+        own_signal = self.category == "exit" and host == self.host
+        if self.explains_itself and not own_signal:
+            return replace(self, evidence=evidence)
         return replace(
             self,
             reason=failure.reason,
             category=failure.reason,
-            evidence=(*self.evidence, failure.evidence_line)[:5],
+            evidence=evidence,
             host=host,
             retry=failure.retry,
         )
@@ -103,7 +117,7 @@ def unmeasured(measurement: Measurement, last_lines: tuple[str, ...]) -> Ended:
     """A run that ended well but whose log says nothing that can be measured."""
     return Ended(
         reason=measurement.reason or "its log has no reading",
-        category="no reading",
+        category=NO_READING,
         evidence=last_lines,
     )
 

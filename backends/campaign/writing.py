@@ -57,6 +57,7 @@ def report_context(state: CampaignState, path: Path) -> ReportContext:
     notes = []
     if state.forced:
         notes.append("Started with --force: findings of the preflight check were overridden.")
+        notes += state.overridden
     return ReportContext(
         campaign=state.campaign or path.name,
         environment=read_environment(path),

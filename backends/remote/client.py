@@ -232,7 +232,7 @@ class RemoteHost:
     def _command(self, verb: str, *arguments: str) -> str:
         words = " ".join(quote(word) for word in (verb, self._name, *arguments))
         # The file is tested by reading it: test -f alone would let a half-dead NFS pass.
-        return f"test -r {self._path} || exit {_NOT_INSTALLED}; exec /bin/sh {self._path} {words}"
+        return f"test -r {self._path} || exit {_NOT_INSTALLED}; exec sh {self._path} {words}"
 
     async def _run(
         self,

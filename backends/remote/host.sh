@@ -47,13 +47,13 @@ boot_id() { # sets boot
 
 # --- processes -----------------------------------------------------------------------------------
 
-inspect() { # $1: pid. Sets state, session, ticks; fails where there is no such process.
+inspect() { # $1: pid. Sets state and ticks; fails where there is no such process.
     line=
     { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
     # The name in parentheses may hold anything; the fields begin after the last ")".
     # shellcheck disable=SC2086
     set -- ${line##*) }
-    state=$1 session=$4 ticks=${20}
+    state=$1 ticks=${20}
 }
 
 alive() { # $1: pid, $2: its start ticks, $3: the boot it belongs to
@@ -128,7 +128,7 @@ end_processes() { # $1: run id, $2: supervisor or "", $3: grace in 1/100 s. Sets
     clock
     term_until=$((now + $3))
     while :; do
-        pids=$(members "$1" "$2")
+        pids=$(members "$1" "$2" | sort -n) # parents first: their exit status tells more
         [ -n "$pids" ] || return 0
         clock
         signal=TERM
@@ -244,16 +244,47 @@ lease_key() { # sets key
     esac
 }
 
-lock() { # takes the lease on descriptor 9; $1: "-s" to look only
+lock() { # takes the lease, on descriptor 9; $1: "-s" to look only
     if command -v flock >/dev/null 2>&1; then
         flock -n ${1+"$1"} 9 2>/dev/null
-    else
-        python3 -I -S -c 'import fcntl, sys
-try:
-    fcntl.flock(9, (fcntl.LOCK_SH if sys.argv[1:] else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-except OSError:
-    sys.exit(1)' ${1+"$1"} 9<&9 2>/dev/null
+        return
     fi
+    # Without flock: a file that names its owner, linked into place, which only one can do.
+    if owner_lives; then return 1; fi
+    [ $# -eq 0 ] || return 0
+    if [ -e "$lease_file.owner" ]; then
+        seen=$owner
+        mv -f "$lease_file.owner" "$lease_file.stale.$$" 2>/dev/null || return 1
+        { read -r owner <"$lease_file.stale.$$"; } 2>/dev/null
+        # Somebody else may have been quicker: then it is theirs, and goes back.
+        [ "$owner" = "$seen" ] || ln "$lease_file.stale.$$" "$lease_file.owner" 2>/dev/null
+        rm -f "$lease_file.stale.$$"
+    fi
+    write_owner
+    ln "$lease_file.$$" "$lease_file.owner" 2>/dev/null
+    taken=$?
+    rm -f "$lease_file.$$"
+    return $taken
+}
+
+owner_lives() { # sets owner
+    owner=
+    { read -r owner <"$lease_file.owner"; } 2>/dev/null || return 1
+    # shellcheck disable=SC2086
+    set -- $owner
+    alive "$1" "$2" "$3" || [ -n "$(marked "$4")" ]
+}
+
+write_owner() { # leaves a file beside the lease that names this process and its run
+    boot_id
+    inspect $$
+    (umask 022 && printf '%s %s %s %s\n' $$ "$ticks" "$boot" "$run_id" >"$lease_file.$$")
+}
+
+release() { # of a lease that this process holds
+    exec 9<&-
+    { read -r _ _ _ owner <"$lease_file.owner"; } 2>/dev/null || return 0
+    [ "$owner" != "$run_id" ] || rm -f "$lease_file.owner"
 }
 
 open_lease() { # $1: lease directory. Opens descriptor 9; sets lease_file.
@@ -351,7 +382,13 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER [DIGEST...], th
     prepared=$run/prepared.$$
     [ ! -e "$prepared" ] || rm -rf "$prepared"
     mkdir -p "$prepared/work" || fail "cannot make $prepared"
-    abandon() { rm -rf "$prepared"; rmdir "$run" 2>/dev/null; fail "$@"; }
+    lease_file=- locked=0
+    abandon() {
+        [ $locked = 0 ] || release
+        rm -rf "$prepared"
+        rmdir "$run" 2>/dev/null
+        fail "$@"
+    }
     cat >"$prepared/script.sh" || abandon 'cannot store the script'
     [ "$(size_of "$prepared/script.sh")" -eq "$bytes" ] || abandon 'the script arrived incomplete'
     for digest in "$@"; do
@@ -363,7 +400,6 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER [DIGEST...], th
         printf '%s\n' "$who" >"$prepared/who" && : >"$prepared/output.log" ||
         abandon 'cannot write the run directory'
 
-    lease_file=-
     if [ -n "$who" ]; then
         open_lease "$lease_dir"
         tries=0
@@ -383,6 +419,7 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER [DIGEST...], th
             fi
             nap 0.02
         done
+        locked=1
         write_holder "$who" || abandon "cannot write $lease_file.holder"
     fi
 
@@ -414,6 +451,10 @@ verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE_FILE UMASK PYTHON
     mkdir "$run/claimed" 2>/dev/null || { rm -rf "$2"; exit 0; }
     inspect $$
     boot_id
+    lease_file=$5
+    if [ -e "$lease_file.owner" ]; then # held without flock: from here on by this process
+        write_owner && mv -f "$lease_file.$$" "$lease_file.owner"
+    fi
     mv "$2/script.sh" "$2/work" "$2/output.log" "$2/container" "$2/who" "$2/.exit" \
         "$2/.supervisor" "$run/"
     printf '%s %s %s %s\n' $$ "$ticks" "$boot" "$(date +%s.%N)" 1<>"$run/.supervisor"
@@ -494,7 +535,8 @@ finish() { # $1: exit code. Ends what the script left behind, frees the lease, w
     if [ "$lease_file" != - ] && [ "$left" -eq 0 ]; then
         rm -f "$lease_file.holder.$(id -u)"
     fi
-    exec 9<&- # before the record: who sees the end may start the next run
+    # Before the record: who sees the end may start the next run.
+    [ "$left" -ne 0 ] || release
     printf '%s %s %s %s %s %s\n' "$1" "$(date +%s.%N)" "$timed_out" "$leftovers" "$left" \
         "$cancelled" 1<>"$run/.exit"
     mv "$run/.exit" "$run/exit"

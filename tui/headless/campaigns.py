@@ -93,17 +93,17 @@ async def run(arguments: argparse.Namespace) -> int:
     workspace, made = await _planned(arguments)
     try:
         _say_refused(made)
-        await _check(workspace, made, force=arguments.force)
+        overridden = await _check(workspace, made, force=arguments.force)
         say(_summary(made))
-        controller = await workspace.start(made, force=arguments.force)
+        controller = await workspace.start(made, force=arguments.force, overridden=overridden)
         say(f"campaign {controller.path}")
         return await _see_through(controller, as_json=arguments.json)
     finally:
         await workspace.close()
 
 
-async def _check(workspace: Workspace, made: Plan, *, force: bool) -> None:
-    """Say what preflight found; raise when it stops the campaign."""
+async def _check(workspace: Workspace, made: Plan, *, force: bool) -> tuple[str, ...]:
+    """Say what preflight found; raise when it stops the campaign, unless that is overridden."""
     findings = await workspace.preflight(made)
     for finding in findings:
         if finding.level != "ok":
@@ -117,6 +117,7 @@ async def _check(workspace: Workspace, made: Plan, *, force: bool) -> None:
             where=first.host,
             remedy=first.remedy or "mend it, or override it with --force",
         )
+    return tuple(f"{stop.host}: {stop.what}" for stop in stops)
 
 
 async def resume(arguments: argparse.Namespace) -> int:
