@@ -11,7 +11,7 @@ cannot cross a line end and the block is plain ASCII, it runs over the whole blo
 
 from __future__ import annotations
 
-from profiles.cleantext import ESCAPE_BYTES
+from profiles.cleantext import ESCAPE_BYTES, clean_text
 from profiles.failures import BUILT_IN, Failure, FailureScanner, from_profile
 from profiles.lines import cut_long_lines
 from profiles.matrix import Case
@@ -19,7 +19,7 @@ from profiles.metrics import MetricValues
 from profiles.model import Profile
 from profiles.readings import Columns, Reading, Readings
 from profiles.rules import rule_for
-from profiles.scan import ReadingSink, Search, Sink, ValueSink
+from profiles.scan import ReadingSink, Search, Sink, TextSink, ValueSink
 from profiles.timestamps import TimestampParser
 
 __all__ = ["LINE_LIMIT", "Failure", "LogParser", "Reading", "Readings"]
@@ -48,6 +48,7 @@ class LogParser:
             name: (MetricValues(metric.statistic), metric.scale)
             for name, metric in profile.measure.metrics.items()
         }
+        self._stated = {name: TextSink() for name in profile.measure.stated}
         self._searches = self._plan(profile)
         self._failures = FailureScanner((*from_profile(profile), *BUILT_IN))
         self._tail = bytearray()
@@ -56,12 +57,14 @@ class LogParser:
         """Take the next bytes of the log; returns the new readings."""
         before = len(self.readings)
         end = data.rfind(b"\n") + 1
-        if b"\r" in data:  # to look for the last one is slow where there is none
+        returns = b"\r" in data
+        if returns:  # to look for the last one is slow where there is none
             end = max(end, data.rfind(b"\r") + 1)
         if end:
             block = b"".join((self._tail, memoryview(data)[:end]))
             self._tail.clear()
-            self._block(block)
+            # The tail is what came after a line end: it has none.
+            self._block(block.replace(b"\r", b"\n") if returns else block)
         # What is beyond the limit of an unfinished line will not be looked at: do not keep it.
         self._tail += data[end : end + LINE_LIMIT - len(self._tail)]
         return self.readings[before:]
@@ -95,6 +98,12 @@ class LogParser:
         }
 
     @property
+    def stated(self) -> dict[str, str]:
+        """Parameter values that the log itself tells, display-safe."""
+        texts = {name: sink.text for name, sink in self._stated.items()}
+        return {name: clean_text(text) for name, text in texts.items() if text is not None}
+
+    @property
     def failures(self) -> tuple[Failure, ...]:
         """Named failures, the profile's own before the built-in ones; see profiles.failures."""
         return self._failures.failures
@@ -106,11 +115,11 @@ class LogParser:
         for name, metric in profile.measure.metrics.items():
             seconds = TimestampParser(metric.timestamp).seconds if metric.timestamp else None
             sinks.append((metric.reading, ValueSink(self._metrics[name][0], seconds)))
+        sinks += [(profile.measure.stated[name], sink) for name, sink in self._stated.items()]
         return tuple(Search(pattern, self.rule.ranks, sink) for pattern, sink in sinks)
 
     def _block(self, block: bytes) -> None:
-        """Take complete lines."""
-        block = block.replace(b"\r", b"\n")
+        """Take complete lines, ended by newlines."""
         block = cut_long_lines(block, LINE_LIMIT)
         self._failures.feed(block)
         if b"\x1b" in block:

@@ -346,9 +346,14 @@ class Variant(Model):
 
 
 class Measure(Rule):
-    """The measuring rule, its variants by case, further figures of merit and named failures."""
+    """The measuring rule, its variants by case, further figures of merit and named failures.
+
+    ``stated``: how the log itself tells a parameter's value; a log that says something else than
+    its case gives a warning, since one of the two is wrong.
+    """
 
     metrics: Mapping[str, Metric] = Field(default_factory=dict)
+    stated: Mapping[str, Pattern] = Field(default_factory=dict)
     failure: tuple[FailurePattern, ...] = ()
     variant: tuple[Variant, ...] = ()
 
@@ -429,6 +434,11 @@ class Profile(Model):
             known_groups = PATH_GROUPS | names
             where = f"import.paths[{index}]"
             check_pattern(path, where=where, required=set(), known=known_groups)
+        for name, pattern in self.measure.stated.items():
+            where = f"measure.stated.{name}"
+            check_pattern(pattern, where=where, required={"value"}, known={"value"})
+        for name in sorted(set(self.measure.stated) - names):
+            raise ValueError(f"measure.stated.{name}: no parameter is called {name!r}")
         for name in sorted(set(self.import_.values) - names):
             raise ValueError(f"import.values.{name}: no parameter is called {name!r}")
         return self

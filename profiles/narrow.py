@@ -2,19 +2,19 @@
 
 Every match of a pattern contains certain literals. The C library finds a single byte several times
 as fast as Python finds a text, so the rarest byte of those literals leads to the lines, which are
-then checked for the longest literal. How rare a byte is gets sampled now and then; a wrong guess
-costs speed only.
+then checked for a literal. How rare bytes are gets sampled now and then; a wrong guess costs speed
+only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from profiles.lines import lines_with
 
 _SMALL = 4096  # blocks up to this size are not worth a plan
-_SAMPLE = 8192
-_RESAMPLE = 32  # blocks between samples
+_SAMPLE = 4096
+_RESAMPLE = 64  # blocks between samples
 _RARE = 1 / 900  # a hit costs as much as finding the literal in about that many bytes
 _DENSE = 0.125  # share of lines with the literal above which the block is left whole
 
@@ -23,7 +23,8 @@ class Narrower:
     """Finds lines with all of ``literals``; without any, every line."""
 
     def __init__(self, literals: Sequence[bytes]) -> None:
-        self.literal = literals[0] if literals else b""
+        self._literals = tuple(literals)
+        self._literal = literals[0] if literals else b""
         self._bytes = tuple({bytes((byte,)) for literal in literals for byte in literal})
         self._age = 0
         self._dense = not literals
@@ -31,7 +32,7 @@ class Narrower:
 
     def narrow(self, block: bytes) -> bytes:
         """Some lines of the block, in order, among them all that contain the literals."""
-        literal = self.literal
+        literal = self._literal
         if len(block) <= _SMALL:
             return block if literal in block else b""
         self._plan(block)
@@ -54,10 +55,18 @@ class Narrower:
         return b"".join(found)
 
     def _plan(self, block: bytes) -> None:
-        if self._age == 0 and self.literal:
+        if self._age == 0 and self._literals:
             middle = len(block) // 2
             sample = block[:_SAMPLE] + block[middle : middle + _SAMPLE]
-            self._dense = sample.count(self.literal) > _DENSE * sample.count(b"\n")
-            rarest = min(self._bytes, key=sample.count)
-            self._anchor = rarest if sample.count(rarest) <= _RARE * len(sample) else None
+            self._dense = sample.count(self._literal) > _DENSE * sample.count(b"\n")
+            counts = {byte: sample.count(byte) for byte in self._bytes}
+            self._literal = max(self._literals, key=lambda it: _stride(it, counts, len(sample)))
+            rarest = min(counts, key=counts.__getitem__)
+            self._anchor = rarest if counts[rarest] <= _RARE * len(sample) else None
         self._age = (self._age + 1) % _RESAMPLE
+
+
+def _stride(literal: bytes, counts: Mapping[bytes, int], total: int) -> float:
+    """How far a search for the literal gets per look, about: it skips bytes that are not in it."""
+    own = sum(counts[bytes((byte,))] for byte in set(literal))
+    return len(literal) * (1 - own / max(total, 1))

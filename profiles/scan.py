@@ -23,7 +23,7 @@ Column = Sequence[Text]
 _GROUPS = ("value", "step", "time")
 _NAN = math.nan
 _BULK = 16  # matches from which on columns are faster than rows
-_END = 8192  # where a log's last match of a pattern often is
+_END = 16384  # where a log's last match of a pattern often is
 
 
 class Sink(Protocol):
@@ -147,6 +147,24 @@ class ReadingSink:
         if self._seconds is None or not text:
             return _NAN
         return self._seconds(text if isinstance(text, str) else text.decode("ascii"))
+
+
+class TextSink:
+    """Keeps the last text."""
+
+    last_only = True
+
+    def __init__(self) -> None:
+        self.text: str | None = None
+
+    def add(self, value: Text, step: Text = "", time: Text = "") -> bool:
+        self.text = value if isinstance(value, str) else value.decode("ascii")
+        return True
+
+    def add_all(
+        self, values: Column, steps: Column | None = None, times: Column | None = None
+    ) -> None:
+        self.add(values[-1])
 
 
 class ValueSink:

@@ -17,6 +17,7 @@ from profiles.averages import harmonic_mean, step_weights, trimmed_mean
 from profiles.logparse import LogParser, Reading, Readings
 from profiles.matrix import Case
 from profiles.model import Profile, Rule
+from profiles.readings import to_number
 from profiles.rules import rule_for
 from profiles.windows import describe_window, is_before, window_range
 
@@ -54,6 +55,11 @@ def measure_run(profile: Profile, case: Case, parser: LogParser) -> Measurement:
         warnings.append(f"{parser.rejected} readings were no finite number and were left out")
     if rule.summary and parser.summary_value is None and result.throughput is not None:
         warnings.append("the log has no summary line; measured over its readings instead")
+    warnings += [
+        f"the log says {name} {text}, the case has {case.text(name)}: one of the two is wrong"
+        for name, text in parser.stated.items()
+        if not _same(text, case.text(name))
+    ]
     return Measurement(
         throughput=result.throughput,
         unit=profile.unit,
@@ -179,6 +185,11 @@ def _global(rule: Rule, case: Case, value: float) -> float:
     if rule.kind == "step_time":
         return case.global_batch / value if case.global_batch and value > 0 else math.nan
     return value * (case.gpus if rule.scope == "per_device" else 1)
+
+
+def _same(text: str, other: str) -> bool:
+    one, two = to_number(text), to_number(other)
+    return one == two if math.isfinite(one) and math.isfinite(two) else text == other
 
 
 def _count(number: int) -> str:
