@@ -1,0 +1,96 @@
+"""The wrapper on hosts of other kinds: bash as sh, and busybox without GNU tools or Python."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from backends.inventory import Host
+from backends.remote.client import LeaseHeldError, RemoteHost, RunPhase, RunSpec, StagedTree
+from backends.transports.local import LocalTransport
+from tests.support.processes import all_gone
+from tests.support.waiting import until
+
+
+@pytest.fixture(params=["bash", "busybox", "busybox with Python, without setsid"])
+def remote(request: pytest.FixtureRequest, tmp_path: Path, local_host: Host) -> RemoteHost:
+    """A host whose PATH begins with another shell, or holds nothing but busybox."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    shell, _, python = request.param.partition(" ")
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not installed")
+    path = str(tools)
+    if shell == "bash":
+        (tools / "sh").symlink_to(program)
+        path += ":" + os.environ["PATH"]
+    else:
+        subprocess.run([program, "--install", "-s", str(tools)], check=True)
+    if python:
+        interpreter = shutil.which("python3", path="/usr/bin")
+        if interpreter is None:
+            pytest.skip("needs /usr/bin/python3")
+        (tools / "python3").symlink_to(interpreter)
+        for missing in ("flock", "setsid", "timeout", "stat"):
+            (tools / missing).unlink(missing_ok=True)
+    environment = {**os.environ, "PATH": path}
+    return RemoteHost(LocalTransport(local_host, environment=environment))
+
+
+def spec(run_id: str, script: str, **more: object) -> RunSpec:
+    return RunSpec(run_id, script, lease="me", grace_s=1, **more)  # type: ignore[arg-type]
+
+
+async def test_a_run_lives_and_ends_as_on_any_other_host(remote: RemoteHost) -> None:
+    tree = StagedTree.of({"a/b": b"staged\n"})
+    script = "cat a/b; for i in 1 2 3; do echo $i; sleep 0.1; done; printf '\\000\\377'; exit 5"
+    await remote.start(spec("life", script, stage=(tree,)))
+    with pytest.raises(LeaseHeldError, match="me, run life"):
+        await remote.start(spec("other", "true"))
+    got = bytearray()
+    async with asyncio.timeout(20):
+        status = await remote.follow("life", 0, got.extend)
+    assert bytes(got) == b"staged\n1\n2\n3\n\0\xff"
+    assert (status.phase, status.exit_code, status.size) == (RunPhase.EXITED, 5, len(got))
+    got.clear()
+    await remote.follow("life", 7, got.extend)
+    assert bytes(got) == b"1\n2\n3\n\0\xff"
+    assert await remote.lease_holder() == ""
+    await remote.remove("life")
+    assert await remote.sweep() == ()
+
+
+async def test_timeout_and_cancel_end_every_process(remote: RemoteHost, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    script = (
+        f"echo $$ >>{pids}; sleep 60 & echo $! >>{pids}; nohup sleep 61 & echo $! >>{pids}; wait"
+    )
+    await remote.start(spec("late", script, timeout_s=0.5))
+    async with asyncio.timeout(20):
+        status = await remote.follow("late", 0, lambda chunk: None)
+    assert status.timed_out
+    assert all_gone(int(pid) for pid in pids.read_text().split())
+    pids.unlink()
+    await remote.start(spec("unwanted", script))
+    await until(lambda: pids.exists() and len(pids.read_text().split()) == 3)
+    report = await remote.cancel("unwanted", grace_s=1)
+    assert report.killed >= 1
+    # Without Python nobody adopts the run's orphans, so nobody claims to have seen them all.
+    python = (await remote.transport.run("command -v python3")).exit_status == 0
+    assert report.left == (0 if python else None)
+    assert all_gone(int(pid) for pid in pids.read_text().split())
+    assert (await remote.status("unwanted")).cancelled
+
+
+async def test_the_small_answers_work_too(remote: RemoteHost) -> None:
+    assert 1024 < await remote.free_port() < 65536
+    await remote.start(spec("look", "echo here; exec sleep 60"))
+    assert "look" in await remote.diagnose("look")
+    assert (await remote.cancel("look", grace_s=1)).killed >= 1
+    assert (await remote.status("absent")).phase is RunPhase.ABSENT
