@@ -50,7 +50,7 @@ class ServedHost:
     host: Host
     directory: Path
     options: Sequence[str] = ()
-    netns: str | None = None
+    prefix: Sequence[str] = ()  # what the server runs inside of, for example ip netns exec …
     real: bool = True
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
@@ -79,8 +79,7 @@ class ServedHost:
             authorized = str(self.directory / "authorized_keys")
             command = [sys.executable, "-m", "tests.support.asyncssh_server"]
             command += [self.address, str(self.port), key, authorized]
-        if self.netns:
-            command = ["ip", "netns", "exec", self.netns, *command]
+        command = [*self.prefix, *command]
         self.home.mkdir(exist_ok=True)
         with (self.directory / "sshd.log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -137,8 +136,6 @@ class ServedHost:
     def _answers(self) -> bool:
         if self.process is not None and self.process.poll() is not None:
             raise AssertionError(f"sshd ended: {self.log()}")
-        if self.netns:
-            return "Server listening" in self.log()
         try:
             with socket.create_connection((self.address, self.port), 1):
                 return True
@@ -180,7 +177,7 @@ class SshHosts:
         name: str = "",
         address: str = "",
         port: int = 0,
-        netns: str | None = None,
+        prefix: Sequence[str] = (),
     ) -> ServedHost:
         """Start one host. ``options``: lines of sshd_config that come before the usual ones."""
         number = len(self.served) + 1
@@ -202,7 +199,7 @@ class SshHosts:
         shutil.copy(f"{self.identity}.pub", directory / "authorized_keys")
         key = make_key(directory / "host_key")
         self._trust(host, key)
-        served = ServedHost(host, directory, options=options, netns=netns, real=self.real)
+        served = ServedHost(host, directory, options=options, prefix=prefix, real=self.real)
         self.served.append(served)
         served.start()
         return served
@@ -217,7 +214,8 @@ class SshHosts:
     def _trust(self, host: Host, key: asyncssh.SSHKey) -> None:
         line = key.export_public_key("openssh").decode().strip()
         with self.known_hosts.open("a", encoding="utf-8") as stream:
-            stream.write(f"[{host.address}]:{host.port} {line}\n")
+            name = host.address if host.port == 22 else f"[{host.address}]:{host.port}"
+            stream.write(f"{name} {line}\n")
 
 
 def renamed(host: Host, name: str) -> Host:
