@@ -1,0 +1,88 @@
+"""Journals that could be, and many that could not: events of three runs in any order."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from backends.campaign import events as ev
+
+RUN_IDS = ("r-0001-a1", "r-0002-a1", "r-0002-a2")
+HOSTS = ("node1", "node2")
+
+times = st.floats(0, 2e9, allow_nan=False)
+run_ids = st.sampled_from(RUN_IDS)
+texts = st.text(max_size=12)
+rates = st.floats(0, 1e6, allow_nan=False)
+
+
+def planned(run_id: str, t: float = 0.0) -> ev.RunPlanned:
+    stem, _, attempt = run_id.rpartition("-a")
+    return ev.RunPlanned(
+        t=t,
+        run_id=run_id,
+        profile="p",
+        framework="F",
+        model="M",
+        unit="samples/s",
+        nodes=2,
+        gpus_per_node=1,
+        parameters={"batch_size": 32, "precision": "amp", "xla": True},
+        repeat=int(stem[-1]),
+        attempt=int(attempt),
+    )
+
+
+@st.composite
+def readings(draw: st.DrawFn) -> ev.ReadingsArrived:
+    first = draw(st.integers(0, 12))
+    count = draw(st.integers(0, 9))
+    rows = tuple((float(first + k), 100.0 + first + k, float(first + k)) for k in range(count))
+    return ev.ReadingsArrived(
+        t=draw(times), run_id=draw(run_ids), first=first, readings=rows, warmup=draw(st.integers(0, 3))
+    )
+
+
+events = st.one_of(
+    st.builds(ev.CampaignCreated, t=times, campaign=texts, forced=st.booleans()),
+    st.builds(planned, run_ids, times),
+    st.builds(
+        ev.RunAssigned,
+        t=times,
+        run_id=run_ids,
+        hosts=st.just(HOSTS),
+        commands=st.tuples(texts, texts),
+        port=st.integers(0, 65535),
+        log=st.just("logs/x.log"),
+    ),
+    st.builds(ev.RunLaunched, t=times, run_id=run_ids, boot_ids=st.just(("b1", "b2"))),
+    st.builds(ev.RunDeferred, t=times, run_id=run_ids, reason=texts),
+    readings(),
+    readings(),
+    st.builds(
+        ev.ContactChanged,
+        t=times,
+        run_id=run_ids,
+        host=st.sampled_from(HOSTS),
+        lost=st.booleans(),
+        reason=texts,
+    ),
+    st.builds(ev.RunCancelling, t=times, run_id=run_ids),
+    st.builds(
+        ev.RunSucceeded,
+        t=times,
+        run_id=run_ids,
+        throughput=rates,
+        readings=st.integers(0, 30),
+        used=st.integers(0, 30),
+        window=texts,
+        statistic=st.just("mean"),
+        metrics=st.dictionaries(texts, rates, max_size=2),
+    ),
+    st.builds(ev.RunFailed, t=times, run_id=run_ids, reason=texts, evidence=st.tuples(texts)),
+    st.builds(ev.RunCancelled, t=times, run_id=run_ids, clean=texts),
+    st.builds(ev.Noted, t=times, text=texts),
+    st.builds(ev.CampaignFinished, t=times),
+    st.builds(ev.CampaignReopened, t=times),
+)
+
+journals = st.lists(events, max_size=40)

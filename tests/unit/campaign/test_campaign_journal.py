@@ -1,0 +1,197 @@
+"""The journal on disk: any cut, any content, a full disk, another writer."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from backends.campaign import events as ev
+from backends.campaign.journal import (
+    Journal,
+    JournalError,
+    JournalReader,
+    LostJournalError,
+    check_campaign,
+    cut_torn_tail,
+    read_events,
+)
+from backends.campaign.state import fold
+from tests.unit.campaign.strategies import RUN_IDS, events, journals, planned
+
+quickly = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+EXAMPLE: list[ev.Event] = [
+    ev.CampaignCreated(t=1.0, campaign="2026-11-21-ünï", forced=True, overridden=("a: b",)),
+    planned(RUN_IDS[0]),
+    ev.RunAssigned(t=2.0, run_id=RUN_IDS[0], hosts=("a",), commands=("x",), port=0, log="l"),
+    ev.ReadingsArrived(t=2.5, run_id=RUN_IDS[0], first=0, readings=((None, 1.5, 2.5),)),
+    ev.RunFailed(t=3.0, run_id=RUN_IDS[0], reason="naïve", evidence=("a\nb", '"')),
+    ev.CampaignFinished(t=4.0),
+]
+
+
+@given(events)
+def test_an_event_survives_the_journal(event: ev.Event) -> None:
+    assert ev.decode(ev.encode(event)) == event
+    assert ev.encode(event).count(b"\n") == 1
+
+
+@given(st.text(alphabet=st.characters(codec=None), max_size=20))
+def test_any_text_can_be_written_down(text: str) -> None:
+    event = ev.Noted(t=1.0, text=text)
+    assert ev.decode(ev.encode(event)) == event
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_an_event_or_nothing(line: bytes) -> None:
+    ev.decode(line)
+
+
+@given(events, st.data())
+def test_a_line_of_a_wrong_shape_is_nothing(event: ev.Event, data: st.DataObject) -> None:
+    record = json.loads(ev.encode(event))
+    key = data.draw(st.sampled_from(sorted(record)))
+    record[key] = data.draw(st.sampled_from([[[]], {"a": []}, None, "x", 1e400]))
+    found = ev.decode(json.dumps(record).encode())
+    fold([planned(run_id) for run_id in RUN_IDS] + ([found] if found else []))
+
+
+@given(journals)
+@quickly
+def test_lines_are_read_together_as_they_are_one_by_one(journal: list[ev.Event]) -> None:
+    lines = [ev.encode(event) for event in journal]
+    assert list(ev.decode_lines(lines)) == journal
+    damaged = [*lines, b"{torn\n", b"[1\n", b"2]\n", b'{"kind":"FromTheFuture","t":1}\n']
+    assert list(ev.decode_lines(damaged)) == journal
+
+
+@given(journals)
+def test_merging_readings_changes_no_state(journal: list[ev.Event]) -> None:
+    assert fold(ev.merged(journal)) == fold(journal)
+
+
+def test_a_journal_cut_at_any_byte_is_a_shorter_journal(tmp_path: Path) -> None:
+    data = b"".join(map(ev.encode, EXAMPLE))
+    whole = [0]
+    for event in EXAMPLE:
+        whole.append(whole[-1] + len(ev.encode(event)))
+    path = tmp_path / "events.jsonl"
+    for cut in range(len(data) + 1):
+        path.write_bytes(data[:cut])
+        kept = sum(end <= cut for end in whole) - 1
+        assert list(read_events(path)) == EXAMPLE[:kept]
+        cut_torn_tail(path)
+        assert path.read_bytes() == data[: whole[kept]]
+
+
+async def test_the_writer_goes_on_behind_a_torn_line(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(ev.encode(EXAMPLE[0]) + b'{"kind":"RunPl')
+    journal = Journal(path)
+    journal.append(EXAMPLE[1])
+    assert await journal.commit()
+    journal.close()
+    assert list(read_events(path)) == EXAMPLE[:2]
+
+
+async def test_a_torn_line_longer_than_any_buffer_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(ev.encode(EXAMPLE[0]) + b"x" * 200_000)
+    Journal(path).close()
+    assert path.read_bytes() == ev.encode(EXAMPLE[0])
+
+
+async def test_readings_of_a_batch_become_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    journal = Journal(path)
+    for first in range(5):
+        journal.append(
+            ev.ReadingsArrived(
+                t=1.0, run_id="a", first=first, readings=((first, 2.0, 3.0),), warmup=1
+            )
+        )
+    await journal.commit()
+    journal.close()
+    [event] = read_events(path)
+    assert isinstance(event, ev.ReadingsArrived)
+    assert [row[0] for row in event.readings] == [0, 1, 2, 3, 4]
+
+
+async def test_a_full_disk_keeps_events_until_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "events.jsonl"
+    journal = Journal(path)
+    write = os.write
+
+    def full(fd: int, data: bytes) -> int:
+        if len(data) > 10:
+            return write(fd, data[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    journal.append(EXAMPLE[0])
+    assert await journal.commit()
+    monkeypatch.setattr(os, "write", full)
+    journal.append(EXAMPLE[1])
+    assert not await journal.commit()
+    assert "No space left" in journal.problem
+    assert path.read_bytes() == ev.encode(EXAMPLE[0])
+    journal.append(EXAMPLE[2])
+    monkeypatch.setattr(os, "write", write)
+    assert await journal.commit()
+    assert not journal.problem
+    assert not journal.pending
+    journal.close()
+    assert list(read_events(path)) == EXAMPLE[:3]
+
+
+async def test_a_journal_that_belongs_to_another_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    ours = [True]
+    journal = Journal(path, owned=lambda: ours[0])
+    journal.append(EXAMPLE[0])
+    await journal.commit()
+    ours[0] = False
+    journal.append(EXAMPLE[1])
+    with pytest.raises(LostJournalError):
+        await journal.commit()
+    journal.close()
+    assert list(read_events(path)) == EXAMPLE[:1]
+
+
+def test_a_reader_follows_what_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    reader = JournalReader(path)
+    with pytest.raises(JournalError, match="not a campaign"):
+        reader.state()
+    data = b"".join(map(ev.encode, EXAMPLE))
+    for cut in (0, 3, 100, 101, len(data) - 1, len(data)):
+        path.write_bytes(data[:cut])
+        assert reader.state() == fold(read_events(path))
+    path.write_bytes(data[:100])  # what was torn was cut off
+    assert reader.state() == fold(read_events(path))
+
+
+def test_what_is_no_campaign_is_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(JournalError) as caught:
+        check_campaign(tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path}: this is not a campaign")
+    assert caught.value.exit_code == 2
+
+
+def test_a_summary_need_not_read_the_readings(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"".join(map(ev.encode, EXAMPLE)))
+    found = list(read_events(path, readings=False))
+    assert found == [event for event in EXAMPLE if not isinstance(event, ev.ReadingsArrived)]
+
+
+async def test_a_journal_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="cannot write the journal"):
+        Journal(tmp_path / "nowhere" / "events.jsonl")

@@ -1,0 +1,162 @@
+"""The run's state machine and the fold of a journal, for any order of any events."""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.campaign import events as ev
+from backends.campaign.state import SERIES_POINTS, CampaignState, RunState, Series, apply, fold
+from tests.unit.campaign.strategies import HOSTS, RUN_IDS, journals, planned
+
+LEGAL = {
+    RunState.PLANNED: {RunState.STARTING, RunState.FAILED, RunState.CANCELLED},
+    RunState.STARTING: {
+        RunState.PLANNED,
+        RunState.RUNNING,
+        RunState.CANCELLING,
+        RunState.SUCCEEDED,
+        RunState.FAILED,
+        RunState.CANCELLED,
+    },
+    RunState.RUNNING: {
+        RunState.CANCELLING,
+        RunState.SUCCEEDED,
+        RunState.FAILED,
+        RunState.CANCELLED,
+    },
+    RunState.CANCELLING: {RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED},
+    RunState.SUCCEEDED: set(),
+    RunState.FAILED: set(),
+    RunState.CANCELLED: set(),
+}
+
+
+def assigned(run_id: str) -> ev.RunAssigned:
+    return ev.RunAssigned(
+        t=1.0, run_id=run_id, hosts=HOSTS, commands=("a", "b"), port=1, log="logs/x.log"
+    )
+
+
+def succeeded(run_id: str, **more: object) -> ev.RunSucceeded:
+    values: dict[str, object] = {
+        "t": 9.0,
+        "run_id": run_id,
+        "throughput": 7.0,
+        "readings": 3,
+        "used": 2,
+        "window": "all readings",
+        "statistic": "mean",
+    }
+    return ev.RunSucceeded(**{**values, **more})  # type: ignore[arg-type]
+
+
+def readings(run_id: str, first: int, count: int) -> ev.ReadingsArrived:
+    rows = tuple((float(i), 100.0 + i, 10.0 + i) for i in range(first, first + count))
+    return ev.ReadingsArrived(t=1.0, run_id=run_id, first=first, readings=rows, warmup=1)
+
+
+@given(journals)
+def test_any_journal_gives_a_legal_life_of_every_run(journal: list[ev.Event]) -> None:
+    states = [CampaignState()]
+    for event in journal:
+        states.append(apply(states[-1], event))
+    for before, after in pairwise(states):
+        assert set(before.runs) <= set(after.runs)
+        for run_id, run in before.runs.items():
+            now = after.runs[run_id].state
+            assert now is run.state or now in LEGAL[run.state]
+    for run in states[-1].runs.values():
+        assert run.state.active + run.state.ended + (run.state is RunState.PLANNED) == 1
+        assert bool(run.hosts) or not run.state.active
+        assert (run.throughput is not None) == (run.state is RunState.SUCCEEDED)
+        assert not run.lost_hosts or run.state.active
+        assert (run.ended_at is not None) == run.state.ended
+
+
+@given(journals, st.integers(0, 40))
+def test_a_journal_may_be_folded_in_two_parts(journal: list[ev.Event], cut: int) -> None:
+    assert fold(journal[cut:], fold(journal[:cut])) == fold(journal)
+
+
+@given(journals)
+def test_folding_at_once_is_applying_one_by_one(journal: list[ev.Event]) -> None:
+    assert fold(journal) == reduce(apply, journal, CampaignState())
+
+
+@given(journals)
+def test_a_journal_that_is_replayed_twice_changes_no_run(journal: list[ev.Event]) -> None:
+    """A copy of a journal at its own end (a careless merge) starts nothing and doubles nothing."""
+    once = fold(journal)
+    ended = {run_id: run for run_id, run in once.runs.items() if run.state.ended}
+    twice = fold(journal, once)
+    assert {run_id: twice.runs[run_id] for run_id in ended} == ended
+    assert set(twice.runs) == set(once.runs)
+
+
+@given(journals)
+def test_a_finished_campaign_has_no_open_run(journal: list[ev.Event]) -> None:
+    state = fold(journal)
+    assert not state.finished or all(run.state.ended for run in state.runs.values())
+
+
+@given(st.permutations(list(range(6))), st.integers(0, 5))
+def test_readings_count_once_however_often_they_arrive(order: list[int], doubled: int) -> None:
+    run_id = RUN_IDS[0]
+    batches = [readings(run_id, first, 4) for first in range(0, 20, 4)]
+    state = fold([planned(run_id), assigned(run_id)])
+    for index in [*order, *range(5), doubled, *range(5)]:
+        if index < 5:
+            state = apply(state, batches[index])
+    run = state.runs[run_id]
+    assert run.reading_count == 20
+    assert list(run.series.values) == [100.0 + i for i in range(20)]
+    assert run.last_throughput == 119.0
+
+
+def test_a_gap_in_the_readings_is_not_papered_over() -> None:
+    run_id = RUN_IDS[0]
+    state = fold([planned(run_id), assigned(run_id), readings(run_id, 5, 3)])
+    assert state.runs[run_id].reading_count == 0
+
+
+def test_a_deferred_run_is_planned_again_and_keeps_nothing_of_its_hosts() -> None:
+    run_id = RUN_IDS[0]
+    state = fold([planned(run_id), assigned(run_id), ev.RunDeferred(t=2.0, run_id=run_id)])
+    run = state.runs[run_id]
+    assert (run.state, run.hosts, run.started_at) == (RunState.PLANNED, (), None)
+
+
+def test_success_without_a_start_counts_only_for_an_imported_log() -> None:
+    run_id = RUN_IDS[0]
+    assert fold([planned(run_id), succeeded(run_id)]).runs[run_id].state is RunState.PLANNED
+    imported = fold([planned(run_id), succeeded(run_id, log="logs/there.log")]).runs[run_id]
+    assert (imported.state, imported.log) == (RunState.SUCCEEDED, "logs/there.log")
+
+
+def test_the_latest_attempt_stands_for_a_repeat() -> None:
+    first, second = RUN_IDS[1:]
+    state = fold(
+        [planned(first), ev.RunFailed(t=1.0, run_id=first, reason="x"), planned(second)]
+    )
+    assert [run.run_id for run in state.latest_attempts()] == [second]
+
+
+@given(st.lists(st.integers(1, 400), max_size=12))
+def test_a_series_is_thinned_the_same_in_any_batching(sizes: list[int]) -> None:
+    total = sum(sizes)
+    rows = [(None, float(i), float(i)) for i in range(total)]
+    batched, start = Series(), 0
+    for size in sizes:
+        batched = batched.extended(start, rows[start : start + size])
+        start += size
+    assert batched == Series().extended(0, rows)
+    assert len(batched) < 2 * SERIES_POINTS
+    assert list(batched.values) == [float(i) for i in range(0, total, batched.stride)]
+
+
+def test_what_journal_files_of_other_versions_say_more_is_skipped() -> None:
+    assert apply(CampaignState(), ev.Event(t=1.0)) == CampaignState()
