@@ -10,7 +10,8 @@ from rich.text import Text
 from backends.campaign.state import RunState
 from backends.hosts.model import HostState
 from profiles.cleantext import clean_text
-from tui.theme import ACCENT, BAD, GOOD, LINE, MUTED, WARN
+from profiles.errors import DlperfError
+from tui.theme import ACCENT, BAD, GOOD, LINE, MUTED, TEXT, WARN
 
 HOST_STATES = {
     HostState.UNKNOWN: ("○", "unknown", MUTED),
@@ -71,6 +72,15 @@ def host_state(state: HostState) -> Text:
 def run_state(state: RunState) -> Text:
     symbol, word, colour = RUN_STATES[state]
     return cell(f"{symbol} {word}", colour)
+
+
+def problem(error: DlperfError) -> Text:
+    """What is wrong and where; below it, how to mend it."""
+    where = f"{plain(error.where)}: " if error.where else ""
+    text = Text(f"✗ {where}{plain(error.what)}", BAD, end="")
+    if error.remedy:
+        text.append(f"\n→ {plain(error.remedy)}", TEXT)
+    return text
 
 
 def shorten(text: str, width: int) -> str:

@@ -42,7 +42,7 @@ async def console(
     """The app, once the hosts have answered."""
     app = DlperfApp(workspace, readonly=readonly)
     app.animation_level = "none"
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=True) as pilot:
         await until(pilot, lambda: workspace.probed)
         tick(app)
         await pilot.pause()
@@ -72,6 +72,10 @@ def screen_text(app: DlperfApp) -> str:
     screen = app.screen
     lines = screen._compositor.render_strips()
     return "\n".join(strip.text.rstrip() for strip in lines)
+
+
+def shows(app: DlperfApp, text: str) -> bool:
+    return text in screen_text(app)
 
 
 def words(widget: Widget) -> str:

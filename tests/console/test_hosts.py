@@ -15,14 +15,9 @@ async def test_the_list_tells_state_in_words_devices_and_who_uses_them(
 ) -> None:
     async with console(workspace, LARGE) as (app, _):
         shown = screen_text(app)
-        for words in (
-            "● ready",
-            "◐ busy",
-            "8 × V100-SXM2-16GB",
-            "alice GPU 0-3",
-            "3 ready · 1 busy",
-        ):
+        for words in ("● ready", "◐ busy", "8 × V100-SXM2-16GB", "alice GPU 0-3"):
             assert words in shown
+        assert "3 ready · 1 busy" in shown
 
 
 async def test_before_the_first_answer_hosts_are_unknown() -> None:

@@ -39,13 +39,11 @@ CLASSES = tuple(panel_classes())
 
 def own_bindings(cls: type[DOMNode]) -> dict[str, Binding]:
     """By key, what pressing it does in a widget of this class, Textual's own included."""
-    return dict(cls._merge_bindings().key_to_bindings) and {
-        key: found[0] for key, found in cls._merge_bindings().key_to_bindings.items()
-    }
+    return {key: found[0] for key, found in cls._merge_bindings().key_to_bindings.items()}
 
 
 def documented(cls: type[DOMNode]) -> dict[str, Key]:
-    panels = [getattr(c, "PANEL", "") for c in cls.__mro__]
+    panels = [str(vars(c).get("PANEL", "")) for c in cls.__mro__]
     return {
         name: key
         for panel in panels

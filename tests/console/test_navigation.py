@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, tick, until
+from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeWorkspace
 from tui.keys import PANELS
 from tui.screens.dialogs import Choice, Reading
@@ -22,7 +24,7 @@ async def test_digits_switch_pages_and_every_page_says_what_to_do_when_empty(
         ):
             await pilot.press(key)
             assert app.current_mode == page
-            await until(pilot, lambda hint=hint: hint in screen_text(app))
+            await until(pilot, partial(shows, app, hint))
 
 
 async def test_a_click_on_a_tab_opens_its_page(workspace: FakeWorkspace) -> None:

@@ -16,8 +16,8 @@ from textual.widgets.option_list import Option
 
 from profiles.errors import DlperfError
 from tui.keys import bindings, hints
-from tui.text import plain
-from tui.theme import ACCENT, BAD, MUTED
+from tui.text import plain, problem
+from tui.theme import ACCENT, MUTED
 from tui.widgets.panel import set_frame
 
 Result = TypeVar("Result")
@@ -137,9 +137,9 @@ class Prompt(Dialog[str]):
             try:
                 self._check(value)
             except DlperfError as error:
-                problem = self.query_one(".problem", Static)
-                problem.display = True
-                problem.update(Text(f"✗ {plain(error)}", BAD))
+                line = self.query_one(".problem", Static)
+                line.display = True
+                line.update(problem(error))
                 return
         self.dismiss(value)
 

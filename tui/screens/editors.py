@@ -19,8 +19,8 @@ from profiles.settings import needs_value
 from tui.keys import bindings
 from tui.marks import Marks
 from tui.screens.dialogs import Dialog, Prompt, entry
-from tui.text import cell, host_state, plain
-from tui.theme import BAD, GOOD, MUTED, WARN
+from tui.text import cell, host_state, plain, problem
+from tui.theme import GOOD, MUTED, WARN
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 
 Result = TypeVar("Result")
@@ -83,10 +83,10 @@ class MarkList(Dialog[Result], Generic[Result]):
         )
 
     def _say(self, error: DlperfError | None) -> None:
-        problem = self.query_one(".problem", Static)
-        problem.display = error is not None
+        line = self.query_one(".problem", Static)
+        line.display = error is not None
         if error is not None:
-            problem.update(Text(f"✗ {plain(error)}", BAD))
+            line.update(problem(error))
 
     def action_mark(self) -> None:
         key = self.query_one(MarkTable).current_key

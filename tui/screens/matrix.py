@@ -29,7 +29,7 @@ from tui.widgets.grid import MatrixGrid
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 from tui.widgets.panel import TablePanel, set_frame
 
-COLUMNS = (Column("mark", " ", 3), Column("name", "Profile", None))
+COLUMNS = (Column("name", "    Profile", None),)
 
 
 class ProfileTable(KeyedTable):
@@ -125,7 +125,7 @@ class MatrixPage(Page):
         marked = part is not None and bool(part.marked(self.snapshots))
         waiting = part is not None and bool(part.wanted) and not marked
         mark = cell("[x]", GOOD) if marked else cell("[·]" if waiting else "[ ]", MUTED)
-        return Row(name, (mark, cell(name, "bold" if marked else "")))
+        return Row(name, (join([mark, " ", (name, "bold" if marked else "")]),))
 
     @on(KeyedTable.Moved)
     @on(MatrixGrid.Moved)
@@ -152,7 +152,7 @@ class MatrixPage(Page):
         if here is not None:
             text.append(f"{here.case.label}", "bold")
             if here.reason:
-                text.append(f"  ·  {plain(here.reason)}", WARN)
+                text.append(f"\n{plain(here.reason)}", WARN)
             else:
                 size = (
                     f"{count(here.case.nodes, 'host')} × {count(here.case.gpus_per_node, 'device')}"

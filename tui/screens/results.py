@@ -199,7 +199,7 @@ def export_markdown(viewed: CampaignSnapshot, path: Path) -> None:
         raise DlperfError(
             f"cannot write the report: {error.strerror or error}",
             where=str(path),
-            remedy="choose a directory that exists and may be written",
+            remedy="choose a directory that may be written",
         ) from error
 
 

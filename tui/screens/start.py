@@ -16,7 +16,7 @@ from profiles.errors import DlperfError
 from tui.keys import bindings
 from tui.screens.dialogs import Dialog
 from tui.session import Session
-from tui.text import count, plain
+from tui.text import count, plain, problem
 from tui.theme import BAD, GOOD, MUTED, WARN
 from tui.workspace import Finding
 
@@ -105,7 +105,7 @@ class StartDialog(Dialog[str]):
         try:
             self._findings = await self._session.workspace.preflight(self._plan)
         except DlperfError as error:
-            self._say(Text(f"✗ {plain(error)}", BAD))
+            self._say(problem(error))
             return
         text = findings_text(self._findings)
         if self.stopped:
@@ -133,6 +133,6 @@ class StartDialog(Dialog[str]):
             await self._session.start(self._plan, force=force)
         except DlperfError as error:
             self._starting = False
-            self._say(Text(f"✗ {plain(error)}", BAD))
+            self._say(problem(error))
             return
         self.dismiss("started")

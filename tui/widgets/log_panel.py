@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.segment import Segment
 from rich.text import Text
+from textual import events
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -53,7 +54,7 @@ class LogPanel(ScrollView, can_focus=True):
             self._ended = False
             self.following = True
             self.virtual_size = Size(0, 0)
-            self.scroll_home(animate=False)
+            self.scroll_home(animate=False, immediate=True, force=True)
         self._title, self._empty = title, empty
         self._read(ended=ended)
         self._retitle()
@@ -83,8 +84,15 @@ class LogPanel(ScrollView, can_focus=True):
         self._lines.extend(lines)
         self._width = max(self._width, *(len(line) for line in lines))
         self.virtual_size = Size(self._width, len(self._lines))
-        self.scroll_to(y=len(self._lines), animate=False, immediate=True)
+        self._to_end()
         self.refresh()
+
+    def _to_end(self) -> None:
+        self.scroll_end(animate=False, immediate=True, x_axis=False, force=True)
+
+    def on_resize(self, event: events.Resize) -> None:
+        if self.following:
+            self._to_end()
 
     def _retitle(self) -> None:
         state: tuple[str, str]
@@ -105,7 +113,7 @@ class LogPanel(ScrollView, can_focus=True):
             self._waiting.clear()
             if waiting:
                 self._add(waiting)
-            self.scroll_end(animate=False)
+            self._to_end()
         self._retitle()
 
     def hold(self) -> None:

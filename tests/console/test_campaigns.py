@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from backends.campaign.lock import CampaignLockedError
+from backends.campaign.plan import Selection
+from profiles.errors import DlperfError
+from tests.console.conftest import LARGE, ONEFLOW, console, screen_text, shows, until
+from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
+from tui.screens.campaigns import CampaignList, Unfinished
+from tui.screens.dialogs import Choice
+
+
+async def prepared(workspace: FakeWorkspace, state: str, name: str = "left") -> FakeController:
+    await workspace.probe()
+    workspace.probed.clear()
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 2))
+    controller = workspace.controller(plan, name)
+    workspace.summaries.append(FakeSummary(name, controller.path, state, 1, 2, START))
+    return controller
+
+
+async def test_on_start_unfinished_campaigns_are_offered_and_enter_resumes(
+    workspace: FakeWorkspace,
+) -> None:
+    controller = await prepared(workspace, "unfinished")
+    await prepared(workspace, "finished", "done")
+    async with console(workspace) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        await until(pilot, partial(shows, app, "◌ unfinished"))
+        shown = screen_text(app)
+        assert "left" in shown
+        assert "1/2" in shown
+        assert "finished  done" not in shown
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "runs")
+        assert workspace.resumed == [(controller.path, False)]
+        assert app.session.controller is controller
+
+
+async def test_an_unfinished_campaign_can_be_opened_read_only_or_ignored(
+    workspace: FakeWorkspace,
+) -> None:
+    controller = await prepared(workspace, "unfinished")
+    async with console(workspace) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        await until(pilot, partial(shows, app, "◌ unfinished"))
+        await pilot.press("o")
+        await until(pilot, lambda: app.session.opened is not None)
+        assert app.session.opened is not None
+        assert app.session.opened.path == controller.path
+        assert not workspace.resumed
+
+
+async def test_escape_ignores_what_was_left(workspace: FakeWorkspace) -> None:
+    await prepared(workspace, "unfinished")
+    async with console(workspace) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        await pilot.press("escape")
+        await until(pilot, partial(shows, app, "no campaign"))
+        assert not workspace.resumed
+
+
+async def test_a_read_only_console_offers_nothing(workspace: FakeWorkspace) -> None:
+    await prepared(workspace, "unfinished")
+    async with console(workspace, readonly=True) as (app, pilot):
+        await pilot.pause(0.1)
+        assert not isinstance(app.screen, Unfinished)
+
+
+@pytest.mark.parametrize(("key", "taken"), [("t", True), ("escape", False)])
+async def test_a_campaign_of_another_console_is_taken_over_only_after_a_question(
+    workspace: FakeWorkspace, key: str, taken: bool
+) -> None:
+    controller = await prepared(workspace, "unfinished")
+    workspace.resume_errors.append(CampaignLockedError(controller.path, None, 12.0, True))
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        await until(pilot, partial(shows, app, "◌ unfinished"))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        assert "last sign 12 s ago" in screen_text(app)
+        await pilot.press(key)
+        await until(pilot, lambda: not isinstance(app.screen, Choice))
+        assert ((controller.path, True) in workspace.resumed) is taken
+
+
+async def test_a_resume_that_fails_is_told(workspace: FakeWorkspace) -> None:
+    await prepared(workspace, "unfinished")
+    workspace.resume_errors.append(DlperfError("the journal is empty", remedy="remove it"))
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        await until(pilot, partial(shows, app, "◌ unfinished"))
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "the journal is empty"))
+        await until(pilot, partial(shows, app, "→ remove it"))
+
+
+async def test_any_campaign_can_be_looked_at_from_every_page(workspace: FakeWorkspace) -> None:
+    controller = await prepared(workspace, "finished", "2026-11-01-bert")
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("4", "O")
+        await until(pilot, lambda: isinstance(app.screen, CampaignList))
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "Results · 2026-11-01-bert"))
+        assert app.session.opened is not None
+        assert app.session.opened.path == controller.path
+
+
+async def test_without_campaigns_the_list_says_how_to_get_one(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "No campaigns yet"))

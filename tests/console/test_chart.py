@@ -1,0 +1,151 @@
+"""The adapter keeps away from plotext what hangs or kills it; see tui/widgets/chart.py."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from backends.campaign.snapshot import ChartSeries
+from tui.theme import ACCENT
+from tui.widgets.chart import Line, Plot, clipped, decimated, draw, finite, nice_step, value_ticks
+from tui.widgets.plots import speedup_plot, throughput_plot, time_ticks
+
+CONSOLE = Console(width=80, color_system="truecolor")
+
+
+def series(
+    name: str, points: list[tuple[float, float]], *, warmup: int = 0, unit: str = "images/s"
+) -> ChartSeries:
+    return ChartSeries(name, name, unit, tuple(points), warmup)
+
+
+def picture(plot: Plot, width: int = 60, height: int = 12) -> str:
+    return "\n".join(strip.text for strip in draw(plot, width, height, CONSOLE))
+
+
+def test_what_is_not_finite_never_reaches_plotext() -> None:
+    points = [(0, 1), (1, math.nan), (math.inf, 2), (2, -math.inf), (3, 4)]
+    assert finite(points) == [(0, 1), (3, 4)]
+    plot = throughput_plot([series("a", points)], "a", width=60, height=12)
+    assert all(math.isfinite(v) for pair in (plot.x_limits, plot.y_limits) for v in pair)
+    assert "┤" in picture(plot)
+
+
+def test_a_series_of_nothing_but_nan_is_no_data() -> None:
+    plot = throughput_plot([series("a", [(math.nan, math.nan)])], "a", width=60, height=12)
+    assert plot.lines == ()
+
+
+def test_points_are_clipped_to_the_limits() -> None:
+    assert clipped([(-1, 5), (0, 50), (1, -5)], (0, 1), (0, 10)) == [(0, 10), (1, 0)]
+
+
+def test_at_most_two_points_per_column_and_the_extremes_survive() -> None:
+    points = [(float(i), float(i % 97)) for i in range(10_000)]
+    points[5_000] = (5_000.0, 1e6)
+    kept = decimated(points, (0, 10_000), 50)
+    assert len(kept) <= 100
+    assert (5_000.0, 1e6) in kept
+    assert kept == sorted(kept)
+
+
+def test_few_points_are_left_alone() -> None:
+    points = [(1.0, 2.0), (2.0, 3.0)]
+    assert decimated(points, (0, 10), 50) == points
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(allow_nan=True, allow_infinity=True),
+            st.floats(allow_nan=True, allow_infinity=True),
+        ),
+        max_size=40,
+    ),
+    st.integers(24, 100),
+    st.integers(6, 30),
+)
+@settings(max_examples=40, deadline=None)
+def test_any_readings_give_a_picture_of_the_asked_size(
+    points: list[tuple[float, float]], width: int, height: int
+) -> None:
+    bounded = [(x, y) for x, y in points if not (abs(x) > 1e12 or abs(y) > 1e12)]
+    plot = throughput_plot([series("a", bounded)], "a", width=width, height=height)
+    if plot.lines:
+        strips = draw(plot, width, height, CONSOLE)
+        assert len(strips) <= height
+        assert all(strip.cell_length <= width for strip in strips)
+
+
+def test_labels_from_outside_are_cleaned() -> None:
+    plot = Plot(
+        (Line("\x1b[31m[/nope]", ((0, 1), (1, 2)), ACCENT),),
+        (0, 1),
+        (0, 2),
+        ((0, "\x1b]52;c;AAAA\x07a"),),
+        ((0, "0"),),
+    )
+    assert "\x1b" not in picture(plot)
+
+
+def test_the_warm_up_is_drawn_as_dots_apart_from_the_line() -> None:
+    points = [(float(i), 10.0 if i < 3 else 100.0) for i in range(20)]
+    plot = throughput_plot([series("a", points, warmup=3)], "a", width=60, height=12)
+    assert plot.lines[0].lead == 3
+    assert "· warm-up" in plot.legend
+    assert picture(plot).count("·") == 3
+
+
+def test_the_selected_run_comes_first_and_what_is_left_out_is_counted() -> None:
+    many = [series(f"r{i}", [(0.0, 1.0), (1.0, 2.0)]) for i in range(8)]
+    plot = throughput_plot(many, "r6", width=60, height=12)
+    assert plot.lines[0].label == "r6"
+    assert len(plot.lines) == 5
+    assert plot.more == 3
+
+
+def test_a_curve_keeps_its_colour_when_another_is_selected() -> None:
+    pair = [series("a", [(0.0, 1.0)]), series("b", [(0.0, 2.0)])]
+    first = {x.label: x.colour for x in throughput_plot(pair, "a", width=60, height=12).lines}
+    second = {x.label: x.colour for x in throughput_plot(pair, "b", width=60, height=12).lines}
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("span", "steps", "step"),
+    [(100, 4, 25), (431, 4, 200), (7, 7, 1), (0, 3, 1), (0.03, 3, 0.01)],
+)
+def test_steps_are_round(span: float, steps: int, step: float) -> None:
+    assert nice_step(span, steps) == pytest.approx(step)
+
+
+def test_value_ticks_begin_at_zero_and_stay_below_the_top() -> None:
+    assert [words for _, words in value_ticks(33, 12)] == ["0", "10", "20", "30"]
+    assert all(place <= 431 for place, _ in value_ticks(431, 9))
+
+
+def test_time_ticks_are_said_in_seconds_minutes_and_hours() -> None:
+    assert [w for _, w in time_ticks(40, 60)] == ["0s", "10s", "20s", "30s", "40s"]
+    assert [w for _, w in time_ticks(7200, 60)][1] == "30m00s"
+
+
+def test_the_speedup_curve_has_the_ideal_and_ticks_at_the_measured_sizes() -> None:
+    plot = speedup_plot([("b128", [(1, 1.0), (8, 7.6), (32, 29.6)])], width=60, height=20)
+    assert plot.lines[0].label == "ideal"
+    assert plot.lines[0].points == ((1, 1.0), (32, 32.0))
+    assert [words for _, words in plot.x_ticks] == ["1", "8", "32"]
+
+
+def test_a_base_of_several_devices_is_where_the_ideal_begins() -> None:
+    plot = speedup_plot([("b128", [(8, 1.0), (32, 3.9)])], width=60, height=20)
+    assert plot.lines[0].points == ((8, 1.0), (32, 4.0))
+
+
+def test_one_size_is_no_curve() -> None:
+    plot = speedup_plot([("b128", [(8, 1.0)])], width=60, height=20)
+    assert plot.lines == ()
+    assert "two sizes" in plot.empty

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+
+from tests.console.conftest import words
+from tui.text import cell
+from tui.widgets.keyed_table import Column, KeyedTable, Row
+
+COLUMNS = (
+    Column("name", "Name", 8),
+    Column("extra", "Extra", 10, from_width=60),
+    Column("note", "Note", None),
+)
+
+
+class Bench(App[None]):
+    def __init__(self) -> None:
+        super().__init__()
+        self.moves: list[str | None] = []
+
+    def compose(self) -> ComposeResult:
+        yield KeyedTable(COLUMNS)
+
+    def on_keyed_table_moved(self, event: KeyedTable.Moved) -> None:
+        self.moves.append(event.key)
+
+
+def rows(*names: str, note: str = "") -> list[Row]:
+    return [Row(n, (cell(n), cell("x"), cell(note or n.upper()))) for n in names]
+
+
+async def test_the_cursor_stays_on_its_row_when_rows_come_and_go() -> None:
+    app = Bench()
+    async with app.run_test(size=(50, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        table.refill(rows("a", "b", "c"))
+        table.select("b")
+        await pilot.pause()
+        table.refill(rows("new", "a", "b"))
+        await pilot.pause()
+        assert table.current_key == "b"
+        table.refill(rows("a", "c"))
+        await pilot.pause()
+        assert table.current_key == "c"
+
+
+async def test_an_update_draws_only_cells_that_differ() -> None:
+    app = Bench()
+    async with app.run_test(size=(50, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        table.refill(rows("a", "b"))
+        await pilot.pause()
+        updated: list[Text] = []
+        original = table.update_cell_at
+        table.update_cell_at = (  # type: ignore[method-assign]
+            lambda at, value, **more: (updated.append(value), original(at, value, **more))[1]
+        )
+        table.refill([*rows("a"), *rows("b", note="changed")])
+        assert [text.plain for text in updated] == ["changed"]
+
+
+async def test_appending_keeps_the_scroll() -> None:
+    app = Bench()
+    async with app.run_test(size=(50, 6)) as pilot:
+        table = app.query_one(KeyedTable)
+        names = [f"r{i:02d}" for i in range(30)]
+        table.refill(rows(*names))
+        table.select("r20")
+        await pilot.pause()
+        before = table.scroll_y
+        assert before > 0
+        table.refill(rows(*names, "r30"))
+        await pilot.pause()
+        assert table.scroll_y == before
+
+
+async def test_columns_give_way_where_it_is_narrow() -> None:
+    app = Bench()
+    async with app.run_test(size=(50, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        table.refill(rows("a"))
+        await pilot.pause()
+        assert "Extra" not in words(table)
+        await pilot.resize_terminal(90, 10)
+        await pilot.pause()
+        assert "Extra" in words(table)
+        assert table.current_key == "a"
+
+
+async def test_moves_are_told_once_per_row() -> None:
+    app = Bench()
+    async with app.run_test(size=(50, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        table.focus()
+        table.refill(rows("a", "b"))
+        await pilot.pause()
+        table.refill(rows("a", "b", note="again"))
+        await pilot.press("j")
+        await pilot.pause()
+        table.refill([])
+        await pilot.pause()
+        assert app.moves == ["a", "b", None]
+
+
+async def test_cells_are_literal_and_shortened_with_an_ellipsis() -> None:
+    app = Bench()
+    async with app.run_test(size=(50, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        table.refill(rows("[/nope]", note="long " * 30))
+        await pilot.pause()
+        assert "[/nope]" in words(table)
+        assert "…" in words(table)

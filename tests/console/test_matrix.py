@@ -1,0 +1,291 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
+
+from profiles.errors import DlperfError
+from tests.console.conftest import LARGE, console, screen_text, shows, tick, until
+from tests.console.fakes import FakeFinding, FakeWorkspace, v100_hosts
+from tui.app import DlperfApp
+from tui.marks import Cell
+from tui.screens.dialogs import Prompt
+from tui.screens.dry_run import DryRunView
+from tui.screens.editors import HostPicker, ParameterEditor, SettingsEditor
+from tui.screens.matrix import MatrixPage
+from tui.screens.start import StartDialog
+from tui.widgets.grid import MatrixGrid
+
+
+async def open_matrix(app: DlperfApp, pilot: Pilot[str]) -> MatrixPage:
+    await pilot.press("2")
+    await until(pilot, lambda: isinstance(app.screen, MatrixPage) and app.screen.is_mounted)
+    tick(app)
+    await until(pilot, partial(shows, app, "[x]"))
+    assert isinstance(app.screen, MatrixPage)
+    return app.screen
+
+
+def current(page: MatrixPage) -> Cell:
+    cell = page.query_one(MatrixGrid).current
+    assert cell is not None
+    return cell
+
+
+async def test_the_first_profile_that_can_run_is_marked_so_that_enter_has_a_meaning(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        shown = screen_text(app)
+        assert "Matrix · cpu-smoke" in shown
+        assert "6 cases × 1 = 6 runs · ≈4m00s · 4 hosts" in shown
+
+
+async def test_on_one_host_with_two_slots_the_cases_1n1g_and_1n2g_are_marked(
+    workspace: FakeWorkspace,
+) -> None:
+    host = v100_hosts()[0]
+    assert host.facts is not None
+    small = replace(host, facts=replace(host.facts, gpus=()), slots=2)
+    workspace = FakeWorkspace(workspace.campaigns_dir, hosts=[small])
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        shown = screen_text(app)
+        assert "2 cases × 1 = 2 runs" in shown
+        assert "needs 2 hosts, 1 known" in shown
+        await pilot.press("j", "j")
+        await until(pilot, partial(shows, app, "needs 4 devices per host, 2 at most"))
+
+
+async def test_space_marks_and_unmarks_the_cell_under_the_cursor(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        assert current(page).state == "marked"
+        await pilot.press("space")
+        assert current(page).state == "free"
+        await pilot.press("j", "l", "space")
+        assert current(page).case.label.startswith("1n2g b64")
+        assert current(page).state == "marked"
+        assert "6 cases" in screen_text(app)
+
+
+async def test_a_marks_all_that_can_run_and_n_takes_all_marks_away(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("a")
+        await until(pilot, partial(shows, app, "24 cases × 1 = 24 runs"))
+        await pilot.press("n")
+        await until(pilot, partial(shows, app, "nothing marked"))
+
+
+async def test_x_marks_a_row(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("x")
+        await until(pilot, partial(shows, app, "9 cases"))
+
+
+async def test_an_impossible_cell_is_not_marked_and_says_why(workspace: FakeWorkspace) -> None:
+    workspace = FakeWorkspace(workspace.campaigns_dir, hosts=v100_hosts()[:1])
+    async with console(workspace) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press(*"jjj", "space")
+        assert current(page).state == "impossible"
+        assert screen_text(app).count("needs 2 hosts, 1 known") >= 2
+        assert "3 cases" in screen_text(app)
+
+
+async def test_plus_and_minus_change_the_repeats(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("plus", "plus")
+        await until(pilot, partial(shows, app, "6 cases × 3 = 18 runs"))
+        await pilot.press("minus", "minus", "minus", "minus")
+        await until(pilot, partial(shows, app, "6 cases × 1 = 6 runs"))
+
+
+async def test_a_profile_is_taken_in_and_out_with_space(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press("tab", "space")
+        await until(pilot, partial(shows, app, "nothing marked"))
+        await pilot.press("space")
+        await until(pilot, partial(shows, app, "6 cases"))
+        assert page.focused_name == "cpu-smoke"
+
+
+async def test_missing_settings_are_told_and_can_be_given(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press("n", "tab")
+        page.main_panel().table.select("oneflow-resnet50")
+        await pilot.press("space")
+        await until(
+            pilot,
+            partial(shows, app, "oneflow-resnet50 needs benchmark_root, data_root"),
+        )
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "→ put the cursor on the profile and press s"))
+        for name, path in (("benchmark_root", "/opt/cnns"), ("data_root", "/data")):
+            await pilot.press("s")
+            await until(pilot, lambda: isinstance(app.screen, SettingsEditor))
+            app.screen.query_one("KeyedTable").select(name)  # type: ignore[attr-defined]
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, Prompt))
+            await pilot.press(*path.replace("/", " ").replace(" ", "/"), "enter")
+            await until(pilot, lambda: isinstance(app.screen, SettingsEditor))
+            assert shows(app, path)
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, MatrixPage))
+        await until(pilot, partial(shows, app, "6 cases × 7 repeats = 42 runs"))
+
+
+async def test_parameters_choose_the_columns(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("p")
+        await until(pilot, lambda: isinstance(app.screen, ParameterEditor))
+        await pilot.press("space", "enter")
+        await until(pilot, lambda: isinstance(app.screen, MatrixPage))
+        heading = screen_text(app).splitlines()[3]
+        assert "b16" not in heading
+        assert "b64" in heading
+
+
+async def test_a_parameter_without_a_value_is_refused_in_the_dialog(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("p")
+        await until(pilot, lambda: isinstance(app.screen, ParameterEditor))
+        await pilot.press("n", "enter")
+        await until(pilot, partial(shows, app, "needs at least one value"))
+        await pilot.press("escape")
+        await until(pilot, partial(shows, app, "6 cases"))
+
+
+async def test_hosts_are_chosen_by_marks_or_by_a_nodeset(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(app.screen, HostPicker))
+        await pilot.press("i", *"node[1-2]", "enter")
+        await until(pilot, lambda: not app.screen.query_one(Input).display)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "needs 4 hosts, 2 known"))
+        assert "2 hosts" in screen_text(app)
+
+
+async def test_a_nodeset_that_names_nobody_is_told_in_the_dialog(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("o")
+        await until(pilot, lambda: isinstance(app.screen, HostPicker))
+        await pilot.press("i", *"node9", "enter")
+        await until(pilot, partial(shows, app, "✗"))
+        assert "node9" in screen_text(app)
+
+
+async def test_a_case_can_be_added(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        await pilot.press(*"2n", "enter")
+        await until(pilot, partial(shows, app, "is not a case"))
+        await pilot.press(*"4g", "enter")
+        await until(pilot, partial(shows, app, "7 cases"))
+
+
+async def test_the_dry_run_shows_every_command_and_starts_nothing(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        text = app.screen.query_one(TextArea).text
+        assert text.count("python3 of_cnn_train_val.py") == 1 + 1 + 1 + 2 + 2 + 4
+        assert "# 6/6  4n1g b32 #1  on node1, node2, node3, node4" in text
+        await pilot.press("y")
+        assert app.clipboard == text
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, MatrixPage))
+        assert not workspace.started
+
+
+async def test_enter_checks_the_hosts_and_starts(workspace: FakeWorkspace) -> None:
+    workspace.findings = (
+        FakeFinding("ok", "python3 is there", "", "node1"),
+        FakeFinding("warn", "load 2.6 on 2 CPUs", "look with top", "node1"),
+    )
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "1 check passed"))
+        shown = screen_text(app)
+        assert "▲ warn node1: load 2.6 on 2 CPUs" in shown
+        assert "→ look with top" in shown
+        assert "6 runs · about 4m00s" in shown
+        assert not workspace.started
+        await pilot.press("enter")
+        await until(pilot, lambda: workspace.started and app.current_mode == "runs")
+        assert workspace.forced == [False]
+
+
+async def test_a_stop_holds_the_start_back_until_it_is_forced(workspace: FakeWorkspace) -> None:
+    workspace.findings = (FakeFinding("stop", "no such file /d", "copy it there", "node2"),)
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "✗ stop node2: no such file /d"))
+        await pilot.press("enter")
+        await pilot.pause(0.05)
+        assert not workspace.started
+        await pilot.press("F")
+        await until(pilot, lambda: workspace.forced == [True])
+
+
+async def test_a_start_that_fails_is_told_and_can_be_left(workspace: FakeWorkspace) -> None:
+    workspace.start_error = DlperfError(
+        "cannot create a campaign: No space left on device", where="/c", remedy="free some space"
+    )
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "nothing to object"))
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "No space left on device"))
+        assert "free some space" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, MatrixPage))
+
+
+async def test_a_second_campaign_is_refused_while_one_is_at_work(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        for _ in range(2):
+            await pilot.press("2", "enter")
+            await until(pilot, lambda: isinstance(app.screen, StartDialog))
+            await until(pilot, partial(shows, app, "nothing to object"))
+            await pilot.press("enter")
+            await until(
+                pilot, lambda: app.current_mode == "runs" or shows(app, "a campaign is at work")
+            )
+        assert len(workspace.started) == 1
+
+
+async def test_a_read_only_console_starts_nothing(workspace: FakeWorkspace) -> None:
+    async with console(workspace, readonly=True) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "nothing to object"))
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "this console is read-only"))
+        assert not workspace.started

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+from functools import partial
+
+from textual.pilot import Pilot
+
+from tests.console.conftest import LARGE, begin, console, screen_text, shows, tick, until, words
+from tests.console.fakes import FakeWorkspace
+from tui.app import DlperfApp
+from tui.screens.dialogs import Choice
+from tui.screens.runs import RunsPage
+from tui.widgets.chart import Chart
+from tui.widgets.details import Details
+from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.log_panel import LogPanel
+
+
+async def open_runs(app: DlperfApp, pilot: Pilot[str]) -> RunsPage:
+    await pilot.press("3")
+    await until(pilot, lambda: isinstance(app.screen, RunsPage) and app.screen.viewed)
+    assert isinstance(app.screen, RunsPage)
+    return app.screen
+
+
+async def pass_time(workspace: FakeWorkspace, app: DlperfApp, pilot: Pilot[str], s: float) -> None:
+    workspace.clock.tick(s)
+    tick(app)
+    await pilot.pause()
+
+
+async def test_runs_show_state_progress_rate_and_eta(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        row = next(r for r in screen_text(app).splitlines() if "1n8g b128 fp32 #1" in r)
+        for part in ("▶ running", "node2", "50%", "2,930.8", "20s"):
+            assert part in row
+        assert "▶ 3 at work · 5 to come · 0 done" in screen_text(app)
+
+
+async def test_the_cursor_stays_on_its_run_while_others_end(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pilot.press("j", "j")
+        table = page.query_one(KeyedTable)
+        assert table.current_key == "r02"
+        await pass_time(workspace, app, pilot, 50)
+        controller.retry("r00") if controller.state.runs["r00"].state == "failed" else None
+        await pass_time(workspace, app, pilot, 50)
+        assert table.current_key == "r02"
+
+
+async def test_the_chart_has_one_curve_per_run_at_work_and_marks_the_warm_up(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        chart = words(page.query_one(Chart))
+        for label in ("1 1n1g b128 fp32 #1", "2 1n8g b128 fp32 #1", "3 2n8g b128 fp32 #1"):
+            assert label in chart
+        assert "· warm-up" in chart
+        assert "6,000┤" in chart
+
+
+async def test_before_the_first_reading_the_chart_says_what_it_waits_for(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 1)
+        assert "no reading yet" in screen_text(app)
+
+
+async def test_the_log_follows_and_can_be_held_still(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        log = page.query_one(LogPanel)
+        assert "iter 180" in words(log)
+        assert "following" in str(log.border_subtitle)
+        await pilot.press("f")
+        await pass_time(workspace, app, pilot, 10)
+        assert "iter 280" not in words(log)
+        assert "5 new lines, press f to follow" in str(log.border_subtitle)
+        await pilot.press("f")
+        assert "iter 280" in words(log)
+
+
+async def test_at_24_lines_the_lower_panel_shows_chart_log_and_details_in_turn(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        shown = []
+        for _ in range(3):
+            shown.append([page.query_one(w).display for w in (Chart, LogPanel, Details)])
+            await pilot.press("v")
+            await pilot.pause()
+        assert shown == [[True, False, False], [False, True, False], [False, False, True]]
+
+
+async def test_enter_reads_the_log_and_escape_comes_back(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.focused, LogPanel))
+        await until(pilot, partial(shows, app, "iter 180"))
+        await pilot.press("escape")
+        assert isinstance(app.focused, KeyedTable)
+
+
+async def test_L_switches_to_the_log_of_the_next_host(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("j", "j")
+        log = page.query_one(LogPanel)
+        await until(pilot, lambda: "node3" in str(log.border_title))
+        await pilot.press("L")
+        await until(pilot, lambda: "node4" in str(log.border_title))
+        assert log.path is not None
+        assert log.path.name == "r02.node4.log"
+        await pilot.press("L")
+        await until(pilot, lambda: "node3" in str(log.border_title))
+
+
+async def test_a_failed_run_shows_reason_host_evidence_and_the_next_step(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.fails = {"1n8g": "NCCL error"}
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        await pilot.press("j")
+        await pilot.pause()
+        shown = screen_text(app)
+        for part in (
+            "node2: NCCL error",
+            "exit status 1",
+            "│ RuntimeError: NCCL communicator was aborted on rank 3",
+            "t tries it again",
+        ):
+            assert part in shown
+
+
+async def test_cancel_asks_and_only_then_cancels(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        assert "End 1n1g b128 fp32 #1 on node1?" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, Choice))
+        assert controller.cancelled == []
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("y")
+        await until(pilot, lambda: controller.cancelled == ["r00"])
+
+
+async def test_cancel_all_asks(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        assert "End the 3 runs at work and leave out the other 5?" in screen_text(app)
+        await pilot.press("y")
+        await until(pilot, lambda: len(controller.cancelled) == 8)
+
+
+async def test_retry_is_offered_for_failed_runs_only(workspace: FakeWorkspace) -> None:
+    workspace.fails = {"1n8g": "NCCL error"}
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        await pilot.press("t")
+        assert controller.retried == []
+        await pilot.press("j", "t")
+        await until(pilot, lambda: controller.retried == ["r01"])
+        assert "r01b" in page.query_one(KeyedTable).shown_keys
+        await pilot.press("t")
+        assert controller.retried == ["r01"]
+
+
+async def test_a_past_campaign_is_read_only(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        app.session.controller = None
+        await app.session.open(controller.path)
+        await open_runs(app, pilot)
+        tick(app)
+        await pilot.pause()
+        assert "read-only" in screen_text(app)
+        await pilot.press("c", "C", "t")
+        assert not isinstance(app.screen, Choice)
+
+
+async def test_zoom_shows_the_focused_panel_alone(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("enter", "z")
+        await pilot.pause()
+        assert page.query_one(LogPanel).size.height > 16
+        await pilot.press("z")
+        await pilot.pause()
+        assert page.query_one(KeyedTable).display
+        assert page.query_one("#runs-panel").display
+
+
+async def test_y_copies_commands_and_the_path_of_the_log(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("y")
+        assert app.clipboard.startswith("python3 of_cnn_train_val.py")
+        assert app.clipboard.endswith("logs/r00.log")

@@ -1,0 +1,126 @@
+"""How the pages look, at both sizes. A difference is a change to look at, not always a mistake.
+
+``pytest tests/console/test_snapshots.py --snapshot-update`` accepts what is drawn now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from tests.console.conftest import LARGE, SMALL, begin, tick
+from tests.console.fakes import FakeFinding, FakeWorkspace
+from tui.app import DlperfApp
+
+Step = Callable[[Pilot[str]], Awaitable[None]]
+Compare = Callable[..., bool]
+
+SIZES = pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "120x40"])
+
+
+@pytest.fixture
+def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeWorkspace:
+    """A workspace whose paths say nothing of this machine."""
+    monkeypatch.chdir(tmp_path)
+    return FakeWorkspace(Path("campaigns"))
+
+
+def console_of(workspace: FakeWorkspace) -> DlperfApp:
+    app = DlperfApp(workspace)
+    app.animation_level = "none"
+    return app
+
+
+def steps(workspace: FakeWorkspace, *keys: str | float, campaign: bool = False) -> Step:
+    """Keys to press; a number lets that many seconds go by."""
+
+    async def go(pilot: Pilot[str]) -> None:
+        app = pilot.app
+        assert isinstance(app, DlperfApp)
+        await app.workers.wait_for_complete()
+        if campaign:
+            begin(app, workspace)
+        for key in keys:
+            if isinstance(key, str):
+                await pilot.press(key)
+            else:
+                for _ in range(10):
+                    workspace.clock.tick(key / 10)
+                    tick(app)
+            await pilot.pause()
+        tick(app)
+        await pilot.pause()
+        tick(app)
+        await pilot.pause()
+
+    return go
+
+
+@SIZES
+@pytest.mark.parametrize(
+    ("name", "keys", "campaign"),
+    [
+        ("hosts", ("j", "j"), False),
+        ("matrix", ("2",), False),
+        ("runs empty", ("3",), False),
+        ("runs", ("3", 20.0), True),
+        ("run log", ("3", 20.0, "enter"), True),
+        ("results", ("4", 600.0, "j"), True),
+        ("repeats", ("4", 600.0, "enter"), True),
+        ("help", ("3", "question_mark"), True),
+        ("quit", ("3", 20.0, "q"), True),
+        ("start", ("2", "enter"), False),
+        ("dry run", ("2", "d"), False),
+        ("parameters", ("2", "p"), False),
+        ("settings", ("2", "tab", "G", "k", "s"), False),
+        ("hosts to use", ("2", "o"), False),
+    ],
+)
+def test_page(
+    snap_compare: Compare,
+    still: FakeWorkspace,
+    size: tuple[int, int],
+    name: str,
+    keys: tuple[str | float, ...],
+    campaign: bool,
+) -> None:
+    still.findings = (
+        FakeFinding("ok", "python3 is there", "", "node1"),
+        FakeFinding("warn", "load 9.7 on 48 CPUs", "something computes there", "node3"),
+    )
+    assert snap_compare(
+        console_of(still),
+        terminal_size=size,
+        run_before=steps(still, *keys, campaign=campaign),
+    )
+
+
+@SIZES
+def test_a_failed_run(snap_compare: Compare, still: FakeWorkspace, size: tuple[int, int]) -> None:
+    still.fails = {"1n8g": "NCCL error: unhandled system error"}
+    assert snap_compare(
+        console_of(still),
+        terminal_size=size,
+        run_before=steps(still, "3", 60.0, "j", campaign=True),
+    )
+
+
+@SIZES
+def test_a_simulated_cluster_with_a_note(
+    snap_compare: Compare, still: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    still.simulated = True
+
+    async def go(pilot: Pilot[str]) -> None:
+        await steps(still, campaign=True)(pilot)
+        app = pilot.app
+        assert isinstance(app, DlperfApp)
+        still.controllers[Path("campaigns/2026-11-21-resnet50")].note(
+            "disk full: waiting for space"
+        )
+        await steps(still, "3", 30.0)(pilot)
+
+    assert snap_compare(console_of(still), terminal_size=size, run_before=go)

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+HEAVY = ("pandas", "numpy", "asyncssh", "cryptography", "plotext", "matplotlib")
+PAGES = ("tui.screens.runs", "tui.screens.matrix", "tui.screens.results")
+LATER = (*PAGES, "textual.widgets._text_area")
+
+
+def loaded_by(statement: str) -> set[str]:
+    code = f"{statement}\nimport sys\nprint('\\n'.join(sys.modules))"
+    result = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    return set(result.stdout.split())
+
+
+def test_the_console_starts_without_pandas_asyncssh_and_plotext() -> None:
+    loaded = loaded_by("import tui.app")
+    assert loaded.isdisjoint(HEAVY)
+
+
+def test_the_first_paint_loads_one_page_only() -> None:
+    assert loaded_by("import tui.app").isdisjoint(LATER)
+
+
+def test_no_page_needs_pandas_or_plotext_to_be_opened() -> None:
+    loaded = loaded_by(f"import {', '.join(PAGES)}")
+    assert loaded.isdisjoint(HEAVY)
