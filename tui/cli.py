@@ -210,6 +210,11 @@ def _add_log_commands(commands: argparse._SubParsersAction[_Parser]) -> None:
     report.add_argument("--format", choices=("md", "csv", "json"))
     report.add_argument("--lang", choices=("en", "zh"), default="en")
     report.add_argument("--center", choices=("median", "mean"), default="median")
+    report.add_argument(
+        "--style", choices=("full", "oneflow"), default="full", help="of the speedup layout"
+    )
+    report.add_argument("--columns", metavar="NAME,NAME", help="of the speedup layout")
+    report.add_argument("--decimals", metavar="N", type=int, help="of the throughput")
     report.add_argument("--figures", action="store_true", help="SVG figures beside the markdown")
     report.add_argument("-o", "--output", metavar="FILE", type=Path)
 

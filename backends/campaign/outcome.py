@@ -7,8 +7,8 @@ from backends.results.model import RunResult
 
 
 def run_results(state: CampaignState) -> tuple[RunResult, ...]:
-    """The last attempt of every repeat, in planning order."""
-    return tuple(_result(run, state) for run in state.latest_attempts())
+    """Every attempt at every repeat, in planning order; statistics take the last that ended."""
+    return tuple(_result(run, state) for run in state.runs.values())
 
 
 def _result(run: RunRecord, state: CampaignState) -> RunResult:

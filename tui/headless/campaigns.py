@@ -85,7 +85,19 @@ def _say_refused(made: Plan) -> None:
 
 def _summary(made: Plan) -> str:
     expected = f", ≈ {format_duration(made.expected_s)}" if made.expected_s else ""
-    return f"{len(made.cases)} cases, {made.run_count} runs on {len(made.hosts)} hosts{expected}"
+    cases, runs, hosts = (
+        _count(number, noun)
+        for number, noun in (
+            (len(made.cases), "case"),
+            (made.run_count, "run"),
+            (len(made.hosts), "host"),
+        )
+    )
+    return f"{cases}, {runs} on {hosts}{expected}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 async def run(arguments: argparse.Namespace) -> int:

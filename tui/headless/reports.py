@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from backends.campaign.outcome import run_results
@@ -10,7 +13,7 @@ from backends.results.compare import compare as compare_runs
 from backends.results.compare import comparison_document, comparison_table
 from backends.results.layouts.common import LayoutOptions
 from backends.results.model import RunResult
-from backends.results.publish import publish
+from backends.results.publish import Layout, publish
 from backends.results.render import render_markdown
 from backends.results.summary import summarise
 from backends.results.writer import write_atomically, write_figures
@@ -25,15 +28,21 @@ def report(arguments: argparse.Namespace) -> int:
     """``report``: one layout of one or more campaigns."""
     workspace = open_workspace(arguments)
     paths = [workspace.find_campaign(name) for name in arguments.campaigns_named]
-    runs = [run for path in paths for run in _runs(workspace, path)]
-    layout = arguments.layout or "speedup"
+    base = _base(arguments.output, paths)
+    runs = [_linked(run, path, base) for path in paths for run in _runs(workspace, path)]
+    layout: Layout = "speedup" if arguments.layout is None else arguments.layout
     text = publish(
         " + ".join(path.name for path in paths),
         runs,
         layout=layout,
         format=arguments.format,
         center=arguments.center,
-        options=LayoutOptions(lang=arguments.lang),
+        options=LayoutOptions(
+            lang=arguments.lang,
+            style=arguments.style,
+            columns=tuple(arguments.columns.split(",")) if arguments.columns else None,
+            decimals=arguments.decimals,
+        ),
     )
     if arguments.output is None:
         print(text, end="")
@@ -41,10 +50,22 @@ def report(arguments: argparse.Namespace) -> int:
         _write(arguments.output, text)
         say(f"written: {arguments.output}")
     if arguments.figures:
-        base = arguments.output.parent if arguments.output else Path.cwd()
         for _title, name in write_figures(base, summarise(runs), arguments.lang):
             say(f"written: {base / name}")
     return OK
+
+
+def _base(output: Path | None, paths: Sequence[Path]) -> Path:
+    """What links are relative to: the written file's directory, else the one campaign's own."""
+    if output is not None:
+        return output.parent
+    return paths[0] if len(paths) == 1 else Path.cwd()
+
+
+def _linked(run: RunResult, campaign: Path, base: Path) -> RunResult:
+    if run.log is None or campaign.resolve() == base.resolve():
+        return run
+    return replace(run, log=os.path.relpath(campaign / run.log, base))
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,0 +1,267 @@
+"""The command line as other programs rely on it: documents, exit codes, one line for bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SEED_004 = [
+    (20, 288.088),
+    (40, 385.628),
+    (60, 386.264),
+    (80, 385.723),
+    (100, 384.622),
+    (120, 385.367),
+    (140, 384.704),
+    (160, 384.927),
+    (180, 384.109),
+    (200, 384.517),
+]
+"""Iteration and samples/s of the log excerpt in OneFlow's report of August 2020."""
+
+
+@dataclass
+class CommandLine:
+    """``dlperf-tui`` in a home of its own."""
+
+    home: Path
+
+    def __call__(
+        self, *words: str | Path, code: int = 0, stdin: bytes = b"", within_s: float = 90
+    ) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "HOME": str(self.home), "COLUMNS": "200"}
+        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+            environment.pop(name, None)
+        done = subprocess.run(
+            [sys.executable, "-m", "tui.cli", *map(str, words)],
+            env=environment,
+            input=stdin.decode(),
+            capture_output=True,
+            text=True,
+            timeout=within_s,
+            check=False,
+        )
+        assert done.returncode == code, f"{done.returncode}: {done.stdout}\n{done.stderr}"
+        return done
+
+    def document(self, *words: str | Path, code: int = 0) -> Any:
+        return json.loads(self(*words, "--json", code=code).stdout)
+
+    def complaint(self, *words: str | Path) -> str:
+        """The one line that a wrong request gets; nothing on stdout, nothing started."""
+        done = self(*words, code=2)
+        lines = done.stderr.strip().splitlines()
+        assert done.stdout == ""
+        assert len(lines) == 1, done.stderr
+        assert not (self.home / ".local").exists()
+        return lines[0]
+
+
+@pytest.fixture
+def dlperf(tmp_path: Path) -> CommandLine:
+    home = tmp_path / "home"
+    home.mkdir()
+    return CommandLine(home)
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def short_profile(directory: Path, command: str, **extra: str) -> Path:
+    """A profile of one case whose command is a single shell text."""
+    launch = "\n".join(f'{key} = "{value}"' for key, value in extra.items())
+    return write(
+        directory / "short.toml",
+        f"""
+name = "short"
+framework = "sh"
+model = "short"
+source = "test"
+[matrix]
+cases = ["1n1g"]
+[launch]
+launcher = "per_node"
+command = '''sh -c "{command}"'''
+{launch}
+[measure]
+reading = 'iter (?P<step>\\d+), samples/s: (?P<value>[\\d.]+)'
+statistic = "mean"
+""",
+    )
+
+
+def test_a_campaign_runs_headless_and_says_so_in_one_document(dlperf: CommandLine) -> None:
+    document = dlperf.document(
+        "run", "--profile", "cpu-smoke", "--case", "1n1g", "--set", "seconds=2"
+    )
+    (run,) = document["runs"]
+    (result,) = document["results"]
+    assert run["state"] == "succeeded"
+    assert run["throughput"] > 0
+    assert set(run) >= {
+        *("run_id", "profile", "case", "parameters", "repeat", "state", "throughput", "unit"),
+        *("reason", "hosts", "log"),
+    }
+    assert set(result) >= {
+        *("profile", "framework", "model", "case", "nodes", "gpus_per_node", "gpus"),
+        *("parameters", "throughput", "mean", "min", "max", "cv", "speedup", "efficiency"),
+        *("repeats", "succeeded", "flags"),
+    }
+    assert result["throughput"] == run["throughput"]
+    campaign = dlperf.home / ".local/share/dlperf-tui/campaigns" / document["campaign"]
+    names = {path.name for path in campaign.iterdir()}
+    assert names >= {
+        *("campaign.toml", "events.jsonl", "environment.json", "logs"),
+        *("results.csv", "results.json", "report.md"),
+    }
+    assert (campaign / run["log"]).stat().st_size > 0
+
+    assert dlperf.document("status", document["campaign"]) == document
+    assert json.loads((campaign / "results.json").read_text()) == document
+    assert "| 1 | 1 | 1 |" in dlperf("report", document["campaign"]).stdout
+    assert dlperf("status").stdout.startswith(f"{document['campaign']}  finished  1/1")
+
+
+def test_a_campaign_file_does_the_same_again(dlperf: CommandLine) -> None:
+    first = dlperf.document("run", "-p", "cpu-smoke", "-c", "1n1g", "--set", "seconds=2")
+    campaigns = dlperf.home / ".local/share/dlperf-tui/campaigns"
+    again = dlperf.document("run", "--from", campaigns / first["campaign"] / "campaign.toml")
+    assert again["campaign"] != first["campaign"]
+    assert [run["case"] for run in again["runs"]] == [run["case"] for run in first["runs"]]
+
+
+def test_parse_gives_the_mean_of_all_readings_but_the_first(
+    dlperf: CommandLine, tmp_path: Path
+) -> None:
+    lines = [
+        f"train: epoch 0, iter {step}, loss: 1.0, top_1: 0.0, top_k: 0.0, samples/s: {value}"
+        for step, value in SEED_004
+    ]
+    log = write(tmp_path / "oneflow.log", "\n".join(lines) + "\n")
+    (found,) = dlperf.document("parse", "--profile", "oneflow-resnet50", "--gpus", "1", log)
+    rest = [value for _step, value in SEED_004[1:]]
+    assert found["throughput"] == pytest.approx(sum(rest) / len(rest), abs=1e-9)
+    assert set(found) == {
+        *("path", "profile", "throughput", "unit", "readings", "window", "statistic"),
+        *("scope", "gpus", "metrics", "warnings"),
+    }
+    assert (found["readings"], found["gpus"], found["warnings"]) == (10, 1, [])
+
+
+def test_parse_of_a_log_without_readings_is_null_and_fails(
+    dlperf: CommandLine, tmp_path: Path
+) -> None:
+    log = write(tmp_path / "empty.log", "nothing to see\n")
+    (found,) = dlperf.document("parse", "-p", "oneflow-resnet50", "--gpus", "8", log, code=1)
+    assert found["throughput"] is None
+    assert found["warnings"]
+
+
+def test_plan_shows_exact_commands_and_starts_nothing(dlperf: CommandLine) -> None:
+    done = dlperf("plan", "-p", "cpu-smoke", "-c", "1n1g", "-r", "2")
+    assert done.stdout.count("python3 cpu_smoke.py --nodes 1 --node-rank 0 --devices 1") == 2
+    assert not (dlperf.home / ".local").exists()
+
+
+def test_hosts_document_describes_this_machine(dlperf: CommandLine) -> None:
+    (host,) = dlperf.document("hosts")
+    assert host["state"] == "ready"
+    assert host["cpus"] >= 1
+    assert host["memory_mib"] > 0
+    assert isinstance(host["gpus"], list)
+    assert isinstance(host["links"], list)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["run"], "--profile"),
+        (["run", "-p", "cpu-smok"], "did you mean cpu-smoke"),
+        (["run", "-p", "missing.toml"], "missing.toml"),
+        (["run", "-p", "cpu-smoke", "-c", "2x8"], "2x8"),
+        (["run", "-p", "cpu-smoke", "-c", "1n64g"], "needs 64 devices per host"),
+        (["run", "-p", "cpu-smoke", "--hosts", "nosuch"], "nosuch"),
+        (["run", "-p", "cpu-smoke", "--set", "batch_size"], "NAME=VALUE"),
+        (["run", "-p", "cpu-smoke", "--set", "batch_size=7"], "batch_size=7 is not a choice"),
+        (["run", "-p", "cpu-smoke", "--set", "colour=red"], "colour"),
+        (["run", "-p", "cpu-smoke", "-r", "0"], "repeats"),
+        (["run", "--from", "nothere.toml"], "nothere.toml"),
+        (["run", "-p", "cpu-smoke", "--inventory", "nothere.toml"], "nothere.toml"),
+        (["run", "-p", "cpu-smoke", "--profile-dir", "nothere"], "nothere"),
+        (["plan", "-p", "oneflow-resnet50", "-c", "1n1g"], "--set data_root=…"),
+        (["status", "nothere"], "no campaign 'nothere'"),
+        (["resume", "nothere"], "no campaign 'nothere'"),
+        (["cancel", "nothere"], "no campaign 'nothere'"),
+        (["report", "nothere"], "no campaign 'nothere'"),
+        (["compare", "nothere", "nothere"], "no campaign 'nothere'"),
+        (["parse", "-p", "cpu-smoke", "nothere.log"], "nothere.log"),
+        (["profiles", "show", "nothere"], "nothere"),
+        (["profiles", "check", "nothere.toml"], "nothere.toml"),
+        (["frobnicate"], "frobnicate"),
+        (["run", "--frobnicate"], "--frobnicate"),
+        ([], "terminal"),
+    ],
+)
+def test_a_wrong_request_gets_one_line_and_exit_code_2(
+    dlperf: CommandLine, words: Sequence[str], says: str
+) -> None:
+    assert says in dlperf.complaint(*words)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("name = ", "not valid TOML"),
+        ('[[hosts]]\nname = "a"\ncolour = "red"\n', "colour"),
+        ('[[hosts]]\nname = "../etc"\n', "../etc"),
+        ('[[hosts]]\nname = "a"\n[[hosts]]\nname = "a"\n', "a"),
+        ('[[hosts]]\nname = "n[1-3]"\naddress = "10.0.0.[1-2]"\n', "address"),
+    ],
+)
+def test_a_wrong_inventory_names_file_and_key(
+    dlperf: CommandLine, tmp_path: Path, text: str, says: str
+) -> None:
+    path = write(tmp_path / "hosts.toml", text)
+    complaint = dlperf.complaint("hosts", "--inventory", path)
+    assert "hosts.toml" in complaint
+    assert says in complaint
+
+
+def test_a_campaigns_directory_that_cannot_be_made_is_told_before_anything_starts(
+    dlperf: CommandLine, tmp_path: Path
+) -> None:
+    file = write(tmp_path / "file", "")
+    profile = short_profile(tmp_path, "true")
+    complaint = dlperf("run", "-p", profile, "--campaigns", file / "campaigns", code=2)
+    assert "cannot create a campaign" in complaint.stderr.splitlines()[-1]
+
+
+def test_a_command_that_the_host_does_not_have_fails_with_the_reason(
+    dlperf: CommandLine, tmp_path: Path
+) -> None:
+    profile = short_profile(tmp_path, "no-such-program --help")
+    document = dlperf.document("run", "-p", profile, code=1)
+    (run,) = document["runs"]
+    assert run["state"] == "failed"
+    assert run["throughput"] is None
+    assert "not found" in run["reason"]
+
+
+def test_a_run_whose_log_has_no_reading_fails_and_shows_its_last_lines(
+    dlperf: CommandLine, tmp_path: Path
+) -> None:
+    profile = short_profile(tmp_path, "echo warming up; echo all done")
+    done = dlperf("run", "-p", profile, code=1)
+    assert "no line of the log matches" in done.stderr
+    assert "all done" in done.stderr
