@@ -104,7 +104,8 @@ def exit_reason(status: int) -> tuple[str, str]:
         return "command cannot be executed on the host", "never"
     if status > 128:
         number = status - 128
-        return f"killed by signal {number} ({_SIGNALS.get(number, 'terminated')})", "later"
+        retry = "never" if number == 4 else "later"  # the same instruction stays illegal
+        return f"killed by signal {number} ({_SIGNALS.get(number, 'terminated')})", retry
     return f"exit status {status}", "never"
 
 

@@ -38,7 +38,11 @@ def readings(draw: st.DrawFn) -> ev.ReadingsArrived:
     count = draw(st.integers(0, 9))
     rows = tuple((float(first + k), 100.0 + first + k, float(first + k)) for k in range(count))
     return ev.ReadingsArrived(
-        t=draw(times), run_id=draw(run_ids), first=first, readings=rows, warmup=draw(st.integers(0, 3))
+        t=draw(times),
+        run_id=draw(run_ids),
+        first=first,
+        readings=rows,
+        warmup=draw(st.integers(0, 3)),
     )
 
 

@@ -139,9 +139,7 @@ def test_success_without_a_start_counts_only_for_an_imported_log() -> None:
 
 def test_the_latest_attempt_stands_for_a_repeat() -> None:
     first, second = RUN_IDS[1:]
-    state = fold(
-        [planned(first), ev.RunFailed(t=1.0, run_id=first, reason="x"), planned(second)]
-    )
+    state = fold([planned(first), ev.RunFailed(t=1.0, run_id=first, reason="x"), planned(second)])
     assert [run.run_id for run in state.latest_attempts()] == [second]
 
 

@@ -1,0 +1,280 @@
+"""From what was asked to runs, files and names on disk."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path, PurePosixPath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.campaign import events as ev
+from backends.campaign.layout import (
+    campaign_name,
+    create_directory,
+    diagnosis_path,
+    host_log_path,
+    log_path,
+    safe_name,
+    telemetry_path,
+)
+from backends.campaign.opening import CannotCreateError, open_campaign, opening_events
+from backends.campaign.plan import Plan, Selection
+from backends.campaign.planner import make_plan
+from backends.campaign.request import Request, read_request, write_request
+from backends.campaign.state import fold
+from backends.hosts.model import HostSnapshot, HostState
+from backends.inventory import Host
+from profiles.catalog import Catalog
+from profiles.errors import SelectionError
+from profiles.matrix import Case
+
+PROFILE = """
+name = "tiny"
+framework = "Frame/../work"
+model = "Möbius Net"
+source = "a test"
+[parameters.batch_size]
+choices = [16, 32]
+default = 16
+[parameters.width]
+choices = [1, 2]
+default = 1
+[settings.seconds]
+description = "how long"
+default = "3"
+[settings.data]
+description = "where the data lies"
+[matrix]
+cases = ["1n1g", "2n1g"]
+repeats = 3
+[launch]
+launcher = "per_node"
+command = "true {data}"
+expected = "10s"
+settle = "5s"
+[measure]
+reading = '(?P<value>\\d+)'
+"""
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Catalog:
+    directory = tmp_path / "profiles"
+    directory.mkdir()
+    (directory / "tiny.toml").write_text(PROFILE)
+    other = PROFILE.replace('"tiny"', '"other"').replace("[parameters.width]", "[parameters.depth]")
+    (directory / "other.toml").write_text(other)
+    return Catalog.load([directory], None)
+
+
+def hosts(count: int) -> list[Host]:
+    return [Host(f"node{n}", slots=2) for n in range(1, count + 1)]
+
+
+def chosen(**values: object) -> Selection:
+    settings = {"data": ("/data,with,commas",)}
+    return Selection(profiles=("tiny",), **{"values": settings, **values})  # type: ignore[arg-type]
+
+
+def test_repeats_go_round_robin_over_the_cases(catalog: Catalog) -> None:
+    plan = make_plan(chosen(), catalog, hosts(2), ())
+    assert [(repeat, planned.case.tag) for repeat, planned in plan.rounds()] == [
+        (1, "1n1g"),
+        (1, "2n1g"),
+        (2, "1n1g"),
+        (2, "2n1g"),
+        (3, "1n1g"),
+        (3, "2n1g"),
+    ]
+    assert plan.run_count == 6
+
+
+def test_what_the_hosts_cannot_do_is_refused_with_the_reason(catalog: Catalog) -> None:
+    away = HostSnapshot("node2", "", HostState.UNREACHABLE, reason="connection refused")
+    plan = make_plan(chosen(), catalog, hosts(2), (away,))
+    assert [planned.case.tag for planned in plan.cases] == ["1n1g"]
+    [refused] = plan.refused
+    assert refused.infeasible == "needs 2 hosts, 1 known (node2: connection refused)"
+
+
+def test_the_estimate_fills_the_hosts_side_by_side(catalog: Catalog) -> None:
+    plan = make_plan(chosen(), catalog, hosts(2), ())
+    assert plan.expected_s == pytest.approx(3 * 15 * 1 / 2 + 3 * 15 * 2 / 2)
+
+
+def test_several_profiles_take_the_values_that_they_know(catalog: Catalog) -> None:
+    selection = Selection(
+        profiles=("tiny", "other", "tiny"),
+        values={"data": ("/d",), "width": ("2",), "depth": ("1", "2")},
+        cases=("1n1g",),
+    )
+    plan = make_plan(selection, catalog, hosts(1), ())
+    assert [(p.profile.name, p.case.text("width") or p.case.text("depth")) for p in plan.cases] == [
+        ("tiny", "2"),
+        ("other", "1"),
+        ("other", "2"),
+    ]
+
+
+def test_a_value_that_no_profile_knows_is_an_error(catalog: Catalog) -> None:
+    selection = Selection(profiles=("tiny", "other"), values={"wdith": ("2",)})
+    with pytest.raises(SelectionError, match="wdith"):
+        make_plan(selection, catalog, hosts(1), ())
+
+
+@pytest.mark.parametrize(
+    ("selection", "message"),
+    [
+        (Selection(profiles=()), "no profile was chosen"),
+        (chosen(repeats=0), "repeats must be 1 or more"),
+        (chosen(cases=("1x1g",)), "1x1g"),
+        (chosen(values={}), "tiny needs data"),
+        (chosen(picked=("tiny/9n9g/width=1",)), "tiny/9n9g"),
+    ],
+)
+def test_a_wrong_selection_says_what_is_wrong(
+    catalog: Catalog, selection: Selection, message: str
+) -> None:
+    with pytest.raises(SelectionError, match=message):
+        make_plan(selection, catalog, hosts(2), ())
+
+
+def test_exact_cases_of_the_matrix_win_over_tags(catalog: Catalog) -> None:
+    every = make_plan(
+        chosen(values={"data": ("d",), "batch_size": ("16", "32")}), catalog, hosts(2), ()
+    )
+    one = every.cases[1]
+    selection = chosen(
+        values={"data": ("d",), "batch_size": ("16", "32")}, picked=(one.case.key,), cases=("2n1g",)
+    )
+    assert [planned.case for planned in make_plan(selection, catalog, hosts(2), ()).cases] == [
+        one.case
+    ]
+
+
+def test_a_request_survives_its_file(tmp_path: Path) -> None:
+    selection = Selection(
+        profiles=("tiny", 'qu"ote'),
+        cases=("1n1g",),
+        values={"data": ("/a b", "c,d"), "width": ("2",)},
+        repeats=7,
+        hosts="node[1-2]",
+        picked=("tiny/1n1g/width=2",),
+        name="näme",
+    )
+    described = (
+        Host("a", address="10.0.0.1", port=2222, labels=("v100", "rack 1"), slots=4, jump="b"),
+        Host("here", transport="local"),
+    )
+    request = Request(selection, described, ("/profiles",), forced=True)
+    write_request(tmp_path / "campaign.toml", request)
+    assert read_request(tmp_path) == request
+    assert read_request(tmp_path / "campaign.toml") == request
+    assert tomllib.loads((tmp_path / "campaign.toml").read_text())["campaign"]["repeats"] == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "no such file"),
+        ("[campaign", "not valid TOML"),
+        ("[campaign]\n", "profiles"),
+        ("[campaign]\nprofiles = ['a']\nrepaets = 2\n", "repaets"),
+        ("[campaign]\nprofiles = ['a']\n[[hosts]]\nname = 'a'\nspeed = 3\n", "speed"),
+    ],
+)
+def test_a_wrong_request_file_is_one_line_with_its_name(
+    tmp_path: Path, text: str | None, message: str
+) -> None:
+    path = tmp_path / "campaign.toml"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(SelectionError, match=message) as caught:
+        read_request(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def inside(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return not path.startswith("/") and ".." not in parts and "\0" not in path and "." not in parts
+
+
+@given(st.text(alphabet=st.characters(codec=None), max_size=200))
+def test_no_name_from_outside_leaves_its_directory(text: str) -> None:
+    for name in (safe_name(text), campaign_name(0.0, text)):
+        assert PurePosixPath(name).name == name
+        assert name not in ("", ".", "..")
+        assert len(name) <= 120
+        assert name.isascii()
+    assert inside(host_log_path("logs/f/m/1n1g/m_b1_fp32_1.log", text))
+    assert inside(telemetry_path(text, text))
+
+
+@given(
+    st.text(min_size=1, max_size=20),
+    st.text(min_size=1, max_size=20),
+    st.dictionaries(
+        st.sampled_from(["batch_size", "precision"]),
+        st.one_of(st.text(max_size=8), st.integers(0, 9)),
+    ),
+)
+def test_a_log_lies_in_the_campaign_whatever_the_profile_is_called(
+    framework: str, model: str, parameters: dict[str, str | int]
+) -> None:
+    profile = (
+        Catalog.load((), None)
+        .get("cpu-smoke")
+        .model_copy(update={"framework": framework, "model": model})
+    )
+    case = Case("cpu-smoke", 1, 1, {**parameters, "batch_size": 32})
+    assert inside(log_path(profile, case, 1, 1))
+
+
+def test_two_repeats_of_one_case_and_a_retry_have_files_of_their_own(catalog: Catalog) -> None:
+    profile = catalog.get("tiny")
+    case = Case("tiny", 2, 1, {"batch_size": 16, "width": 2})
+    paths = [
+        log_path(profile, case, 1, 1),
+        log_path(profile, case, 2, 1),
+        log_path(profile, case, 1, 2),
+    ]
+    assert paths[0] == "logs/frame-.-work/mobius-net/2n1g/mobius-net_b16_fp32_width-2_1.log"
+    assert paths[2].endswith("_1-a2.log")
+    assert len(set(paths)) == 3
+    assert log_path(profile, case, 1, 1, taken=paths) not in paths
+    assert host_log_path(paths[0], "node2").endswith("_width-2_1.node2.log")
+    assert diagnosis_path(paths[0]).endswith("_1.diagnosis.txt")
+
+
+def test_campaigns_of_one_day_and_name_do_not_meet(tmp_path: Path) -> None:
+    paths = [create_directory(tmp_path / "c", "x") for _ in range(3)]
+    assert [path.name for path in paths] == ["x", "x-2", "x-3"]
+
+
+def plan_of(catalog: Catalog, count: int = 2) -> Plan:
+    return make_plan(chosen(), catalog, hosts(count), ())
+
+
+def test_a_new_journal_holds_every_run_and_what_was_overridden(catalog: Catalog) -> None:
+    state = fold(opening_events(plan_of(catalog), "name", 5.0, True, ("node1: busy",)))
+    assert len(state.runs) == 6
+    assert len({run.log for run in state.runs.values()}) == 1
+    assert (state.campaign, state.forced, state.overridden) == ("name", True, ("node1: busy",))
+    assert all(isinstance(run.case, Case) for run in state.runs.values())
+    again = opening_events(plan_of(catalog), "name", 5.0, False)
+    assert not {e.run_id for e in again if isinstance(e, ev.RunPlanned)} & set(state.runs)
+
+
+async def test_a_campaigns_directory_that_is_a_file_leaves_nothing(
+    tmp_path: Path, catalog: Catalog
+) -> None:
+    (tmp_path / "file").write_text("")
+    plan = plan_of(catalog)
+    with pytest.raises(CannotCreateError) as caught:
+        await open_campaign(
+            tmp_path / "file", plan, Request(plan.selection, plan.hosts), (), lambda: 0.0
+        )
+    assert "--campaigns DIR" in str(caught.value)

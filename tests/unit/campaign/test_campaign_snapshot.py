@@ -1,0 +1,81 @@
+"""What screens are shown of a campaign."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from backends.campaign import events as ev
+from backends.campaign.snapshot import CampaignSnapshot, RunView, format_duration, take
+from backends.campaign.state import CampaignState, fold
+from tests.unit.campaign.strategies import RUN_IDS, planned
+from tests.unit.campaign.test_campaign_state import assigned, readings, succeeded
+
+A, B = "r-0001-a1", "r-0002-a1"
+
+
+def shown(state: CampaignState, now: float, **more: object) -> CampaignSnapshot:
+    values: dict[str, object] = {"expected_s": {}}
+    return take(state, Path("/c"), now=now, **{**values, **more})  # type: ignore[arg-type]
+
+
+def view(snapshot: CampaignSnapshot, run_id: str) -> RunView:
+    return next(view for view in snapshot.runs if view.run_id == run_id)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(-3, "0s"), (12.4, "12s"), (185, "3m05s"), (7800, "2h10m"), (270_000, "3d03h")],
+)
+def test_durations_read_well(seconds: float, text: str) -> None:
+    assert format_duration(seconds) == text
+
+
+def test_a_lost_connection_is_told_with_its_age() -> None:
+    lost = ev.ContactChanged(t=100.0, run_id=A, host="node2", lost=True, reason="connection lost")
+    state = fold([planned(A), assigned(A), ev.RunLaunched(t=2.0, run_id=A), lost])
+    assert view(shown(state, 112.0), A).state_text == "node2: connection lost 12s ago, retrying"
+    back = ev.ContactChanged(t=120.0, run_id=A, host="node2", lost=False)
+    assert view(shown(fold([back], state), 121.0), A).state_text == "running"
+
+
+def test_a_waiting_run_says_what_for() -> None:
+    state = fold([planned(A)])
+    assert view(shown(state, 0.0), A).state_text == "planned"
+    waiting = shown(state, 0.0, waiting={A: "waiting for node3"})
+    assert view(waiting, A).state_text == "waiting for node3"
+
+
+def test_the_estimate_is_the_profiles_until_the_campaign_has_its_own() -> None:
+    state = fold([planned(A), planned(B), assigned(A)])
+    assert shown(state, 5.0).eta_s is None
+    assert shown(state, 5.0, expected_s={"p": 20.0}).eta_s == pytest.approx(16.0 + 20.0)
+    state = fold([succeeded(A, t=31.0)], state)
+    assert shown(state, 31.0, expected_s={"p": 20.0}).eta_s == pytest.approx(30.0)
+
+
+def test_the_chart_shows_what_runs_else_what_ran_last() -> None:
+    state = fold([planned(A), assigned(A), readings(A, 0, 4), planned(B)])
+    [series] = shown(state, 20.0).series
+    assert (series.run_id, series.warmup) == (A, 1)
+    assert series.points[0] == (9.0, 100.0)
+    state = fold([succeeded(A), assigned(B), readings(B, 0, 2)], state)
+    assert [series.run_id for series in shown(state, 20.0).series] == [B]
+    state = fold([succeeded(B)], state)
+    assert [series.run_id for series in shown(state, 20.0).series] == [A]
+
+
+def test_the_header_counts_repeats_and_not_attempts() -> None:
+    first, second = RUN_IDS[1:]
+    failed = ev.RunFailed(t=3.0, run_id=first, reason="x", retry="now")
+    state = fold([planned(A), assigned(A), succeeded(A), planned(first), failed])
+    assert shown(state, 3.0).summary == "2/2 runs · 1 failed"
+    state = fold([planned(second)], state)
+    assert shown(state, 3.0).summary == "1/2 runs · ETA 8s"
+    assert view(shown(state, 3.0), second).label.endswith("#2 attempt 2")
+
+
+def test_a_problem_that_no_journal_can_hold_is_shown_all_the_same() -> None:
+    noted = shown(fold([planned(A)]), 3.0).with_note(3.0, "disk full")
+    assert noted.notes == ((3.0, "stop", "disk full"),)

@@ -1,0 +1,228 @@
+"""Stalls, lost contact, verdicts: what is decided about a run while and after it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.campaign.contact import Contact
+from backends.campaign.inquiry import read_answer
+from backends.campaign.member import FailureLog
+from backends.campaign.verdict import Ended, exit_reason, judge_end, retry_delay_s
+from backends.campaign.watchdog import LONGEST_LOOK_S, StallWatch
+from backends.remote.model import RunPhase, RunStatus
+from backends.transports.base import HostUnreachableError, Problem
+from profiles.catalog import Catalog
+from profiles.failures import Failure
+
+
+def test_a_run_without_readings_stalls_after_the_limit() -> None:
+    watch = StallWatch(30.0)
+    watch.start(1000.0)
+    assert not watch.stalled(1010.0, in_contact=True)
+    watch.reading_came()
+    assert not watch.stalled(1020.0, in_contact=True)
+    assert not watch.stalled(1030.0, in_contact=True)
+    assert watch.stalled(1042.0, in_contact=True)
+
+
+def test_time_out_of_contact_is_no_stall() -> None:
+    watch = StallWatch(30.0)
+    watch.start(0.0)
+    for now in range(5, 600, 5):
+        assert not watch.stalled(float(now), in_contact=False)
+    assert not watch.stalled(600.0, in_contact=True)
+
+
+def test_a_closed_laptop_is_no_stall() -> None:
+    watch = StallWatch(600.0)
+    watch.start(0.0)
+    assert not watch.stalled(8 * 3600.0, in_contact=True)
+    assert watch.quiet_s == LONGEST_LOOK_S
+
+
+@given(st.lists(st.tuples(st.floats(-100, 1e5), st.booleans()), max_size=30))
+def test_a_jumping_clock_never_makes_quiet_negative(steps: list[tuple[float, bool]]) -> None:
+    watch = StallWatch(60.0)
+    now = 0.0
+    watch.start(now)
+    for step, contact in steps:
+        now += step
+        watch.stalled(now, in_contact=contact)
+        assert watch.quiet_s >= 0.0
+        assert 0.0 < watch.next_look_s <= 5.0
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Sleeping moves the clock and takes no time."""
+    clock = Clock()
+    real_sleep = asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        clock.now += seconds
+        await real_sleep(0)
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    return clock
+
+
+def failing(times: int, problem: Problem = Problem.LOST) -> Callable[[], Awaitable[str]]:
+    left = [times]
+
+    async def attempt() -> str:
+        if left[0] > 0:
+            left[0] -= 1
+            raise HostUnreachableError("a", problem)
+        return "done"
+
+    return attempt
+
+
+async def test_contact_is_tried_again_until_it_is_back(no_waiting: Clock) -> None:
+    told: list[tuple[bool, str]] = []
+    contact = Contact("a", lambda lost, why: told.append((lost, why)), no_waiting, lambda: 0.5)
+    assert await contact.persist(failing(5), 900.0) == "done"
+    assert told == [(True, "connection lost"), (False, "")]
+    assert not contact.lost
+
+
+async def test_a_host_away_for_too_long_is_given_up(no_waiting: Clock) -> None:
+    contact = Contact("a", lambda _lost, _why: None, no_waiting, lambda: 0.5)
+    with pytest.raises(HostUnreachableError):
+        await contact.persist(failing(10_000), 60.0)
+    assert 60.0 <= no_waiting.now < 70.0
+
+
+async def test_what_waiting_cannot_mend_is_told_at_once(no_waiting: Clock) -> None:
+    contact = Contact("a", lambda _lost, _why: None, no_waiting, lambda: 0.5)
+    with pytest.raises(HostUnreachableError):
+        await contact.persist(failing(1, Problem.CHANGED_HOST_KEY), 900.0)
+    assert no_waiting.now == 0.0
+
+
+async def test_sleep_of_the_laptop_does_not_use_up_the_limit(no_waiting: Clock) -> None:
+    contact = Contact("a", lambda _lost, _why: None, no_waiting, lambda: 0.5)
+    attempts = failing(6)
+
+    async def attempt() -> str:
+        no_waiting.now += 3600.0
+        return await attempts()
+
+    assert await contact.persist(attempt, 900.0) == "done"
+
+
+async def test_no_answer_counts_as_lost(no_waiting: Clock) -> None:
+    told: list[str] = []
+    contact = Contact("a", lambda _lost, why: told.append(why), no_waiting, lambda: 0.5)
+    answers = iter([TimeoutError(), None])
+
+    async def attempt() -> None:
+        if (answer := next(answers)) is not None:
+            raise answer
+
+    await contact.persist(attempt, 900.0)
+    assert told == ["connection timed out", ""]
+
+
+def status(**values: object) -> RunStatus:
+    return RunStatus(phase=RunPhase.EXITED, **values)  # type: ignore[arg-type]
+
+
+def test_a_good_end_is_no_reason() -> None:
+    assert judge_end("a", status(exit_code=0), "1h") is None
+
+
+def test_a_reboot_is_told_from_a_killed_supervisor() -> None:
+    rebooted = judge_end("a", RunStatus(RunPhase.LOST, same_boot=False), "1h")
+    killed = judge_end("a", RunStatus(RunPhase.LOST, same_boot=True), "1h")
+    assert rebooted is not None
+    assert killed is not None
+    assert (rebooted.reason, rebooted.retry) == ("a: the host rebooted", "later")
+    assert killed.reason == "a: its supervisor was killed"
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "retry"),
+    [
+        (1, "exit status 1", "never"),
+        (126, "command cannot be executed on the host", "never"),
+        (127, "command not found on the host", "never"),
+        (132, "killed by signal 4 (illegal instruction)", "never"),
+        (137, "killed by signal 9 (killed)", "later"),
+        (139, "killed by signal 11 (segmentation fault)", "later"),
+    ],
+)
+def test_exit_statuses_have_names(code: int, reason: str, retry: str) -> None:
+    assert exit_reason(code) == (reason, retry)
+
+
+OOM = Failure("out of GPU memory", "CUDA out of memory", "never")
+LOST = Failure("a node was lost", "lost node 1", "later")
+
+
+def test_a_named_failure_explains_an_exit_status_the_failing_hosts_own_first() -> None:
+    ended = Ended(reason="b: exit status 1", category="exit", exit_status=1, host="b")
+    found = ended.explained([("a", [LOST]), ("b", [OOM])])
+    assert (found.reason, found.host, found.retry) == ("out of GPU memory", "b", "never")
+    assert found.evidence == ("CUDA out of memory",)
+    assert ended.explained([("a", [LOST]), ("b", [])]).reason == "a node was lost"
+
+
+def test_what_a_killed_rank_did_to_the_others_is_not_the_reason() -> None:
+    ended = Ended(
+        reason="b: killed by signal 9 (killed)", category="exit", exit_status=137, host="b"
+    )
+    found = ended.explained([("a", [LOST])])
+    assert found.reason == "b: killed by signal 9 (killed)"
+    assert found.evidence == ("lost node 1",)
+    assert ended.explained([("b", [OOM])]).reason == "out of GPU memory"
+
+
+@pytest.mark.parametrize("category", ["timeout", "rebooted", "lost", "stalled"])
+def test_consequences_in_other_logs_do_not_hide_the_cause(category: str) -> None:
+    ended = Ended(reason="the cause", category=category, host="b", retry="later")
+    found = ended.explained([("a", [LOST]), ("b", [OOM])])
+    assert (found.reason, found.retry) == ("the cause", "later")
+    assert found.evidence
+
+
+def test_retry_classes_have_delays() -> None:
+    assert retry_delay_s("now") == 0.0
+    assert (retry_delay_s("later") or 0.0) > 0.0
+    assert retry_delay_s("never") is None
+
+
+def test_failures_are_found_in_any_chunking() -> None:
+    profile = Catalog.load((), None).get("cpu-smoke")
+    log = b"start\nRuntimeError: CUDA out of memory. Tried\r\nend without newline: No such file"
+    for size in (1, 7, len(log)):
+        scanner = FailureLog(profile)
+        for start in range(0, len(log), size):
+            scanner.take(log[start : start + size])
+        assert [f.reason for f in scanner.failures][0] == "out of GPU memory"
+
+
+def test_a_driver_error_counts_only_when_it_is_as_new_as_the_run() -> None:
+    answer = "@free 900000\n@up 5000.00\n[ 4990.123] NVRM: Xid (PCI:0000:3b:00): 79, GPU fell off\n"
+    reason, evidence = read_answer(answer, run_s=60.0)
+    assert reason == "GPU driver error (Xid)"
+    assert "79" in evidence[0]
+    assert read_answer(answer, run_s=5.0) == ("", ())
+
+
+def test_a_full_disk_is_a_reason() -> None:
+    assert read_answer("@free 12\n@up 1.0\n", 1.0)[0] == "disk full"
+    assert read_answer("@free 12000\n@up 1.0\n", 1.0) == ("", ())
+    assert read_answer("garbage", 1.0) == ("", ())
