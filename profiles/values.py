@@ -1,0 +1,36 @@
+"""The kinds of values that profiles are made of, checked as they are read."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from profiles.checks import (
+    check_case_tag,
+    check_condition,
+    check_duration,
+    check_name,
+    check_pattern,
+    check_words,
+)
+
+Scalar = str | int | float | bool
+Name = Annotated[str, AfterValidator(check_name)]
+Duration = Annotated[str, AfterValidator(check_duration)]
+CaseTag = Annotated[str, AfterValidator(check_case_tag)]
+Condition = Annotated[str, AfterValidator(check_condition)]
+Command = Annotated[str, AfterValidator(check_words)]
+Pattern = Annotated[str, AfterValidator(check_pattern)]
+Count = Annotated[int, Field(ge=0, strict=True)]
+
+
+def scalar_text(value: Scalar) -> str:
+    """A parameter's value as it is written in commands, case ids and file names."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Model(BaseModel):
+    """A frozen value whose unknown keys are errors and whose numbers are not guessed from text."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
