@@ -17,6 +17,7 @@ from profiles.lines import cut_long_lines
 from profiles.matrix import Case
 from profiles.metrics import MetricValues
 from profiles.model import Profile
+from profiles.ranks import MPI_PREFIX, RankFilter
 from profiles.readings import Columns, Reading, Readings
 from profiles.rules import rule_for
 from profiles.scan import ReadingSink, Search, Sink, TextSink, ValueSink
@@ -116,7 +117,8 @@ class LogParser:
             seconds = TimestampParser(metric.timestamp).seconds if metric.timestamp else None
             sinks.append((metric.reading, ValueSink(self._metrics[name][0], seconds)))
         sinks += [(profile.measure.stated[name], sink) for name, sink in self._stated.items()]
-        return tuple(Search(pattern, self.rule.ranks, sink) for pattern, sink in sinks)
+        ranks = RankFilter(self.rule.ranks, self.rule.rank_prefix or MPI_PREFIX)
+        return tuple(Search(pattern, ranks, sink) for pattern, sink in sinks)
 
     def _block(self, block: bytes) -> None:
         """Take complete lines, ended by newlines."""

@@ -83,6 +83,7 @@ class Rule(Model):
     kind: Literal["throughput", "step_time"] = "throughput"
     scope: Literal["global", "per_device"] = "global"
     ranks: tuple[int, ...] | Literal["all"] = (0,)
+    rank_prefix: str | None = None  # pattern with a group "rank"; None: mpirun's
     timestamp: str | None = None  # strptime format of the reading's group "time"
     window: Window = Window()
     statistic: Statistic = "elapsed"
@@ -98,6 +99,8 @@ class Rule(Model):
         check_pattern(self.reading, required=required, known=READING_GROUPS)
         if self.timestamp is None and "(?P<time>" in self.reading:
             raise ValueError("the reading has a group 'time'; say its format with timestamp = '%…'")
+        if self.rank_prefix is not None:
+            check_pattern(self.rank_prefix, required={"rank"}, known={"rank"})
         if self.summary:
             check_pattern(self.summary, required={"value"}, known={"value"})
         return self
@@ -115,6 +118,7 @@ class Variant(Model):
     kind: Literal["throughput", "step_time"] | None = None
     scope: Literal["global", "per_device"] | None = None
     ranks: tuple[int, ...] | Literal["all"] | None = None
+    rank_prefix: str | None = None
     timestamp: str | None = None
     window: Window | None = None
     statistic: Statistic | None = None

@@ -7,14 +7,14 @@ import re
 from array import array
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Protocol, cast
 
 from profiles.lines import lines_backwards, lines_with
 from profiles.literals import required_literals, stays_in_line
 from profiles.metrics import MetricValues
 from profiles.narrow import Narrower
 from profiles.patterns import compile_pattern
-from profiles.ranks import PREFIX_HINT, parts_of_ranks
+from profiles.ranks import RankFilter
 from profiles.readings import Columns, to_number
 
 Text = str | bytes
@@ -39,13 +39,13 @@ class Sink(Protocol):
 
 
 class Search:
-    """One pattern, where its matches go, and ``ranks``: those whose output counts, or all."""
+    """One pattern, where its matches go, and ``ranks``: whose output counts."""
 
-    def __init__(self, pattern: str, ranks: tuple[int, ...] | Literal["all"], sink: Sink) -> None:
+    def __init__(self, pattern: str, ranks: RankFilter, sink: Sink) -> None:
         literals = required_literals(pattern)
         self._literal = literals[0] if literals else None
         self._narrower = Narrower(literals)
-        self._ranks = None if ranks == "all" else ranks
+        self._ranks = ranks
         self._sink = sink
         self._pattern = compile_pattern(pattern)
         groups = self._pattern.groupindex
@@ -69,9 +69,7 @@ class Search:
                 self._take(self._line(line))
 
     def _is_plain(self, lines: bytes) -> bool:
-        # One byte is found much faster than the hint, and most logs have none.
-        tagged = self._ranks is not None and b"<" in lines and PREFIX_HINT in lines
-        return not tagged and lines.isascii()
+        return lines.isascii() and not self._ranks.concerns(lines)
 
     def _last(self, block: bytes) -> bool:
         """Hand over the last acceptable match; False without one."""
@@ -87,10 +85,9 @@ class Search:
 
     def _line(self, line: bytes) -> list[str] | list[tuple[str, ...]]:
         text = line.decode("utf-8", "replace")
-        if self._ranks is None or PREFIX_HINT not in line:
+        if not self._ranks.concerns(line):
             return self._pattern.findall(text)
-        parts = parts_of_ranks(text, self._ranks)
-        return [row for part in parts for row in self._pattern.findall(part)]
+        return [row for part in self._ranks.parts(text) for row in self._pattern.findall(part)]
 
     def _take(self, found: Sequence[Any]) -> None:
         """What findall found (Any: the texts of the only group, or tuples of all groups)."""

@@ -10,7 +10,7 @@ import pytest
 
 from profiles.cleantext import clean_line
 from profiles.logparse import LogParser
-from profiles.ranks import parts_of_ranks
+from profiles.ranks import RankFilter
 from tests.conformance.published import Log, corpus, document, log_at
 
 
@@ -44,7 +44,7 @@ def _second_prefix(trap: Trap) -> None:
 
 
 def _glued_progress_bar(trap: Trap) -> None:
-    assert parts_of_ranks(trap.raw.decode(), (0,)) == [
+    assert RankFilter((0,)).parts(trap.raw.decode()) == [
         "Iteration:   0%|          | 0/1147 [00:00<?, ?it/s]"
     ]
     assert trap.log.measurement.readings == 1

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from profiles.cleantext import ESCAPE
 from profiles.logparse import LINE_LIMIT, LogParser, Reading
 from profiles.model import Profile
-from profiles.ranks import parts_of_ranks
+from profiles.ranks import RankFilter
 from profiles.readings import to_number
 from tests.unit.profiles.builders import READING, TIMED, case, parse, profile, readings
 
@@ -47,8 +47,7 @@ def expected(of: Profile, log: bytes) -> list[tuple[float, float]]:
     for raw in re.split(rb"[\r\n]", log):
         line = ESCAPE.sub("", raw[:LINE_LIMIT].decode("latin-1")).encode("latin-1")
         text = line.decode("utf-8", "replace")
-        parts = [text] if rule.ranks == "all" else parts_of_ranks(text, rule.ranks)
-        for part in parts:
+        for part in RankFilter(rule.ranks).parts(text):
             for match in re.finditer(rule.reading, part, re.ASCII):
                 value = to_number(match["value"])
                 if math.isfinite(value):
