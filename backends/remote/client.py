@@ -6,6 +6,7 @@ disconnects or dies on this side, a run that was started goes on; everything her
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import hashlib
 import importlib.resources
@@ -44,6 +45,8 @@ __all__ = [
 # Names that become part of a path on the host. The wrapper checks them again.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}", re.ASCII)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+_IDLE_FOLLOWS = 5
 
 _FAILED_LEASE, _FAILED_OFFSET, _FAILED_RUN, _FAILED_STAGE, _NOT_INSTALLED = 75, 76, 77, 78, 97
 
@@ -91,12 +94,16 @@ class RemoteHost:
             _centiseconds(spec.grace_s),
             self._host.lease_dir,
             " ".join(clean_text(spec.lease).split()),
-            checked_name(spec.container_name, "container name") if spec.container_name else "",
+            _container(spec),
             *(checked_name(tree.digest, "digest") for tree in spec.stage),
         )
         staged = {tree.digest: tree for tree in spec.stage}
         for _ in range(len(staged) + 1):
-            done = await self._run("start", *arguments, stdin=script, ok=(0, 75, 78))
+            # Copying the staged files may take a while.
+            timeout_s = self._timeout_s * (10 if staged else 1)
+            done = await self._run(
+                "start", *arguments, stdin=script, timeout_s=timeout_s, ok=(0, 75, 78)
+            )
             if done.exit_status == _FAILED_LEASE:
                 raise self._lease_held(done.stdout)
             if done.exit_status != _FAILED_STAGE:
@@ -124,7 +131,9 @@ class RemoteHost:
             position += len(chunk)
             on_bytes(chunk)
 
-        while True:
+        idle = 0
+        while idle < _IDLE_FOLLOWS:
+            began = asyncio.get_running_loop().time(), position
             command = self._command("follow", run_id, str(position))
             done = await self.transport.stream(command, count)
             if done.exit_status == _NOT_INSTALLED:
@@ -138,11 +147,15 @@ class RemoteHost:
                 )
             if done.exit_status == _FAILED_RUN:
                 raise RemoteError(f"no run {run_id}", where=self._name)
-            self._check(done, "follow")
-            status = _status(done.stderr, self._name)
-            if position >= status.size:
-                return status
-            # The reader ended early, for example because somebody killed it: go on.
+            if done.exit_status >= 0:  # else somebody ended the wrapper itself
+                self._check(done, "follow")
+                status = _status(done.stderr, self._name)
+                if status.phase is not RunPhase.RUNNING and position >= status.size:
+                    return status
+            # The reader ended before the run did, for example because somebody killed it: go on.
+            lasted = asyncio.get_running_loop().time() - began[0]
+            idle = idle + 1 if lasted < 1 and position == began[1] else 0
+        raise RemoteError(f"the log of {run_id} cannot be read", where=self._name)
 
     async def status(self, run_id: str) -> RunStatus:
         done = await self._run("status", checked_name(run_id, "run id"))
@@ -297,6 +310,14 @@ def _remote_path(path: str) -> str:
     if path.startswith("~/"):
         return f'"$HOME"/{quote(path[2:].rstrip("/"))}'
     return quote(path.rstrip("/"))
+
+
+def _container(spec: RunSpec) -> str:
+    name = spec.container_name or ""
+    # It gets removed by this name, so it must not be anybody else's.
+    if name and (spec.run_id not in name or not re.fullmatch(r"[\w.-]+", name, re.ASCII)):
+        raise ValueError(f"not the name of a container of {spec.run_id}: {name!r}")
+    return name
 
 
 def _script(spec: RunSpec) -> bytes:

@@ -185,7 +185,7 @@ look() { # sets phase and everything that answer prints
         phase=exited
         read_supervisor
     elif ! read_supervisor; then
-        phase=absent
+        phase=absent sup_boot=$boot
     elif alive "$sup_pid" "$sup_ticks" "$sup_boot"; then
         phase=running
     elif read_exit; then # it ended while we looked
@@ -558,8 +558,8 @@ verb_follow() { # RUN OFFSET. The log's bytes from OFFSET on stdout until the ru
         tail -c +$((offset + 1)) "$log" || exit 70
     elif tail ---disable-inotify --pid=1 -s 0.1 --version >/dev/null 2>&1; then
         # Looking 10 times a second costs both ends far less than a message per line.
-        tail -c +$((offset + 1)) -f --pid="$sup_pid" -s 0.1 ---disable-inotify "$log" 2>/dev/null ||
-            exit 70
+        # Should somebody end it, the answer below says "running" and the console asks again.
+        tail -c +$((offset + 1)) -f --pid="$sup_pid" -s 0.1 ---disable-inotify "$log" 2>/dev/null
     else
         running=1
         while [ $running = 1 ]; do

@@ -81,7 +81,8 @@ class RunSpec:
     ``script``: sh text that execs the workload; it runs in a fresh directory that holds copies of
     ``stage``. ``timeout_s``: enforced on the host, whether a console is there or not. ``grace_s``:
     between TERM and KILL. ``lease``: who takes the host, for others to read; empty takes no lease.
-    ``container_name``: a container of this run alone; it is removed when the run ends.
+    ``container_name``: a container of this run alone, with the run id in its name; it is removed
+    when the run ends.
     """
 
     run_id: str
@@ -105,6 +106,7 @@ class RunPhase(StrEnum):
 class RunStatus:
     """What a host knows of a run. Times are seconds since the epoch on the host's clock.
 
+    ``boot_id``: the boot that the run was started in; the present one where the run is absent.
     ``size``: bytes of the log. ``exit_code``: as sh tells it, 128 + n for a signal. ``leftovers``:
     processes that the script left running and that were ended; ``left``: those that would not end.
     """

@@ -77,10 +77,8 @@ class NamespaceHosts:
 
     def reset(self, number: int) -> None:
         """Answer every TCP packet with RST."""
-        self._in(
-            number,
-            *["iptables", "-A", "INPUT", "-p", "tcp", "-j", "REJECT", "--reject-with", "tcp-reset"],
-        )
+        reject = ("-A", "INPUT", "-p", "tcp", "-j", "REJECT", "--reject-with", "tcp-reset")
+        self._in(number, "iptables", *reject)
 
     def crash(self, number: int) -> None:
         """End all processes of the host at once, as a power failure does."""

@@ -1,0 +1,276 @@
+"""Campaigns for tests: a workload whose every byte is known, workspaces, and looking for leftovers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+import tomli_w
+
+from backends.campaign.controller import CampaignController
+from backends.campaign.plan import Selection
+from backends.campaign.state import CampaignState, RunRecord
+from backends.inventory import Host, Inventory
+from backends.workspace import Workspace
+from profiles.catalog import Catalog
+from tests.support.waiting import until
+
+ROOT = Path(__file__).resolve().parents[2]
+
+STEADY = """
+import os, sys, time
+lines, every, copies, after = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3], sys.argv[4:]
+copy = open(os.path.join(copies, os.environ["DLPERF_RUN_ID"] + "." + os.environ["DLPERF_HOST"]), "ab")
+def say(text):
+    for out in (sys.stdout.buffer, copy):
+        out.write(text)
+        out.flush()
+say(b"\\x1b[31mstart\\x1b[0m \\xff\\xfe [/b] \\r")
+for i in range(lines):
+    say(b"iter %d, loss: 1.0, samples/s: %d.5\\n" % (i, 100 + i))
+    time.sleep(every)
+say(b"end without a newline")
+exec(" ".join(after))
+"""
+
+PROFILE = """
+name = "steady"
+framework = "test"
+model = "steady"
+source = "tests"
+[settings.lines]
+description = "how many"
+default = "20"
+[settings.every]
+description = "seconds between lines"
+default = "0.05"
+[settings.copies]
+description = "where each run keeps a copy of what it prints"
+[settings.after]
+description = "Python to execute at the end"
+default = "pass"
+[matrix]
+cases = ["1n1g"]
+[launch]
+launcher = "per_node"
+stage = ["steady.py"]
+command = "{python} steady.py {{lines}} {{every}} {{copies}} {{after}}"
+timeout = "60s"
+stall_timeout = "20s"
+lost_limit = "30s"
+expected = "2s"
+{launch}
+[measure]
+reading = 'iter (?P<step>\\d+), .*samples/s: (?P<value>[\\d.]+)'
+window = {{ skip = 1 }}
+statistic = "mean"
+"""
+
+
+class Bench:
+    """A directory with profiles, copies of what runs printed, campaigns, and an inventory."""
+
+    def __init__(self, directory: Path, hosts: Sequence[Host]) -> None:
+        self.directory = directory
+        self.hosts = tuple(hosts)
+        self.campaigns = directory / "campaigns"
+        self.copies = directory / "copies"
+        self.profiles = directory / "profiles"
+        self.inventory = directory / "hosts.toml"
+        self.copies.mkdir()
+        self.profiles.mkdir()
+        (self.profiles / "steady.py").write_text(STEADY)
+        self.profile()
+        self.inventory.write_text(tomli_w.dumps({"hosts": [_table(host) for host in hosts]}))
+        self.workspaces: list[Workspace] = []
+
+    def profile(self, launch: str = "", name: str = "steady", **replaced: str) -> str:
+        """Write a variant of the steady profile; ``replaced``: lines of it by their key."""
+        text = PROFILE.format(python=sys.executable, launch=launch).replace(
+            '"steady"', f'"{name}"', 1
+        )
+        for key, value in replaced.items():
+            lines = [
+                f"{key} = {value}" if x.startswith(f"{key} = ") else x for x in text.split("\n")
+            ]
+            text = "\n".join(lines)
+        (self.profiles / f"{name}.toml").write_text(text)
+        return name
+
+    def workspace(self) -> Workspace:
+        """A console's engine, as a new process of the operator would have it."""
+        workspace = Workspace(
+            Inventory(self.hosts),
+            Catalog.load([self.profiles], None),
+            self.campaigns,
+            profile_dirs=[self.profiles],
+        )
+        self.workspaces.append(workspace)
+        return workspace
+
+    async def close(self) -> None:
+        for workspace in self.workspaces:
+            await workspace.close()
+
+    async def start(
+        self,
+        *cases: str,
+        profile: str = "steady",
+        repeats: int = 1,
+        hosts: str = "",
+        workspace: Workspace | None = None,
+        **values: object,
+    ) -> CampaignController:
+        workspace = workspace or self.workspace()
+        if profile != "cpu-smoke":
+            values = {"copies": self.copies, **values}
+        selection = Selection(
+            profiles=(profile,),
+            cases=cases,
+            values={key: (str(value),) for key, value in values.items()},
+            repeats=repeats,
+            hosts=hosts,
+        )
+        await workspace.probe()
+        return await workspace.start(workspace.plan(selection))
+
+    def command(self, *words: str) -> list[str]:
+        """``dlperf-tui WORDS`` with this bench's inventory, profiles and campaigns."""
+        return [
+            *(sys.executable, "-m", "tui.cli", *words),
+            *("--inventory", str(self.inventory), "--campaigns", str(self.campaigns)),
+            *("--profile-dir", str(self.profiles)),
+        ]
+
+    def spawn(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(*words),
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def steady_words(self, *cases: str, **values: object) -> list[str]:
+        values = {"copies": self.copies, **values}
+        given = [f"{key}={value}" for key, value in values.items()]
+        return ["-p", "steady", "--case", *cases, "--set", *given]
+
+    @property
+    def campaign(self) -> Path:
+        """The only one there is."""
+        [path] = [p for p in self.campaigns.iterdir() if (p / "events.jsonl").exists()]
+        return path
+
+    def logs_are_exact(self, state: CampaignState, path: Path) -> int:
+        """How many logs there are of runs that succeeded; each equals what its host printed."""
+        count = 0
+        for run in state.runs.values():
+            if run.throughput is None:
+                continue
+            for rank, host in enumerate(run.hosts):
+                local = path / run.log if rank == 0 else path / f"{run.log[:-4]}.{host}.log"
+                copy = self.copies / f"{run.run_id}.{host}"
+                assert sha256(local) == sha256(copy), (local, copy)
+                count += 1
+        return count
+
+    def nothing_is_left(self) -> None:
+        """No process and no files of any run on any host."""
+        for host in self.hosts:
+            runs = Path(host.work_dir) / "runs"
+            found = sorted(path.name for path in runs.iterdir()) if runs.is_dir() else []
+            assert not found, f"{host.name}: {found}"
+        left = {pid: run for pid, run in marked().items() if (self.copies / run).exists()}
+        assert not left, left
+        assert not list(run_processes(self.directory))
+
+
+def _table(host: Host) -> dict[str, object]:
+    found = {f.name: getattr(host, f.name) for f in fields(Host)}
+    return {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in found.items()
+        if value not in (None, "", ())
+    }
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def environments() -> Iterable[tuple[int, Mapping[str, str]]]:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            pairs = (word.decode("utf-8", "replace").partition("=") for word in words)
+            yield int(entry.name), {name: value for name, _, value in pairs}
+
+
+def marked() -> dict[int, str]:
+    """Run ids by the pids that carry them."""
+    return {
+        pid: environment["DLPERF_RUN_ID"]
+        for pid, environment in environments()
+        if "DLPERF_RUN_ID" in environment
+    }
+
+
+def run_processes(directory: Path) -> Iterable[int]:
+    """Processes whose working directory lies below ``directory``."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                where = os.readlink(entry / "cwd")
+            except OSError:
+                continue
+            if where.startswith(f"{directory}/") and "/runs/" in where:
+                yield int(entry.name)
+
+
+def only_run(state: CampaignState) -> RunRecord:
+    [run] = state.runs.values()
+    return run
+
+
+async def until_running(controller: CampaignController, count: int = 1, readings: int = 1) -> None:
+    """Until so many runs have so many readings each."""
+
+    def enough() -> bool:
+        runs = controller.state.runs.values()
+        return sum(r.state == "running" and r.reading_count >= readings for r in runs) >= count
+
+    await until(enough, within_s=20, what=f"{count} runs with {readings} readings")
+
+
+async def finish(controller: CampaignController, within_s: float = 60.0) -> CampaignState:
+    import asyncio
+
+    async with asyncio.timeout(within_s):
+        await controller.wait()
+    return controller.state
+
+
+def read_json(text: str) -> dict[str, object]:
+    found: dict[str, object] = json.loads(text)
+    return found
+
+
+def kill_hard(process: subprocess.Popen[str]) -> None:
+    """As a crash or the power would: no handler runs."""
+    process.send_signal(signal.SIGKILL)
+    process.wait(10)
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
