@@ -17,6 +17,7 @@ and ``nodes``, ``gpus_per_node``, ``gpus``.
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -91,6 +92,7 @@ class Expression:
         return int(result) if result == int(result) else result
 
 
+@functools.lru_cache(maxsize=256)
 def parse_expression(text: str) -> Expression:
     """Parse ``text``; raises ProfileError that names the column (from 1) of the first mistake."""
     if len(text) > _MAX_LENGTH:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -141,11 +142,16 @@ class Measure(Rule):
 
     @model_validator(mode="after")
     def _variants(self) -> Self:
-        for variant in self.variant:
-            self.with_variant(variant)
+        _made_now = self.rules  # so that a variant's mistake is told with the profile's own
         return self
 
-    def with_variant(self, variant: Variant | None) -> Rule:
+    @cached_property
+    def rules(self) -> tuple[tuple[str, Rule], ...]:
+        """Complete rules with their conditions, in order; the last one's is empty: always."""
+        variants = [(variant.when, self._with(variant)) for variant in self.variant]
+        return (*variants, ("", self._with(None)))
+
+    def _with(self, variant: Variant | None) -> Rule:
         """The complete rule: this one with what ``variant`` overrides."""
         values = {name: getattr(self, name) for name in Rule.model_fields}
         if variant is not None:

@@ -3,7 +3,7 @@
 ``mpirun --tag-output`` writes ``[1,0]<stdout>:`` (job, rank), with ``--timestamp-output`` preceded
 by ``Wed Jun  1 10:54:24 2022``. Two ranks can share a physical line when one of them did not end
 its own, so a line is cut at every prefix and each part belongs to the prefix before it.
-``srun --label`` writes ``0: ``, ``torchrun --tee`` ``[default0]:``; a profile says so by rank_prefix.
+``srun --label`` writes ``0: ``, ``torchrun --tee`` ``[default0]:``, by rank_prefix.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ def rule_for(profile: Profile, case: Case) -> Rule:
     ProfileError: a variant's condition cannot be evaluated for the case.
     """
     values = case.values()
-    for variant in profile.measure.variant:
-        if parse_expression(variant.when).holds(values):
-            return profile.measure.with_variant(variant)
-    return profile.measure.with_variant(None)
+    for condition, rule in profile.measure.rules:
+        if not condition or parse_expression(condition).holds(values):
+            return rule
+    raise AssertionError("the last rule has no condition")
