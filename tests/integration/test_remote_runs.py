@@ -40,22 +40,33 @@ from tests.support.waiting import until, wait_until
 
 @pytest.fixture(params=["local", "ssh"])
 async def remote(
-    request: pytest.FixtureRequest, tmp_path: Path, local_host: Host
+    request: pytest.FixtureRequest, tmp_path: Path, here: RemoteHost
 ) -> AsyncIterator[RemoteHost]:
     if request.param == "local":
-        yield RemoteHost(LocalTransport(local_host))
+        yield here
         return
     hosts = SshHosts(tmp_path / "hosts")
     (node,) = hosts(1)
     pool = TransportPool(hosts.hosts())
-    yield RemoteHost(pool.get(node.host))
+    there = RemoteHost(pool.get(node.host))
+    yield there
+    await end_runs(there)
     await pool.close()
     hosts.close()
 
 
 @pytest.fixture
-def here(local_host: Host) -> RemoteHost:
-    return RemoteHost(LocalTransport(local_host))
+async def here(local_host: Host) -> AsyncIterator[RemoteHost]:
+    remote = RemoteHost(LocalTransport(local_host))
+    yield remote
+    await end_runs(remote)
+
+
+async def end_runs(remote: RemoteHost) -> None:
+    """A test that fails leaves nothing behind either."""
+    host = remote.transport.host
+    for run in Path(host.work_dir).glob("runs/*"):
+        await remote.cancel(run.name.removesuffix(f".{host.name}"), grace_s=0.2)
 
 
 def spec(run_id: str, script: str, **more: object) -> RunSpec:
@@ -343,12 +354,13 @@ def wrapper_path(host: Host) -> Path:
 async def test_ten_starts_of_one_run_at_once_run_it_once(
     remote: RemoteHost, tmp_path: Path
 ) -> None:
-    count = tmp_path / "count"
-    run = spec("crowd", f"echo ran >>{count}; sleep 0.5")
-    statuses = await asyncio.gather(*(remote.start(run) for _ in range(10)))
-    assert len({status.pid for status in statuses}) == 1
-    await ended(remote, "crowd")
-    assert count.read_text() == "ran\n"
+    for lease in ("alice", ""):  # the lease would hide that the claim does not work
+        count = tmp_path / f"count{lease}"
+        run = spec(f"crowd{lease}", f"echo ran >>{count}; sleep 0.5", lease=lease)
+        statuses = await asyncio.gather(*(remote.start(run) for _ in range(10)))
+        assert len({status.pid for status in statuses}) == 1
+        await ended(remote, run.run_id)
+        assert count.read_text() == "ran\n"
 
 
 async def test_a_script_that_arrives_incomplete_is_not_run(
