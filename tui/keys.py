@@ -149,7 +149,14 @@ PANELS: Mapping[str, Panel] = {
             Key("y", "copy", "Copy", "copy the run's commands and log path"),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/"),
             Key("enter", "open", "Log", "read the run's log", palette=False),
-            Key("escape", "back", "Back", "back to the list", said="Esc", palette=False),
+            Key(
+                "escape",
+                "back",
+                "Back",
+                "back to the list, which goes with the runs at work again",
+                said="Esc",
+                palette=False,
+            ),
         ),
     ),
     "log": Panel(

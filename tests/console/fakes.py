@@ -14,10 +14,10 @@ from pathlib import Path
 from backends.campaign import events as ev
 from backends.campaign.plan import Plan, PlannedCase, Selection
 from backends.campaign.snapshot import CampaignSnapshot, take
-from backends.campaign.state import CampaignState, RunRecord, RunState, apply, fold
+from backends.campaign.state import CampaignState, RunRecord, RunState, apply
 from backends.hosts.model import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
 from backends.inventory import Host, Inventory
-from profiles.catalog import Catalog
+from profiles.catalog import Catalog, load_file
 from profiles.errors import DlperfError, SelectionError
 from profiles.matrix import Case, HostCapacity, expand, infeasible
 from profiles.settings import resolve_settings, split_overrides
@@ -379,6 +379,13 @@ class FakeController:
         self.detached = True
 
 
+def frozen_catalog() -> Catalog:
+    """Two profiles that stay as they are, whatever becomes of the bundled ones."""
+    paths = sorted((Path(__file__).parent / "profiles").glob("*.toml"))
+    loaded = [(load_file(path), path) for path in paths]
+    return Catalog({profile.name: (profile, path) for profile, path in loaded}, {})
+
+
 class FakeWorkspace:
     """Stands in for :class:`backends.workspace.Workspace`."""
 
@@ -402,7 +409,7 @@ class FakeWorkspace:
         self.inventory = Inventory(
             tuple(Host(h.name, address=h.address) for h in self._answers), Path("hosts.toml")
         )
-        self.catalog = catalog or Catalog.load((), None)
+        self.catalog = catalog or frozen_catalog()
         self.findings = tuple(findings)
         self.probed: list[tuple[str, ...] | None] = []
         self.started: list[Plan] = []
@@ -519,7 +526,3 @@ class FakeWorkspace:
 
     async def close(self) -> None:
         self.closed = True
-
-
-def fold_events(events: Sequence[ev.Event]) -> CampaignState:
-    return fold(events)

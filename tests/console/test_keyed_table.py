@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from rich.text import Text
 from textual.app import App, ComposeResult
+from textual.coordinate import Coordinate
 
 from tests.console.conftest import words
 from tui.text import cell
@@ -53,9 +54,12 @@ async def test_an_update_draws_only_cells_that_differ() -> None:
         await pilot.pause()
         updated: list[Text] = []
         original = table.update_cell_at
-        table.update_cell_at = (  # type: ignore[method-assign]
-            lambda at, value, **more: (updated.append(value), original(at, value, **more))[1]
-        )
+
+        def record(at: Coordinate, value: Text, *, update_width: bool = False) -> None:
+            updated.append(value)
+            original(at, value, update_width=update_width)
+
+        table.update_cell_at = record  # type: ignore[method-assign,assignment]
         table.refill([*rows("a"), *rows("b", note="changed")])
         assert [text.plain for text in updated] == ["changed"]
 

@@ -29,7 +29,7 @@ def panel_classes() -> Iterator[type[DOMNode]]:
                     isinstance(value, type)
                     and issubclass(value, DOMNode)
                     and value.__module__ == module.__name__
-                    and getattr(value, "PANEL", "")
+                    and str(getattr(value, "PANEL", ""))
                 ):
                     yield value
 

@@ -5,17 +5,16 @@ from dataclasses import replace
 import pytest
 
 from backends.hosts.model import HostSnapshot, HostState
-from profiles.catalog import Catalog
 from profiles.errors import SelectionError
 from profiles.model import Matrix, Parameter, Profile
-from tests.console.fakes import unprobed, v100_hosts
+from tests.console.fakes import frozen_catalog, unprobed, v100_hosts
 from tui.marks import Marks, column_labels, new_marks, selection
 
 HOSTS = v100_hosts()
 
 
 def profile(name: str = "oneflow-resnet50") -> Profile:
-    return Catalog.load((), None).get(name)
+    return frozen_catalog().get(name)
 
 
 def resnet() -> Marks:

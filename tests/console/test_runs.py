@@ -41,13 +41,13 @@ async def test_runs_show_state_progress_rate_and_eta(workspace: FakeWorkspace) -
 
 async def test_the_cursor_stays_on_its_run_while_others_end(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
-        controller = begin(app, workspace)
+        begin(app, workspace)
         page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 10)
         await pilot.press("j", "j")
         table = page.query_one(KeyedTable)
         assert table.current_key == "r02"
         await pass_time(workspace, app, pilot, 50)
-        controller.retry("r00") if controller.state.runs["r00"].state == "failed" else None
         await pass_time(workspace, app, pilot, 50)
         assert table.current_key == "r02"
 
@@ -234,3 +234,20 @@ async def test_y_copies_commands_and_the_path_of_the_log(workspace: FakeWorkspac
         await pilot.press("y")
         assert app.clipboard.startswith("python3 of_cnn_train_val.py")
         assert app.clipboard.endswith("logs/r00.log")
+
+
+async def test_the_cursor_goes_with_the_runs_at_work_until_it_is_moved_by_hand(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        table = page.query_one(KeyedTable)
+        await pass_time(workspace, app, pilot, 50)
+        await until(pilot, lambda: table.current_key == "r03")
+        await pilot.press("k")
+        await pass_time(workspace, app, pilot, 50)
+        assert table.current_key == "r02"
+        await pilot.press("escape")
+        await pass_time(workspace, app, pilot, 5)
+        await until(pilot, lambda: page.selected is not None and page.selected.state.active)

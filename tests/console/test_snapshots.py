@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.console.conftest import LARGE, SMALL, begin, tick
+from tests.console.conftest import LARGE, SMALL, begin, tick, until
 from tests.console.fakes import FakeFinding, FakeWorkspace
 from tui.app import DlperfApp
 
 Step = Callable[[Pilot[str]], Awaitable[None]]
 Compare = Callable[..., bool]
 
+NAME = Path("campaigns/2026-11-21-resnet50")
 SIZES = pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "120x40"])
 
 
@@ -40,7 +41,7 @@ def steps(workspace: FakeWorkspace, *keys: str | float, campaign: bool = False) 
     async def go(pilot: Pilot[str]) -> None:
         app = pilot.app
         assert isinstance(app, DlperfApp)
-        await app.workers.wait_for_complete()
+        await until(pilot, lambda: workspace.probed)
         if campaign:
             begin(app, workspace)
         for key in keys:
@@ -61,29 +62,28 @@ def steps(workspace: FakeWorkspace, *keys: str | float, campaign: bool = False) 
 
 @SIZES
 @pytest.mark.parametrize(
-    ("name", "keys", "campaign"),
+    ("keys", "campaign"),
     [
-        ("hosts", ("j", "j"), False),
-        ("matrix", ("2",), False),
-        ("runs empty", ("3",), False),
-        ("runs", ("3", 20.0), True),
-        ("run log", ("3", 20.0, "enter"), True),
-        ("results", ("4", 600.0, "j"), True),
-        ("repeats", ("4", 600.0, "enter"), True),
-        ("help", ("3", "question_mark"), True),
-        ("quit", ("3", 20.0, "q"), True),
-        ("start", ("2", "enter"), False),
-        ("dry run", ("2", "d"), False),
-        ("parameters", ("2", "p"), False),
-        ("settings", ("2", "tab", "G", "k", "s"), False),
-        ("hosts to use", ("2", "o"), False),
+        pytest.param(("j", "j"), False, id="hosts"),
+        pytest.param(("2",), False, id="matrix"),
+        pytest.param(("3",), False, id="runs-empty"),
+        pytest.param(("3", 20.0), True, id="runs"),
+        pytest.param(("3", 20.0, "enter"), True, id="run-log"),
+        pytest.param(("4", 600.0, "j"), True, id="results"),
+        pytest.param(("4", 600.0, "enter"), True, id="repeats"),
+        pytest.param(("3", "question_mark"), True, id="help"),
+        pytest.param(("3", 20.0, "q"), True, id="quit"),
+        pytest.param(("2", "enter"), False, id="start"),
+        pytest.param(("2", "d"), False, id="dry-run"),
+        pytest.param(("2", "p"), False, id="parameters"),
+        pytest.param(("2", "tab", "G", "k", "s"), False, id="settings"),
+        pytest.param(("2", "o"), False, id="hosts-to-use"),
     ],
 )
 def test_page(
     snap_compare: Compare,
     still: FakeWorkspace,
     size: tuple[int, int],
-    name: str,
     keys: tuple[str | float, ...],
     campaign: bool,
 ) -> None:
@@ -118,9 +118,7 @@ def test_a_simulated_cluster_with_a_note(
         await steps(still, campaign=True)(pilot)
         app = pilot.app
         assert isinstance(app, DlperfApp)
-        still.controllers[Path("campaigns/2026-11-21-resnet50")].note(
-            "disk full: waiting for space"
-        )
+        still.controllers[NAME].note("disk full: waiting for space")
         await steps(still, "3", 30.0)(pilot)
 
     assert snap_compare(console_of(still), terminal_size=size, run_before=go)

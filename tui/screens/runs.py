@@ -40,6 +40,9 @@ class RunsPage(Page):
         self._able: tuple[bool, ...] = ()
         self._zoomed = ""
         self._shown: object = None
+        self._auto = True  # the cursor goes with what is at work, until it is moved by hand
+        self._steered: str | None = None
+        self._of: Path | None = None
 
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(COLUMNS, id="runs"), "Runs", id="runs-panel")
@@ -70,6 +73,7 @@ class RunsPage(Page):
         if shown != self._shown:
             self._shown = shown
             panel.table.refill(run_rows(viewed) if viewed else [])
+            self._steer(viewed)
         panel.retitle(f"Runs · {viewed.name}" if viewed else "Runs", summary(viewed))
         panel.say_when_empty(
             "No run matches; Esc takes the filter away"
@@ -79,8 +83,25 @@ class RunsPage(Page):
         )
         self._show_selected()
 
+    def _steer(self, viewed: CampaignSnapshot | None) -> None:
+        """Put the cursor on a run at work when the one under it has ended."""
+        path = viewed.path if viewed else None
+        if path != self._of:
+            self._of, self._auto, self._steered = path, True, None
+        run = self.selected
+        if self._steered is None and run is not None:
+            self._steered = run.run_id
+        if viewed is None or not self._auto or (run is not None and run.state.active):
+            return
+        at_work = next((r.run_id for r in viewed.runs if r.state.active), None)
+        if at_work is not None:
+            self._steered = at_work
+            self.main_panel().table.select(at_work)
+
     @on(KeyedTable.Moved)
-    def _moved(self) -> None:
+    def _moved(self, event: KeyedTable.Moved) -> None:
+        if self._steered is not None and event.key != self._steered:
+            self._auto = False
         self._host = 0
         self._show_selected()
 
@@ -121,7 +142,8 @@ class RunsPage(Page):
 
     def _no_log(self, run: RunView) -> str:
         if run.state is RunState.PLANNED:
-            return f"No log yet: {run.state_text}"
+            waits = run.state_text != str(run.state)
+            return f"No log yet: {run.state_text if waits else 'the run has not started'}"
         if run.state.ended:
             return "The run left no log"
         return "Waiting for the first line"
@@ -225,6 +247,7 @@ class RunsPage(Page):
 
     def action_back(self) -> None:
         self._zoomed = ""
+        self._auto = True
         self._show_selected()
         super().action_back()
 

@@ -11,6 +11,7 @@ from backends.hosts.model import Gpu, HostFacts, HostSnapshot, HostState, Topolo
 from tui.keys import bindings
 from tui.text import bar, count, gib, host_state, join, plain
 from tui.theme import BAD, GOOD, MUTED, WARN, link_colour
+from tui.widgets.panel import set_frame
 
 CLOCK_WARNING_S = 1.0
 """From here on the host's clock is said to be off: log times of two hosts do not compare."""
@@ -84,8 +85,8 @@ def _gpus(facts: HostFacts) -> Text:
     names = {plain(gpu.name) for gpu in facts.gpus}
     text = Text(no_wrap=True, end="")
     same = names.pop() if len(names) == 1 else ""
-    text.append("GPUs", "bold").append(f"  {len(facts.gpus)} × {same}\n" if same else "\n", MUTED)
-    text.append("  #   memory GiB          util           temp   power W  in use by\n", MUTED)
+    text.append("GPUs", "bold")
+    text.append("  memory GiB          util           temp   power W   in use by\n", MUTED)
     for gpu in facts.gpus:
         text.append(f" {gpu.index:>2}  ")
         text.append_text(_memory(gpu)).append("  ").append_text(_utilisation(gpu)).append("  ")
@@ -166,7 +167,7 @@ def _legend(topology: Topology) -> Text:
     for name, words in LINK_WORDS.items():
         if name in seen:
             parts.append(join([(name, link_colour(name)), (f" {words}", MUTED)]))
-    text = Text("\n", no_wrap=True, end="")
+    text = Text(no_wrap=True, end="")
     line = Text(no_wrap=True, end="")
     for part in parts:
         piece = part if isinstance(part, Text) else Text(str(part))
@@ -180,6 +181,16 @@ def _legend(topology: Topology) -> Text:
     for short, name in topology.nic_names.items():
         text.append(f"{plain(short)} is {plain(name)}  ", MUTED)
     return text
+
+
+def detail_title(host: HostSnapshot | None) -> str:
+    """ "node3 · 8 × Tesla V100-SXM2-16GB": the model where all GPUs are of one."""
+    if host is None:
+        return "Details"
+    names = {gpu.name for gpu in host.facts.gpus} if host.facts else set()
+    if host.facts is None or len(names) != 1:
+        return host.name
+    return f"{host.name} · {len(host.facts.gpus)} × {names.pop()}"
 
 
 class HostDetail(ScrollableContainer, can_focus=True):
@@ -201,7 +212,7 @@ class HostDetail(ScrollableContainer, can_focus=True):
             return
         moved = self._shown is None or host is None or host.name != self._shown.name
         self._shown = host
-        self.border_title = Text(plain(host.name) if host else "Details")
+        set_frame(self, detail_title(host))
         self.query_one(Static).update(host_text(host) if host else Text(""))
         if moved:
             self.scroll_home(animate=False)
