@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from profiles.command import placeholders
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError
-from profiles.expression import parse_expression
+from profiles.expression import Values, parse_expression
 from profiles.patterns import check_groups, compile_pattern
 from profiles.tags import parse_tag
 
@@ -57,13 +57,20 @@ def check_case_tag(tag: str) -> str:
 
 
 @_as_value_error
-def check_condition(text: str, *, where: str = "", known: Set[str] | None = None) -> str:
+def check_condition(
+    text: str, *, where: str = "", known: Set[str] | None = None, tried: Sequence[Values] = ()
+) -> str:
     expression = parse_expression(text)
     if known is not None:
         for name in sorted(expression.names - known):
             raise ValueError(
                 f"{where}: {name!r} in {text!r} is no parameter; known: {', '.join(sorted(known))}"
             )
+    for values in tried:
+        try:
+            expression.holds(values)
+        except DlperfError as error:
+            raise ValueError(f"{where}: {error}") from None
     return text
 
 

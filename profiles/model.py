@@ -16,6 +16,7 @@ from profiles.checks import PATH_GROUPS, check_condition, check_pattern, check_p
 from profiles.command import fill_numbers
 from profiles.expression import parse_expression
 from profiles.measuring import FailurePattern, Measure, Metric, Rule, Trim, Variant, Window
+from profiles.tags import parse_tag
 from profiles.values import (
     CaseTag,
     Command,
@@ -279,25 +280,19 @@ class Profile(Model):
             raise ValueError(f"{reserved!r} is filled by the launcher; choose another name")
         for both in sorted(names & set(self.settings)):
             raise ValueError(f"{both!r} is both a parameter and a setting; rename one")
-        for index, condition in enumerate(self.matrix.exclude):
-            check_condition(condition, where=f"matrix.exclude[{index}]", known=names | CASE_NAMES)
-        for index, variant in enumerate(self.measure.variant):
-            where = f"measure.variant[{index}].when"
-            check_condition(variant.when, where=where, known=names | CASE_NAMES)
-        for index, override in enumerate(self.launch.variant):
-            where = f"launch.variant[{index}].when"
-            check_condition(override.when, where=where, known=names | CASE_NAMES)
-        for name, expression in self.launch.computed.items():
-            where = f"launch.computed.{name}"
-            check_condition(expression, where=where, known=names | CASE_NAMES)
-            if name in names | set(self.settings) | LAUNCH_NAMES:
-                raise ValueError(f"{where}: {name!r} is taken; choose another name")
+        for where, condition in self._conditions():
+            check_condition(condition, where=where, known=names | CASE_NAMES, tried=self._tried())
         known = names | set(self.settings) | LAUNCH_NAMES
+        for name in sorted(known & set(self.launch.computed)):
+            raise ValueError(f"launch.computed.{name}: {name!r} is taken; choose another name")
         for key, template in self._templates():
-            computed = (
-                frozenset(self.launch.computed) if key.startswith(_COMPUTED_IN) else frozenset()
-            )
-            check_placeholders(template, where=key, known=known | computed)
+            if key.startswith("parameters."):  # part of the case, wherever it is launched
+                filled = names | CASE_NAMES | {"global_batch"}
+            elif key.startswith(_COMPUTED_IN):
+                filled = known | set(self.launch.computed)
+            else:
+                filled = known
+            check_placeholders(template, where=key, known=filled)
         for index, path in enumerate(self.import_.paths):
             known_groups = PATH_GROUPS | names
             where = f"import.paths[{index}]"
@@ -310,6 +305,29 @@ class Profile(Model):
         for name in sorted(set(self.import_.values) - names):
             raise ValueError(f"import.values.{name}: no parameter is called {name!r}")
         return self
+
+    def _conditions(self) -> list[tuple[str, str]]:
+        """Every expression over a case, with the key it stands under."""
+        found = [(f"matrix.exclude[{n}]", text) for n, text in enumerate(self.matrix.exclude)]
+        found += [
+            (f"measure.variant[{n}].when", variant.when)
+            for n, variant in enumerate(self.measure.variant)
+        ]
+        found += [
+            (f"launch.variant[{n}].when", variant.when)
+            for n, variant in enumerate(self.launch.variant)
+        ]
+        computed = self.launch.computed.items()
+        return found + [(f"launch.computed.{name}", text) for name, text in computed]
+
+    def _tried(self) -> list[dict[str, Scalar]]:
+        """Values that expressions are tried with: the defaults at the matrix' own sizes."""
+        defaults = {name: parameter.default for name, parameter in self.parameters.items()}
+        sizes = map(parse_tag, self.matrix.cases)
+        return [
+            {**defaults, "nodes": nodes, "gpus_per_node": gpus, "gpus": nodes * gpus}
+            for nodes, gpus in sizes
+        ]
 
     def launch_for(self, case: Case) -> Launch:
         """How the case is launched: the first variant that holds, computed numbers filled in.

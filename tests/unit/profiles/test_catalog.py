@@ -47,6 +47,11 @@ def problem(directory: Path, text: str) -> str:
         ("[matrix]", "[matrix]\nrepeats = 0", "matrix.repeats: input should be greater than"),
         ("[matrix]", "[matrix]\nrepeats = true", "matrix.repeats: input should be a valid integer"),
         ("[matrix]", "[matrix]\nexclude = ['prec == 1']", "'prec' in 'prec == 1' is no parameter"),
+        (
+            "[matrix]",
+            "[matrix]\nexclude = ['precision < 3']",
+            ": matrix.exclude[0]: cannot order 'fp32' and 3 at column 1 of the condition",
+        ),
         ("[matrix]", "[matrix]\nexclude = ['nodes =']", "cannot read '=' at column 7"),
         ("[matrix]", "[settings.nodes]\ndescription = 'x'\n[matrix]", "'nodes' is filled by the"),
         (
