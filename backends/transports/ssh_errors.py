@@ -8,17 +8,14 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
 
 import asyncssh
 
 from backends.inventory import Host
 from backends.transports.base import HostUnreachableError, Problem
 from backends.transports.ssh_keys import HostKeys
+from backends.transports.ssh_target import Target
 from profiles.cleantext import clean_text
-
-if TYPE_CHECKING:
-    from backends.transports.ssh_login import Target
 
 _BY_ERRNO = {
     errno.ECONNREFUSED: Problem.REFUSED,

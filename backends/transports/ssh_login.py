@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
-from pathlib import Path
 
 import asyncssh
 
@@ -22,12 +19,8 @@ from backends.transports.ssh_errors import (
     login_shell_problem,
     loss,
 )
-from backends.transports.ssh_keys import (
-    DEFAULT_IDENTITIES,
-    GLOBAL_KNOWN_HOSTS,
-    Identities,
-    KnownHosts,
-)
+from backends.transports.ssh_keys import Identities, KnownHosts
+from backends.transports.ssh_target import Target, resolve
 from profiles.cleantext import clean_text
 
 Connection = asyncssh.SSHClientConnection
@@ -37,24 +30,6 @@ _CIPHERS = "^aes128-gcm@openssh.com"
 _QUESTION_ROUNDS = 3
 # An sshd that has too many logins in progress drops some (MaxStartups): they are made again.
 _LOGIN_RETRIES_S = (0.2, 0.6, 1.5)
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A host as the ssh configuration completes it."""
-
-    host: Host
-    address: str
-    port: int
-    user: str
-    known_as: str  # the name to look up in known_hosts
-    config: tuple[str, ...]
-    known_hosts: tuple[Path, ...]  # trusted keys are added to the first
-    identities: tuple[Path, ...]
-    identities_only: bool
-    jump: str | None
-    proxy_command: tuple[str, ...] | None
-    ciphers: str | None  # None: as configured
 
 
 class Logins:
@@ -268,57 +243,6 @@ class Logins:
         if not session.begun:
             raise login_shell_problem(host, session.status, bytes(session.before + session.stderr))
         return session.status, bytes(session.stderr)
-
-
-def resolve(host: Host) -> Target:
-    """Complete a host by its ssh configuration. Blocking: reads files, may run ``Match exec``.
-
-    Raises asyncssh.ConfigParseError, ValueError or OSError.
-    """
-    path = Path(host.ssh_config or "~/.ssh/config").expanduser()
-    if host.ssh_config and not path.is_file():
-        raise FileNotFoundError(2, "no such ssh configuration", str(path))
-    config = (str(path),) if os.access(path, os.R_OK) else ()
-    options = asyncssh.SSHClientConnectionOptions(
-        host=host.address or host.name,
-        port=host.port or (),
-        username=host.user or (),
-        config=list(config),
-        client_keys=None,
-        known_hosts=b"",
-    )
-    given = options.config
-    if host.identity:
-        identities = [Path(host.identity).expanduser()]
-    else:
-        named = [Path(file).expanduser() for file in _texts(given.get("IdentityFile"))]
-        usual = [Path("~/.ssh").expanduser() / file for file in DEFAULT_IDENTITIES]
-        identities = [file for file in named or usual if file.is_file()]
-    own = [host.known_hosts] if host.known_hosts else _texts(given.get("UserKnownHostsFile"))
-    shared = _texts(given.get("GlobalKnownHostsFile")) or GLOBAL_KNOWN_HOSTS
-    files = [*(own or ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")), *shared]
-    jump = options.tunnel if isinstance(options.tunnel, str) else None
-    ciphers = given.get("Ciphers")
-    return Target(
-        host=host,
-        address=options.host,
-        port=options.port,
-        user=options.username,
-        known_as=options.host_key_alias or options.host,
-        config=config,
-        known_hosts=tuple(Path(file).expanduser() for file in files if file != "none"),
-        identities=tuple(identities),
-        identities_only=bool(host.identity or given.get("IdentitiesOnly")),
-        jump=jump if jump and jump.lower() != "none" else None,
-        proxy_command=None if jump else tuple(options.proxy_command or ()) or None,
-        ciphers=str(ciphers) if ciphers else None,
-    )
-
-
-def _texts(value: object) -> list[str]:
-    if isinstance(value, (list, tuple)):
-        return [str(item) for item in value]
-    return [str(value)] if value else []
 
 
 def _agent_identities(
