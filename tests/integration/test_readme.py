@@ -1,0 +1,36 @@
+"""The README's figures are those of the campaign that it points to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from backends.campaign.journal import read_events
+from backends.campaign.outcome import run_results
+from backends.campaign.state import fold
+from backends.results.publish import publish
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "docs" / "examples" / "h200-x4"
+
+
+def test_the_readmes_table_is_reported_from_its_campaign() -> None:
+    state = fold(read_events(EXAMPLE / "events.jsonl"))
+    assert not state.simulated
+    text = publish(state.campaign, run_results(state))
+    rows = [
+        line
+        for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith(("| node num", "| 1 |"))
+    ]
+    assert len(rows) == 4
+    for row in rows:
+        assert row in text
+
+
+def test_links_of_the_documentation_lead_to_files() -> None:
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        text = page.read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)#]+)\)", text):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
