@@ -36,6 +36,7 @@ RESULTS_DELAY_S = 0.4
 REPROBE_EVERY_S = 30.0
 LEASE_LOOK_EVERY_S = 5.0
 DISK_FULL_RETRY_S = 1.0
+SWEEP_LIMIT_S = 20.0
 
 
 class LostLockError(DlperfError):
@@ -237,9 +238,9 @@ class CampaignController:
                     self._keep_results(),
                     self._keep_hosts(),
                     self._keep_leases(),
-                    self._tidy_what_was_left(),
                 )
             ]
+            self._tasks.create_task(self._tidy_what_was_left())
             await self._drive(self._tasks)
             for keeper in keepers:
                 keeper.cancel()
@@ -425,7 +426,8 @@ class CampaignController:
 
     async def _tidy_host(self, name: str) -> None:
         try:
-            leftovers = await self._crew.remote(name).sweep()
+            async with asyncio.timeout(SWEEP_LIMIT_S):
+                leftovers = await self._crew.remote(name).sweep()
         except (DlperfError, TimeoutError):
             return  # a host that is away is looked at again when it is back
         for leftover in leftovers:

@@ -28,7 +28,7 @@ class Recorder(Protocol):
 class ReadingFeed:
     """Parses a log and hands its readings on. What the journal has from before is left out.
 
-    ``came``: called when there is a new reading, of the journal's or not.
+    ``came``: told when a reading came, one that the journal has or not.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class ReadingFeed:
         profile: Profile,
         recorder: Recorder,
         clock: Callable[[], float],
-        came: Callable[[], None],
+        came: Callable[[float], None],
     ) -> None:
         self._run = run
         self._case = run.case
@@ -66,7 +66,7 @@ class ReadingFeed:
         now = round(self._clock(), 3)
         known = self._sent + len(self._unsent)
         for reading in readings:
-            self._came()
+            self._came(now)
             if reading.index < known:
                 continue
             value = round(reading_throughput(self._profile, self._case, reading), 3)

@@ -21,8 +21,9 @@ class StallWatch:
         """From here on readings can come."""
         self._looked_at = now
 
-    def reading_came(self) -> None:
+    def reading_came(self, now: float) -> None:
         self.quiet_s = 0.0
+        self._looked_at = now
 
     def stalled(self, now: float, *, in_contact: bool) -> bool:
         if in_contact:

@@ -684,7 +684,7 @@ verb_diagnose() { # RUN. What the run does at this moment, for a human.
     printf '== processes\n'
     list=$(printf '%s' "$pids" | tr '\n' ',')
     [ -z "$list" ] ||
-        $limit ps -o pid,ppid,stat,etime,time,pcpu,rss,wchan:20,args -p "$list" 2>/dev/null ||
+        $limit ps -ww -o pid,ppid,stat,etime,time,pcpu,rss,wchan:20,args -p "$list" 2>/dev/null ||
         for pid in $pids; do
             printf '%s ' "$pid"
             tr '\0' ' ' <"/proc/$pid/cmdline"

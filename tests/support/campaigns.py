@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -27,7 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 STEADY = """
 import os, sys, time
 lines, every, copies, after = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3], sys.argv[4:]
-copy = open(os.path.join(copies, os.environ["DLPERF_RUN_ID"] + "." + os.environ["DLPERF_HOST"]), "ab")
+name = os.environ["DLPERF_RUN_ID"] + "." + os.environ["DLPERF_HOST"]
+copy = open(os.path.join(copies, name), "ab")
 def say(text):
     for out in (sys.stdout.buffer, copy):
         out.write(text)
@@ -232,7 +233,7 @@ def run_processes(directory: Path) -> Iterable[int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                where = os.readlink(entry / "cwd")
+                where = str((entry / "cwd").readlink())
             except OSError:
                 continue
             if where.startswith(f"{directory}/") and "/runs/" in where:
@@ -255,8 +256,6 @@ async def until_running(controller: CampaignController, count: int = 1, readings
 
 
 async def finish(controller: CampaignController, within_s: float = 60.0) -> CampaignState:
-    import asyncio
-
     async with asyncio.timeout(within_s):
         await controller.wait()
     return controller.state

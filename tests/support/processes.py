@@ -26,3 +26,11 @@ def kill(pid: int, number: int = signal.SIGKILL) -> None:
     """End one process that the test started, by its id."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, number)
+
+
+def children(pid: int) -> list[int]:
+    """The processes that ``pid`` has started itself and that still are."""
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []

@@ -18,6 +18,7 @@ from pathlib import Path
 import asyncssh
 
 from backends.inventory import Host
+from tests.support.processes import children, kill
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,6 +54,7 @@ class ServedHost:
     prefix: Sequence[str] = ()  # what the server runs inside of, for example ip netns exec …
     real: bool = True
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _log_before: int = field(default=0, repr=False)
 
     @property
     def address(self) -> str:
@@ -81,6 +83,8 @@ class ServedHost:
             command += [self.address, str(self.port), key, authorized]
         command = [*self.prefix, *command]
         self.home.mkdir(exist_ok=True)
+        log_path = self.directory / "sshd.log"
+        self._log_before = log_path.stat().st_size if log_path.exists() else 0
         with (self.directory / "sshd.log").open("ab") as log:
             self.process = subprocess.Popen(
                 command,
@@ -92,9 +96,12 @@ class ServedHost:
             )
         wait_until(self._answers, within_s=20, what=f"sshd of {self.host.name}")
 
-    def stop(self) -> None:
-        """End the server itself; sessions that it has open go on, as with the real one."""
+    def stop(self, *, sessions: bool = False) -> None:
+        """End the server itself. Its open sessions go on, as with the real one, or end as well."""
         if self.process is not None:
+            ended = children(self.process.pid) if sessions else []
+            for pid in ended:
+                kill(pid)
             self.process.terminate()
             self.process.wait(20)
             self.process = None
@@ -136,6 +143,8 @@ class ServedHost:
     def _answers(self) -> bool:
         if self.process is not None and self.process.poll() is not None:
             raise AssertionError(f"sshd ended: {self.log()}")
+        if self.real:  # a connection alone could be to somebody else, who took the port
+            return "Server listening" in self.log()[self._log_before :]
         try:
             with socket.create_connection((self.address, self.port), 1):
                 return True

@@ -99,7 +99,9 @@ def test_no_host_is_given_twice_or_against_its_state(
     for want in wanted:
         for name in found.starts.get(want.run_id, ()):
             offer = by_name[name]
-            assert not (offer.busy or offer.unusable or offer.free_from > 10.0)
+            assert not offer.busy
+            assert not offer.unusable
+            assert offer.free_from <= 10.0
             assert offer.devices(want.gpu_only) >= want.gpus_per_node
         assert len(found.starts.get(want.run_id, ())) in (0, want.nodes)
         settled = want.run_id in found.starts or want.run_id in found.waiting

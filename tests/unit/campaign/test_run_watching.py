@@ -24,10 +24,19 @@ def test_a_run_without_readings_stalls_after_the_limit() -> None:
     watch = StallWatch(30.0)
     watch.start(1000.0)
     assert not watch.stalled(1010.0, in_contact=True)
-    watch.reading_came()
-    assert not watch.stalled(1020.0, in_contact=True)
-    assert not watch.stalled(1030.0, in_contact=True)
-    assert watch.stalled(1042.0, in_contact=True)
+    watch.reading_came(1012.0)
+    assert not watch.stalled(1025.0, in_contact=True)
+    assert not watch.stalled(1040.0, in_contact=True)
+    assert watch.stalled(1043.0, in_contact=True)
+
+
+def test_a_reading_between_two_looks_counts_from_when_it_came() -> None:
+    watch = StallWatch(2.0)
+    watch.start(0.0)
+    watch.stalled(0.0, in_contact=True)
+    watch.reading_came(1.9)
+    assert not watch.stalled(2.0, in_contact=True)
+    assert watch.quiet_s == pytest.approx(0.1)
 
 
 def test_time_out_of_contact_is_no_stall() -> None:
@@ -211,7 +220,7 @@ def test_failures_are_found_in_any_chunking() -> None:
         scanner = FailureLog(profile)
         for start in range(0, len(log), size):
             scanner.take(log[start : start + size])
-        assert [f.reason for f in scanner.failures][0] == "out of GPU memory"
+        assert scanner.failures[0].reason == "out of GPU memory"
 
 
 def test_a_driver_error_counts_only_when_it_is_as_new_as_the_run() -> None:

@@ -1,0 +1,320 @@
+"""Campaigns on this machine alone: what runs, fails, is cancelled, retried, resumed, watched."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from backends.campaign import supervisor
+from backends.campaign.lock import CampaignLockedError
+from backends.campaign.state import RunState
+from backends.inventory import Host
+from tests.support.campaigns import Bench, finish, only_run, until_running
+from tests.support.waiting import until
+
+
+@pytest.fixture
+async def bench(tmp_path: Path, local_host: Host) -> AsyncIterator[Bench]:
+    found = Bench(tmp_path, [local_host])
+    yield found
+    await found.close()
+
+
+async def test_a_campaign_measures_and_leaves_nothing(bench: Bench) -> None:
+    controller = await bench.start(repeats=2)
+    state = await finish(controller)
+    assert [run.state for run in state.runs.values()] == [RunState.SUCCEEDED] * 2
+    assert all(run.throughput == pytest.approx(110.5) for run in state.runs.values())
+    assert bench.logs_are_exact(state, controller.path) == 2
+    for name in ("campaign.toml", "environment.json", "results.csv", "results.json", "report.md"):
+        assert (controller.path / name).stat().st_size > 0
+    assert not (controller.path / "writer.lock").exists()
+    bench.nothing_is_left()
+
+
+async def test_a_command_that_does_not_exist_is_named(bench: Bench) -> None:
+    bench.profile(name="absent", command='"no-such-program {{copies}}"')
+    run = only_run(await finish(await bench.start(profile="absent")))
+    assert run.state is RunState.FAILED
+    assert run.exit_status == 127
+    assert "not found" in run.reason
+    assert any("no-such-program" in line for line in run.evidence)
+    assert run.clean == "0 left"
+    bench.nothing_is_left()
+
+
+async def test_a_log_without_readings_says_so_and_shows_its_end(bench: Bench) -> None:
+    run = only_run(await finish(await bench.start(lines=0)))
+    assert run.state is RunState.FAILED
+    assert "no reading" in run.reason or "reading" in run.reason
+    assert run.evidence
+    assert run.throughput is None
+    bench.nothing_is_left()
+
+
+async def test_out_of_memory_is_named_and_never_tried_again(bench: Bench) -> None:
+    after = "print('RuntimeError: CUDA out of memory. Tried to allocate 2 GiB');sys.exit(1)"
+    state = await finish(await bench.start(lines=2, after=after))
+    run = only_run(state)
+    assert (run.reason, run.category) == ("out of GPU memory", "out of GPU memory")
+    assert run.evidence[-1].startswith("end without a newlineRuntimeError: CUDA out of memory")
+
+
+async def test_a_port_in_use_is_tried_again_at_once_on_another_port(bench: Bench) -> None:
+    bench.profile(
+        name="port",
+        command='"{python} steady.py {lines} {every} {copies} {after} port={master_port}"'.replace(
+            "{python}", os.environ.get("PYTHON", "python3")
+        ),
+    )
+    after = (
+        "import os;first=os.environ['DLPERF_RUN_ID'].endswith('-a1');"
+        "print('RuntimeError: Address already in use') if first else None;sys.exit(first)#"
+    )
+    controller = await bench.start(profile="port", lines=3, after=after)
+    state = await finish(controller)
+    first, second = state.runs.values()
+    assert (first.state, first.reason) == (RunState.FAILED, "port in use")
+    assert (second.state, second.attempt) == (RunState.SUCCEEDED, 2)
+    assert first.port
+    assert first.port != second.port
+    assert len(state.latest_attempts()) == 1
+    bench.nothing_is_left()
+
+
+async def test_a_run_that_says_nothing_is_diagnosed_and_ended(bench: Bench) -> None:
+    bench.profile(name="quiet", stall_timeout='"1s"')
+    controller = await bench.start(profile="quiet", lines=3, after="time.sleep(600)")
+    run = only_run(await finish(controller))
+    assert run.state is RunState.FAILED
+    assert run.reason == "stalled at iteration 2: no reading for 1s"
+    assert run.clean == "0 left"
+    diagnosis = (controller.path / run.log).with_suffix(".diagnosis.txt").read_text()
+    assert "steady.py" in diagnosis
+    bench.nothing_is_left()
+
+
+async def test_a_run_that_takes_too_long_is_ended(bench: Bench) -> None:
+    bench.profile(name="long", timeout='"1s"')
+    run = only_run(await finish(await bench.start(profile="long", lines=500)))
+    assert (run.state, run.reason) == (RunState.FAILED, "timed out after 1s")
+    bench.nothing_is_left()
+
+
+async def test_a_launch_variants_limits_count(bench: Bench) -> None:
+    bench.profile(name="varied", launch='[[launch.variant]]\nwhen = "gpus == 1"\ntimeout = "1s"\n')
+    run = only_run(await finish(await bench.start(profile="varied", lines=500)))
+    assert run.reason == "timed out after 1s"
+
+
+async def test_one_run_is_cancelled_and_the_others_go_on(bench: Bench) -> None:
+    controller = await bench.start(repeats=3, lines=30)
+    await until_running(controller)
+    running, planned, third = controller.state.runs
+    controller.cancel_run(running)
+    controller.cancel_run(planned)
+    controller.cancel_run("no-such-run")
+    state = await finish(controller)
+    assert [state.runs[r].state for r in (running, planned, third)] == [
+        RunState.CANCELLED,
+        RunState.CANCELLED,
+        RunState.SUCCEEDED,
+    ]
+    assert state.runs[running].clean == "0 left"
+    bench.nothing_is_left()
+
+
+async def test_all_are_cancelled_at_any_moment_of_starting(bench: Bench) -> None:
+    for delay in range(4):
+        controller = await bench.start(repeats=3, lines=1000)
+        await until(
+            lambda: (
+                controller.state.runs
+                and next(iter(controller.state.runs.values())).state
+                in (RunState.STARTING, RunState.RUNNING)
+            )
+        )
+        if delay:
+            await until_running(controller, readings=delay - 1)
+        controller.cancel_all()
+        state = await finish(controller, within_s=30)
+        assert {run.state for run in state.runs.values()} == {RunState.CANCELLED}
+        bench.nothing_is_left()
+
+
+async def test_a_failed_run_is_retried_after_the_campaign_has_finished(bench: Bench) -> None:
+    controller = await bench.start(lines=3, after="sys.exit(3)")
+    run = only_run(await finish(controller))
+    assert run.reason.endswith("exit status 3")
+    assert controller.finished
+    controller.retry(run.run_id)
+    controller.retry(run.run_id)
+    state = await finish(controller)
+    assert [r.attempt for r in state.runs.values()] == [1, 2]
+    assert len(state.latest_attempts()) == 1
+    bench.nothing_is_left()
+
+
+async def test_detaching_and_coming_back_loses_and_doubles_nothing(bench: Bench) -> None:
+    controller = await bench.start(repeats=2, lines=60)
+    await until_running(controller, readings=5)
+    await controller.detach()
+    before = controller.state
+    assert bench.workspace().campaigns()[0].state == "unfinished"
+    again = await bench.workspace().resume(controller.path)
+    state = await finish(again)
+    assert list(state.runs) == list(before.runs)
+    assert all(run.reading_count == 60 for run in state.runs.values())
+    assert bench.logs_are_exact(state, controller.path) == 2
+    bench.nothing_is_left()
+
+
+async def test_a_run_that_was_followed_hours_ago_is_not_taken_for_stalled(bench: Bench) -> None:
+    """The last reading is older than the stall limit when a console comes back."""
+    bench.profile(name="patient", stall_timeout='"2s"')
+    controller = await bench.start(profile="patient", lines=60, every=0.1)
+    await until_running(controller, readings=2)
+    await controller.detach()
+    await asyncio.sleep(2.5)
+    state = await finish(await bench.workspace().resume(controller.path))
+    assert only_run(state).state is RunState.SUCCEEDED
+
+
+async def test_what_ended_while_nobody_looked_is_collected(bench: Bench) -> None:
+    controller = await bench.start(lines=10)
+    await until_running(controller)
+    await controller.detach()
+    work = Path(bench.hosts[0].work_dir)
+    await until(lambda: list(work.glob("runs/*/exit")))
+    state = await finish(await bench.workspace().resume(controller.path))
+    assert only_run(state).state is RunState.SUCCEEDED
+    assert bench.logs_are_exact(state, controller.path) == 1
+    bench.nothing_is_left()
+
+
+async def test_files_of_a_run_that_an_earlier_console_could_not_remove_are_removed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def killed(*_: object) -> str:
+        return ""
+
+    with monkeypatch.context() as patch:
+        patch.setattr("backends.campaign.controller.tidy_up", killed)
+        controller = await bench.start()
+        await finish(controller)
+    assert list(Path(bench.hosts[0].work_dir).glob("runs/*"))
+    await finish(await bench.workspace().resume(controller.path))
+    bench.nothing_is_left()
+
+
+async def test_a_log_that_was_damaged_on_disk_is_fetched_again(bench: Bench) -> None:
+    controller = await bench.start(lines=60)
+    await until_running(controller, readings=5)
+    await controller.detach()
+    log = controller.path / only_run(controller.state).log
+    held = bytearray(log.read_bytes())
+    held[20:40] = bytes(20)  # as a file system may leave it after the power failed
+    log.write_bytes(held)
+    again = await bench.workspace().resume(controller.path)
+    state = await finish(again)
+    assert only_run(state).state is RunState.SUCCEEDED
+    assert any("fetched again" in text for _, _, text in state.notes)
+    assert bench.logs_are_exact(state, controller.path) == 1
+
+
+async def test_others_follow_a_live_campaign_read_only(bench: Bench) -> None:
+    controller = await bench.start(lines=100)
+    other = bench.workspace()
+    with pytest.raises(CampaignLockedError):
+        await other.resume(controller.path)
+    await until(lambda: other.load(controller.path).runs[0].readings > 0, within_s=15)
+    seen = other.load(controller.path)
+    assert seen.read_only
+    assert seen.active == 1
+    assert other.campaigns()[0].state == "live"
+    controller.cancel_all()
+    await finish(controller)
+    assert other.load(controller.path).finished
+    assert other.campaigns()[0].state == "finished"
+
+
+async def test_two_consoles_share_a_host_one_after_the_other(bench: Bench) -> None:
+    first = await bench.start(lines=40)
+    await until_running(first)
+    second = await bench.start(lines=5)
+    await until(
+        lambda: "held by" in second.snapshot().runs[0].state_text, within_s=10, what="waiting"
+    )
+    state = await finish(second, within_s=30)
+    ran = only_run(await finish(first))
+    assert only_run(state).state is RunState.SUCCEEDED
+    assert ran.ended_at is not None
+    assert (only_run(state).started_at or 0) >= ran.ended_at - 1.0
+    bench.nothing_is_left()
+
+
+async def test_a_mistake_in_one_run_does_not_end_the_others(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller = await bench.start(repeats=2, lines=20)
+
+    async def broken(self: supervisor.RunSupervisor) -> None:
+        if "-0001-" in self.run.run_id:
+            raise ZeroDivisionError("a mistake")
+
+    monkeypatch.setattr(supervisor.RunSupervisor, "_verify", broken)
+    state = await finish(controller)
+    first, second = state.runs.values()
+    assert "internal error: ZeroDivisionError" in first.reason
+    assert second.state is RunState.SUCCEEDED
+    bench.nothing_is_left()
+
+
+FAKE_SMI = """#!/bin/sh
+case "$*" in
+*-l*)
+    echo "timestamp, index, memory.used [MiB], utilization.gpu [%], power.draw [W], \
+clocks.current.sm [MHz], temperature.gpu"
+    while :; do
+        echo "2026/11/21 02:00:00.000, 0, 4711 MiB, 97 %, 300.00 W, 1500 MHz, 60"
+        echo "2026/11/21 02:00:00.000, 1, 99999 MiB, 97 %, 300.00 W, 1500 MHz, 60"
+        sleep 0.2
+    done ;;
+esac
+"""
+
+
+async def test_telemetry_is_kept_and_its_peak_memory_reported(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    smi = tmp_path / "bin" / "nvidia-smi"
+    smi.parent.mkdir()
+    smi.write_text(FAKE_SMI)
+    smi.chmod(smi.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{smi.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr("backends.campaign.crew.Crew._has_gpus", lambda _self, _name: True)
+    controller = await bench.start(lines=20)
+    run = only_run(await finish(controller))
+    assert run.gpu_memory_mib == 4711
+    [csv] = (controller.path / "telemetry").iterdir()
+    assert csv.name == f"{run.run_id}.{bench.hosts[0].name}.csv"
+    assert csv.read_text().startswith("timestamp, index")
+    await until(lambda: not _running(smi), what="the end of nvidia-smi")
+
+
+def _running(program: Path) -> list[int]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if str(program).encode() in command:
+                found.append(int(entry.name))
+    return found
