@@ -51,7 +51,7 @@ SHOTS = (
     Shot("matrix", ("2", "n", "tab", "j", "space", *SETTINGS, "shift+tab", *EIGHT_NODES, "l")),
     Shot("runs", ("3", 30.0)),
     Shot("results", ("4", 900.0, "j", "j")),
-    Shot("failure", ("3", 150.0, "j"), fails="1n8g"),
+    Shot("failure", ("3", 150.0, "k"), fails="1n8g"),
     Shot("runs-80x24", ("3", 30.0), (80, 24)),
     Shot("help", ("3", 20.0, "question_mark"), (80, 24)),
 )

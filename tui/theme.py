@@ -1,4 +1,4 @@
-"""The console's colours: one small palette, dark, and distinct when a terminal has only 16.
+"""The console's colours: one small palette, dark, whose nearest of 16 colours stay apart.
 
 Colour repeats what a symbol or a word says already; it never says anything alone.
 """
@@ -12,12 +12,12 @@ RAISED = "#1a2028"
 LINE = "#313a45"
 TEXT = "#d5dbe4"
 MUTED = "#84909e"
-ACCENT = "#6fb3f2"
-GOOD = "#86c98c"
-WARN = "#e2b765"
-BAD = "#e9797f"
-VIOLET = "#b59cf0"
-CYAN = "#5fc7c3"
+ACCENT = "#5aa9ff"
+GOOD = "#6fcf78"
+WARN = "#e8b84a"
+BAD = "#ef6f76"
+VIOLET = "#c084fc"
+CYAN = "#48cfc8"
 CURSOR = "#26384d"
 
 SERIES = (ACCENT, GOOD, WARN, VIOLET, CYAN, BAD)

@@ -150,7 +150,7 @@ class RunsPage(Page):
 
     def _arrange(self, run: RunView | None) -> None:
         """Which panels there is room for: all but one where it is short, chosen by ``v``."""
-        failed = run is not None and run.state in (RunState.FAILED, RunState.PLANNED)
+        failed = run is not None and run.state is RunState.FAILED
         upper = self._view if self._view in ("chart", "details") else ""
         upper = upper or ("details" if failed else "chart")
         shown = {upper, "log"} if self.has_class("-tall") else {self._view or upper}

@@ -155,15 +155,17 @@ def _topology(topology: Topology) -> Text:
     return text.append_text(_legend(topology))
 
 
+def _bond(links: str) -> str:
+    return "one NVLink" if links == "1" else f"{links or '?'} NVLinks bonded"
+
+
 def _legend(topology: Topology) -> Text:
     seen = {link for row in topology.links for link in row if link != "X"}
     bonds = sorted((x for x in seen if x.startswith("NV")), key=lambda x: (len(x), x))
     parts: list[Text | str | tuple[str, str]] = []
     for name in bonds:
         links = plain(name)[2:]
-        parts.append(
-            join([(plain(name), link_colour(name)), (f" {links or '?'} NVLinks bonded", MUTED)])
-        )
+        parts.append(join([(plain(name), link_colour(name)), (f" {_bond(links)}", MUTED)]))
     for name, words in LINK_WORDS.items():
         if name in seen:
             parts.append(join([(name, link_colour(name)), (f" {words}", MUTED)]))
