@@ -8,15 +8,18 @@ its own, so a line is cut at every prefix and each part belongs to the prefix be
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
-from profiles.literals import required_literals
+from profiles.literals import required_literals, stays_in_line
 from profiles.patterns import compile_pattern
 
-MPI_PREFIX = (
-    r"(?:[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})?"
-    r"\[\d+,(?P<rank>\d+)\]<std(?:out|err|diag)>:?"
-)
+_TIMESTAMP = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}"
+_TAG = r"\[\d+,(?P<rank>\d+)\]<std(?:out|err|diag)>:?"
+MPI_PREFIX = f"(?:{_TIMESTAMP})?{_TAG}"
+
+_TIMESTAMP_LENGTH = len("Wed Jun  1 10:54:24 2022")
+_TIMESTAMP_BYTES = re.compile(_TIMESTAMP.encode())
 
 
 class RankFilter:
@@ -25,13 +28,38 @@ class RankFilter:
     def __init__(self, ranks: tuple[int, ...] | Literal["all"], prefix: str = MPI_PREFIX) -> None:
         self._ranks = None if ranks == "all" else frozenset(map(str, ranks))
         self._prefix = compile_pattern(prefix)
+        self._timestamps = prefix == MPI_PREFIX
+        # The tag alone is found five times as fast; a timestamp before it is cut off afterwards.
+        tag = _TAG if self._timestamps else prefix
+        in_line = stays_in_line(tag) and self._prefix.groups == 1
+        self._bytes_tag = re.compile(tag.encode(), re.MULTILINE) if in_line else None
         # What text with a prefix contains; "<" is found faster than "<std", and most logs lack it.
-        literals = (b"<", b"<std") if prefix == MPI_PREFIX else required_literals(prefix)
+        literals = (b"<", b"<std") if self._timestamps else required_literals(prefix)
         self._hints = literals if self._ranks is not None else ()
 
     def concerns(self, text: bytes) -> bool:
         """Whether there may be a prefix in the text, so that :meth:`parts` has to be asked."""
         return self._ranks is not None and all(hint in text for hint in self._hints)
+
+    def select(self, lines: bytes) -> bytes:
+        """Lines made of the parts that count, one each; the same as :meth:`parts` line by line."""
+        if self._ranks is None:
+            return lines
+        if self._bytes_tag is None:
+            decoded = lines.decode("utf-8", "replace").split("\n")
+            return "\n".join(part for line in decoded for part in self.parts(line)).encode()
+        first, *rest = self._bytes_tag.split(lines)
+        ranks, texts = rest[::2], [first, *rest[1::2]]
+        if self._timestamps:
+            texts = [*map(_without_timestamp, texts[:-1]), texts[-1]]
+        wanted = {rank.encode() for rank in self._ranks}
+        if wanted.issuperset(ranks):
+            return b"\n".join(texts)
+        # Up to the end of its line a text is its rank's; lines without a prefix belong to all.
+        found = [texts[0]]
+        for rank, text in zip(ranks, texts[1:], strict=True):
+            found.append(text if rank in wanted else text[_line_end(text) :])
+        return b"\n".join(found)
 
     def parts(self, line: str) -> list[str]:
         """The parts of the line that count. A line is cut at every prefix."""
@@ -46,3 +74,15 @@ class RankFilter:
         if wanted:
             parts.append(line[start:])
         return parts
+
+
+def _without_timestamp(text: bytes) -> bytes:
+    if not text[-1:].isdigit():  # as most, and fast
+        return text
+    end = text[-_TIMESTAMP_LENGTH:]
+    return text[:-_TIMESTAMP_LENGTH] if _TIMESTAMP_BYTES.fullmatch(end) else text
+
+
+def _line_end(text: bytes) -> int:
+    end = text.find(b"\n")
+    return len(text) if end < 0 else end

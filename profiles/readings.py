@@ -122,6 +122,8 @@ def _numbers(texts: Sequence[bytes]) -> array[float]:
 
 def to_number(text: str | bytes) -> float:
     """The number, thousands separated by commas or not; NaN for anything else."""
+    if not text.isascii():  # float() would take other scripts' digits in a str, but not in bytes
+        return math.nan
     try:
         return float(text)
     except ValueError:

@@ -52,6 +52,7 @@ class Search:
         self._columns = tuple(groups[name] - 1 if name in groups else None for name in _GROUPS)
         whole = stays_in_line(pattern)
         self._bytes_pattern = re.compile(pattern.encode(), re.MULTILINE) if whole else None
+        self._text_pattern = re.compile(pattern, re.ASCII | re.MULTILINE) if whole else None
 
     def run(self, block: bytes) -> None:
         """Search a block of lines that ends where a line ends."""
@@ -62,14 +63,19 @@ class Search:
         lines = self._narrower.narrow(block)
         if self._sink.last_only:
             self._last(lines)
-        elif self._bytes_pattern is not None and self._is_plain(lines):
+            return
+        if self._bytes_pattern is None or self._text_pattern is None:
+            found: list[Any] = []
+            for _start, line in lines_with(lines, self._literal):
+                found += self._line(line)
+            self._take(found)
+            return
+        if self._ranks.concerns(lines):
+            lines = self._ranks.select(lines)
+        if lines.isascii():
             self._take(self._bytes_pattern.findall(lines))
         else:
-            for _start, line in lines_with(lines, self._literal):
-                self._take(self._line(line))
-
-    def _is_plain(self, lines: bytes) -> bool:
-        return lines.isascii() and not self._ranks.concerns(lines)
+            self._take(self._text_pattern.findall(lines.decode("utf-8", "replace")))
 
     def _last(self, block: bytes) -> bool:
         """Hand over the last acceptable match; False without one."""
@@ -127,17 +133,17 @@ class ReadingSink:
                 self.add(value, step, time)
 
     def _add_bulk(self, values: Column, steps: Column | None, times: Column | None) -> bool:
-        """All at once, if they are bytes and every value is a finite number; else nothing."""
-        if isinstance(values[0], str) or len(values) < _BULK:
+        """All at once, if there are many and every value is a finite number; else nothing."""
+        if len(values) < _BULK:
             return False
         try:
-            numbers = array("d", map(float, values))
+            numbers = array("d", map(float, _encoded(values)))
         except ValueError:
             return False
         if not math.isfinite(sum(numbers)):
             return False
         seconds = None if times is None else array("d", map(self._time, times))
-        self._columns.extend(numbers, cast("Sequence[bytes] | None", steps), seconds)
+        self._columns.extend(numbers, None if steps is None else _encoded(steps), seconds)
         return True
 
     def _time(self, text: Text) -> float:
@@ -187,3 +193,10 @@ class ValueSink:
     ) -> None:
         for value in values:
             self.add(value)
+
+
+def _encoded(texts: Column) -> Sequence[bytes]:
+    """The texts as bytes; findall gives all of one kind."""
+    if texts and isinstance(texts[0], str):
+        return [str(text).encode() for text in texts]
+    return cast("Sequence[bytes]", texts)

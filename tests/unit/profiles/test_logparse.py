@@ -80,7 +80,7 @@ def test_readings_are_those_of_each_line_for_every_chunking(
 
 
 @given(
-    log=st.lists(st.integers(0, 3), min_size=50, max_size=400),
+    log=st.lists(st.integers(0, 6), min_size=50, max_size=300),
     measure=st.sampled_from(PATTERNS),
     size=st.integers(1, 20000),
 )
@@ -91,6 +91,10 @@ def test_large_blocks_of_any_density_give_the_same(log: list[int], measure: str,
         b"I0802 20:45 14568 gpu_resources.cc] a message of the runtime, about nothing at all\n" * 3,
         b"/".join([b"home", b"user", b"samples"]) + b": 3\n",
         b"iter 7, samples/s: 1,024\n",
+        b"[1,0]<stdout>:iter 5, samples/s: 7[1,12]<stderr>:iter 5, samples/s: 8\n",
+        b"Wed Jun  1 10:54:24 2022[1,3]<stdout>:Wed Jun  1 10:54:24 2022[1,0]<stdout>:"
+        b"iter 6, samples/s: 2022\n" * 3,
+        "iter 9, samples/s: 3 █\n".encode() * 3,
     )
     text = b"".join(lines[kind] for kind in log)
     it = profile(measure)
