@@ -711,8 +711,10 @@ verb_diagnose() { # RUN. What the run does at this moment, for a human.
 }
 
 verb_port() { # A free port below the range that outgoing connections take theirs from.
-    low=32768
-    { read -r low _ </proc/sys/net/ipv4/ip_local_port_range; } 2>/dev/null
+    # cat, because sh reads byte by byte, and this file has only one read to give.
+    range=$(cat /proc/sys/net/ipv4/ip_local_port_range 2>/dev/null)
+    low=${range%%[!0-9]*}
+    [ -n "$low" ] || low=32768
     [ "$low" -gt 20100 ] && first=$((low - 8192)) count=8192 || first=61000 count=4500
     [ "$first" -ge 10000 ] || first=10000 count=$((low - 10000))
     seed=$(od -An -N3 -tu4 /dev/urandom)

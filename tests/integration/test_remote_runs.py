@@ -854,6 +854,8 @@ async def test_free_ports_are_free_and_differ(remote: RemoteHost) -> None:
     ports = {await remote.free_port() for _ in range(5)}
     assert len(ports) > 1
     assert all(1024 < port < 65536 for port in ports)
+    lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    assert lowest <= 20100 or all(port < lowest for port in ports)
 
 
 async def test_a_diagnosis_shows_processes_and_last_lines_safely(remote: RemoteHost) -> None:

@@ -144,7 +144,8 @@ class ServedHost:
         if self.process is not None and self.process.poll() is not None:
             raise AssertionError(f"sshd ended: {self.log()}")
         if self.real:  # a connection alone could be to somebody else, who took the port
-            return "Server listening" in self.log()[self._log_before :]
+            log = (self.directory / "sshd.log").read_bytes()
+            return b"Server listening" in log[self._log_before :]
         try:
             with socket.create_connection((self.address, self.port), 1):
                 return True
