@@ -119,9 +119,9 @@ def main(names: Sequence[str]) -> int:
     if unknown:
         print(f"no screenshot {unknown[0]}; there are {', '.join(known)}", file=sys.stderr)
         return 2
-    with tempfile.TemporaryDirectory() as scratch:
-        os.chdir(scratch)
-        for name in names or known:
+    for name in names or known:
+        with tempfile.TemporaryDirectory() as scratch:
+            os.chdir(scratch)
             svg = asyncio.run(take(known[name]))
             (HERE / f"{name}.svg").write_text(svg, encoding="utf-8")
             (HERE / f"{name}.png").write_bytes(to_png(svg))

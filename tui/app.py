@@ -186,7 +186,7 @@ class DlperfApp(App[str]):
         )
         if answer == "detach":
             await self._leave(
-                f"{count(live.active, 'run')} of {plain(live.name)} go on without this console.\n"
+                f"{count(live.active, 'run')} of {plain(live.name)} still at work on the hosts.\n"
                 f"Re-attach with: dlperf-tui, or dlperf-tui resume {plain(live.path)}"
             )
         elif answer == "cancel" and self.session.controller is not None:

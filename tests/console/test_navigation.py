@@ -79,7 +79,7 @@ async def test_quit_with_a_campaign_asks_and_detaching_says_that_runs_go_on(
         assert controller.detached
         assert not controller.cancelled
     told = app.return_value or ""
-    assert "3 runs of 2026-11-21-resnet50 go on" in told
+    assert "3 runs of 2026-11-21-resnet50 still at work" in told
     assert f"dlperf-tui resume {controller.path}" in told
 
 
