@@ -281,7 +281,9 @@ class Profile(Model):
         for both in sorted(names & set(self.settings)):
             raise ValueError(f"{both!r} is both a parameter and a setting; rename one")
         for where, condition in self._conditions():
-            check_condition(condition, where=where, known=names | CASE_NAMES, tried=self._tried())
+            # What is computed need not be computable for every case: that is told when it is planned.
+            tried = () if where.startswith("launch.computed") else self._tried()
+            check_condition(condition, where=where, known=names | CASE_NAMES, tried=tried)
         known = names | set(self.settings) | LAUNCH_NAMES
         for name in sorted(known & set(self.launch.computed)):
             raise ValueError(f"launch.computed.{name}: {name!r} is taken; choose another name")
@@ -321,7 +323,7 @@ class Profile(Model):
         return found + [(f"launch.computed.{name}", text) for name, text in computed]
 
     def _tried(self) -> list[dict[str, Scalar]]:
-        """Values that expressions are tried with: the defaults at the matrix' own sizes."""
+        """Values that conditions are tried with: the defaults at the matrix' own sizes."""
         defaults = {name: parameter.default for name, parameter in self.parameters.items()}
         sizes = map(parse_tag, self.matrix.cases)
         return [
