@@ -281,7 +281,7 @@ class Profile(Model):
         for both in sorted(names & set(self.settings)):
             raise ValueError(f"{both!r} is both a parameter and a setting; rename one")
         for where, condition in self._conditions():
-            # What is computed need not be computable for every case: that is told when it is planned.
+            # A number need not be computable for every case; that is told when one is planned.
             tried = () if where.startswith("launch.computed") else self._tried()
             check_condition(condition, where=where, known=names | CASE_NAMES, tried=tried)
         known = names | set(self.settings) | LAUNCH_NAMES
