@@ -130,21 +130,22 @@ async def test_one_run_is_cancelled_and_the_others_go_on(bench: Bench) -> None:
 
 
 async def test_all_are_cancelled_at_any_moment_of_starting(bench: Bench) -> None:
-    for delay in range(4):
+    for readings in (None, None, 0, 2):
         controller = await bench.start(repeats=3, lines=1000)
-        await until(
-            lambda: (
-                controller.state.runs
-                and next(iter(controller.state.runs.values())).state
-                in (RunState.STARTING, RunState.RUNNING)
-            )
-        )
-        if delay:
-            await until_running(controller, readings=delay - 1)
+        if readings is not None:
+            await until_running(controller, readings=readings)
         controller.cancel_all()
         state = await finish(controller, within_s=30)
         assert {run.state for run in state.runs.values()} == {RunState.CANCELLED}
         bench.nothing_is_left()
+
+
+async def test_a_run_is_cancelled_while_it_starts(bench: Bench) -> None:
+    controller = await bench.start(lines=1000)
+    await until(lambda: only_run(controller.state).state is RunState.STARTING)
+    controller.cancel_all()
+    assert only_run(await finish(controller, within_s=30)).state is RunState.CANCELLED
+    bench.nothing_is_left()
 
 
 async def test_a_failed_run_is_retried_after_the_campaign_has_finished(bench: Bench) -> None:

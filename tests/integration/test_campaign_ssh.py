@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -160,7 +161,7 @@ async def test_two_consoles_that_race_for_the_same_hosts_both_get_their_turn(ben
         assert bench.logs_are_exact(state, path) == 6
         spans += [_span(bench, run.run_id) for run in state.runs.values()]
     spans.sort()
-    assert all(a[1] <= b[0] for a, b in zip(spans, spans[1:], strict=False)), "never side by side"
+    assert all(before[1] <= after[0] for before, after in pairwise(spans)), "never side by side"
     bench.nothing_is_left()
 
 

@@ -1,4 +1,4 @@
-"""Campaigns for tests: a workload whose every byte is known, workspaces, and looking for leftovers."""
+"""Campaigns for tests: a workload whose every byte is known, consoles, looking for leftovers."""
 
 from __future__ import annotations
 
