@@ -33,4 +33,7 @@ def scalar_text(value: Scalar) -> str:
 class Model(BaseModel):
     """A frozen value whose unknown keys are errors and whose numbers are not guessed from text."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    # Validators are built when the first profile is read, not when the console starts.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, defer_build=True
+    )

@@ -62,3 +62,12 @@ class Plan:
             for planned in self.cases
             if repeat <= planned.repeats
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """A run as it would be done: one exact command per host, rank 0 first."""
+
+    label: str
+    hosts: tuple[str, ...]
+    commands: tuple[str, ...]

@@ -1,0 +1,219 @@
+"""Sets campaigns going: the crew for a plan, a controller for a new or an unfinished campaign.
+
+Apart from :mod:`backends.workspace` because this loads the engine, which a console that only looks
+does not need.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backends.campaign import events as ev
+from backends.campaign import journal
+from backends.campaign.controller import CampaignController
+from backends.campaign.crew import Crew, Recipe, staged_files
+from backends.campaign.lock import CampaignLock
+from backends.campaign.opening import open_campaign
+from backends.campaign.plan import DryRun, Plan, PlannedCase
+from backends.campaign.request import Request, read_request
+from backends.campaign.state import CampaignState, RunRecord
+from backends.campaign.writing import rewrite_results, write_environment
+from backends.engines.direct import Offer, Wanted, schedule
+from backends.hosts.environment import fingerprint_of
+from backends.hosts.model import HostState
+from backends.inventory import Host
+from profiles.errors import SelectionError
+from profiles.settings import resolve_settings, split_overrides
+
+if TYPE_CHECKING:
+    from backends.workspace import Workspace
+
+
+class Starter:
+    """Starts and resumes campaigns on a workspace's hosts."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._clock = workspace.clock
+
+    def dry_run(self, plan: Plan) -> tuple[DryRun, ...]:
+        """Every run of the plan in the order of starting, with its hosts and exact commands.
+
+        Hosts are those that an idle cluster would give; ports are chosen when a run starts, so
+        29500 stands for them.
+        """
+        crew = self._crew(plan, "dry-run")
+        offers = self._offers(plan)
+        runs = []
+        for repeat, planned in plan.rounds():
+            wanted = Wanted(
+                "dry-run",
+                planned.case.nodes,
+                planned.case.gpus_per_node,
+                gpu_only=planned.profile.devices == "gpu",
+            )
+            names = schedule([wanted], offers, 0.0).starts.get("dry-run", ())
+            record = _record(planned, repeat, "RUN")
+            commands = crew.command_texts(record, names, 29500) if names else ()
+            runs.append(
+                DryRun(f"{planned.profile.name} {planned.case.label} #{repeat}", names, commands)
+            )
+        return tuple(runs)
+
+    def _offers(self, plan: Plan) -> list[Offer]:
+        offers = []
+        for host in plan.hosts:
+            known = self._workspace.known(host.name)
+            if known is not None and known.state is HostState.UNREACHABLE:
+                continue
+            facts = known.facts if known else None
+            unlimited = 1_000_000 if facts is None else 0
+            offers.append(
+                Offer(
+                    host.name,
+                    slots=(known.slots if facts and known else host.slots) or unlimited,
+                    gpus=len(facts.gpus) if facts else (0 if host.slots else unlimited),
+                )
+            )
+        return offers
+
+    async def start(self, plan: Plan, force: bool, overridden: Sequence[str]) -> CampaignController:
+        """Create the campaign's directory and set to work; returns at once.
+
+        ``force``: the operator overrode preflight's stops, which the report will say;
+        ``overridden``: these findings.
+
+        Raises
+        ------
+        SelectionError: the plan holds nothing that can run.
+        DlperfError: the campaigns directory cannot be written, a staged file is missing.
+        """
+        if not plan.cases:
+            reasons = "; ".join(f"{p.case.tag}: {p.infeasible}" for p in plan.refused[:3])
+            raise SelectionError(
+                f"nothing can run: {reasons or 'no case was chosen'}",
+                remedy="choose other cases or hosts",
+            )
+        for recipe in self._recipes(plan).values():
+            staged_files(recipe)  # a missing file is told before anything exists
+        request = Request(
+            plan.selection, plan.hosts, tuple(str(d) for d in self._workspace.profile_dirs), force
+        )
+        path, lock = await open_campaign(
+            self._workspace.campaigns_dir, plan, request, overridden, self._clock
+        )
+        try:
+            await self._workspace.probe_unknown(plan.hosts)
+            return await self._controller(path, lock, plan)
+        except BaseException:
+            lock.release()
+            raise
+
+    async def resume(self, path: Path, *, take_over: bool) -> CampaignController:
+        """Go on with a campaign: live runs are re-attached, ended ones collected, the rest done.
+
+        Raises
+        ------
+        CampaignLockedError: another console writes it. JournalError: it is not a campaign.
+        """
+        journal.check_campaign(path)
+        request = read_request(path)
+        lock = CampaignLock(path, self._clock)
+        lock.acquire(take_over=take_over)
+        try:
+            hosts = self._hosts_of(request)
+            await self._workspace.probe_unknown(hosts)
+            plan = Plan(request.selection, hosts, (), (), None)
+            return await self._controller(path, lock, plan, request)
+        except BaseException:
+            lock.release()
+            raise
+
+    def _hosts_of(self, request: Request) -> tuple[Host, ...]:
+        """The inventory's own description of each host, else the one the campaign kept."""
+        return tuple(self._workspace.inventory.get(host.name) or host for host in request.hosts)
+
+    def _cases_of(self, state: CampaignState, request: Request) -> tuple[PlannedCase, ...]:
+        """One case per profile of the campaign: enough to know its settings."""
+        cases = []
+        for name in request.selection.profiles:
+            profile = self._workspace.catalog.get(name)
+            values = {
+                key: value
+                for key, value in request.selection.values.items()
+                if key in profile.parameters or key in profile.settings
+            }
+            settings = resolve_settings(profile, split_overrides(profile, values)[1])
+            run = next((r for r in state.runs.values() if r.profile == profile.name), None)
+            if run is not None:
+                cases.append(PlannedCase(profile, run.case, 1, settings))
+        return tuple(cases)
+
+    async def _controller(
+        self, path: Path, lock: CampaignLock, plan: Plan, resumed: Request | None = None
+    ) -> CampaignController:
+        """``resumed``: by whose words the profiles of the journal's runs are found."""
+        state = await asyncio.to_thread(self._workspace.state, path)
+        if resumed is not None:
+            plan = replace(plan, cases=self._cases_of(state, resumed))
+        snapshots = [self._workspace.snapshot(host) for host in plan.hosts]
+        controller = CampaignController(
+            path,
+            lock,
+            state,
+            self._crew(plan, path.name),
+            snapshots,
+            write_results=rewrite_results,
+            clock=self._clock,
+        )
+        try:
+            await asyncio.to_thread(write_environment, path, snapshots, self._clock())
+        except OSError as error:
+            text = f"cannot write environment.json: {error.strerror}"
+            controller.note(ev.Noted(t=self._clock(), text=text))
+        controller.start()
+        return controller
+
+    def _crew(self, plan: Plan, campaign: str) -> Crew:
+        who = f"{getpass.getuser()}@{self._workspace.login_host}, campaign {campaign}"
+        return Crew(
+            self._recipes(plan),
+            {host.name: host for host in plan.hosts},
+            self._workspace.known_snapshots(),
+            self._workspace.pool,
+            lease_text=who,
+            fingerprint=fingerprint_of,
+            clock=self._clock,
+        )
+
+    def _recipes(self, plan: Plan) -> Mapping[str, Recipe]:
+        sources = {self._workspace.catalog.get(name).name: name for name in plan.selection.profiles}
+        return {
+            planned.profile.name: Recipe(
+                planned.profile,
+                self._workspace.catalog.path(sources[planned.profile.name]),
+                planned.settings,
+            )
+            for planned in plan.cases
+        }
+
+
+def _record(planned: PlannedCase, repeat: int, run_id: str) -> RunRecord:
+    profile, case = planned.profile, planned.case
+    return RunRecord(
+        run_id=run_id,
+        profile=profile.name,
+        framework=profile.framework,
+        model=profile.model,
+        unit=profile.unit,
+        nodes=case.nodes,
+        gpus_per_node=case.gpus_per_node,
+        parameters=case.parameters,
+        repeat=repeat,
+        attempt=1,
+    )
