@@ -40,9 +40,21 @@ def summary(viewed: CampaignSnapshot | None) -> Text:
     return join(parts, " · ")
 
 
-def run_rows(viewed: CampaignSnapshot) -> list[Row]:
-    several = len({run.profile for run in viewed.runs}) > 1
-    return [_row(run, several=several) for run in viewed.runs]
+class RunRows:
+    """Rows of the runs; a run that is as it was keeps its row, so that many cost little."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[RunView, bool, Row]] = {}
+
+    def __call__(self, viewed: CampaignSnapshot) -> list[Row]:
+        several = len({run.profile for run in viewed.runs}) > 1
+        known, self._known = self._known, {}
+        for run in viewed.runs:
+            before = known.get(run.run_id)
+            if before is None or before[0] != run or before[1] != several:
+                before = (run, several, _row(run, several=several))
+            self._known[run.run_id] = before
+        return [row for _, _, row in self._known.values()]
 
 
 def _row(run: RunView, *, several: bool) -> Row:

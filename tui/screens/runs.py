@@ -16,7 +16,7 @@ from tui.keys import bindings
 from tui.messages import Problem, Said
 from tui.screens.dialogs import Answer, Choice
 from tui.screens.page import Page
-from tui.screens.run_text import COLUMNS, details_text, run_rows, summary
+from tui.screens.run_text import COLUMNS, RunRows, details_text, summary
 from tui.session import Session
 from tui.text import plain
 from tui.widgets.chart import Chart
@@ -40,6 +40,7 @@ class RunsPage(Page):
         self._able: tuple[bool, ...] = ()
         self._zoomed = ""
         self._shown: object = None
+        self._rows = RunRows()
         self._auto = True  # the cursor goes with what is at work, until it is moved by hand
         self._steered: str | None = None
         self._of: Path | None = None
@@ -72,7 +73,7 @@ class RunsPage(Page):
         shown = _signature(viewed)
         if shown != self._shown:
             self._shown = shown
-            panel.table.refill(run_rows(viewed) if viewed else [])
+            panel.table.refill(self._rows(viewed) if viewed else [])
             self._steer(viewed)
         panel.retitle(f"Runs · {viewed.name}" if viewed else "Runs", summary(viewed))
         panel.say_when_empty(
@@ -172,11 +173,12 @@ class RunsPage(Page):
         live = viewed is not None and not viewed.read_only and not self.session.readonly
         if viewed is None or not live:
             return (False, False, False)
-        latest = {record.run_id for record in viewed.state.latest_attempts()}
         return (
             run is not None and not run.state.ended and run.state is not RunState.CANCELLING,
             viewed.done < viewed.total,
-            run is not None and run.state in RETRIABLE and run.run_id in latest,
+            run is not None
+            and run.state in RETRIABLE
+            and any(run.run_id == last.run_id for last in viewed.state.latest_attempts()),
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -73,13 +73,19 @@ class Header(Widget):
         self._login = login
         self._hosts: tuple[HostSnapshot, ...] = ()
         self._campaign: CampaignSnapshot | None = None
+        self._shown = Text()
 
     def show(self, hosts: tuple[HostSnapshot, ...], campaign: CampaignSnapshot | None) -> None:
         self._hosts, self._campaign = hosts, campaign
-        self.refresh()
+        if self._text() != self._shown:
+            self.refresh()
+
+    def _text(self) -> Text:
+        return header_text(self.size.width, self._login, self._hosts, self._campaign)
 
     def render(self) -> Text:
-        return header_text(self.size.width, self._login, self._hosts, self._campaign)
+        self._shown = self._text()
+        return self._shown
 
 
 class Tabs(Widget):

@@ -125,7 +125,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
     def _draw(self) -> None:
         if not self.is_mounted or not self.size.width:
             return
-        rows = [row for row in self._rows if row.matches(self._words)]
+        words = self._words
+        rows = [row for row in self._rows if not words or row.matches(words)]
         layout = self._layout()
         keys = [row.key for row in rows]
         if layout != self._shown or keys[: len(self._keys)] != self._keys:
@@ -172,6 +173,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         for index, row in enumerate(rows[: len(self._keys)]):
             cells = self._visible(row)
             drawn = self._drawn[row.key]
+            if all(new is old for new, old in zip(cells, drawn, strict=True)):
+                continue
             for place, (new, old) in enumerate(zip(cells, drawn, strict=True)):
                 if new.plain != old.plain or new.spans != old.spans or new.style != old.style:
                     self.update_cell_at(Coordinate(index, place), new)

@@ -15,10 +15,13 @@ from tui.widgets.keyed_table import KeyedTable
 
 
 def set_frame(widget: Widget, title: Text | str, footer: Text | str = "") -> None:
-    """Words in a widget's frame, taken literally."""
-    widget.border_title = title if isinstance(title, Text) else Text(plain(title))
+    """Words in a widget's frame, taken literally; drawn again only when they differ."""
+    above = title if isinstance(title, Text) else Text(plain(title))
     below = footer if isinstance(footer, Text) else Text(plain(footer))
-    widget.border_subtitle = below if below.plain else None
+    if getattr(widget, "_framed", None) != (above.markup, below.markup):
+        widget._framed = (above.markup, below.markup)  # type: ignore[attr-defined]
+        widget.border_title = above
+        widget.border_subtitle = below if below.plain else None
 
 
 class FilterLine(Input):
@@ -70,8 +73,9 @@ class TablePanel(Vertical):
 
     def say_when_empty(self, words: str) -> None:
         """What stands in the place of no rows; say what to do next."""
-        self._empty.update(Text(plain(words), MUTED))
         empty = not self.table.shown_keys
+        if empty:
+            self._empty.update(Text(plain(words), MUTED))
         self._empty.display = empty
         self.table.display = not empty
 
