@@ -19,7 +19,7 @@ from backends.campaign.crew import Crew
 from backends.campaign.journal import FILE_NAME, Journal, LostJournalError
 from backends.campaign.layout import host_log_path, log_path
 from backends.campaign.lock import HEARTBEAT_S, CampaignLock
-from backends.campaign.snapshot import CampaignSnapshot, take
+from backends.campaign.snapshot import CampaignSnapshot, RunView, take
 from backends.campaign.state import CampaignState, RunRecord, RunState, apply
 from backends.campaign.supervisor import Deferred, RunSupervisor
 from backends.campaign.tidy import tidy_up
@@ -96,6 +96,7 @@ class CampaignController:
         self._main: asyncio.Task[None] | None = None
         self._tasks: asyncio.TaskGroup | None = None
         self._cancel_asked: set[str] = set()
+        self._ended_views: dict[str, tuple[RunRecord, RunView]] = {}
         self._untidy: dict[tuple[str, str], str] = {}  # (host, run id): why it is not tidied yet
 
     # The face ----------------------------------------------------------------------------------
@@ -109,6 +110,7 @@ class CampaignController:
             expected_s=self._crew.expected_s,
             waiting=self._schedule.waiting,
             revision=self._revision,
+            ended=self._ended_views,
         )
         problem = self._journal.problem
         return shown.with_note(self._clock(), problem) if problem else shown

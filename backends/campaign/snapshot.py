@@ -6,7 +6,7 @@ pushed. Estimates are labelled as such by their names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -110,30 +110,39 @@ def take(
     waiting: Mapping[str, str] | None = None,
     revision: int = 0,
     read_only: bool = False,
+    ended: dict[str, tuple[RunRecord, RunView]] | None = None,
 ) -> CampaignSnapshot:
     """A snapshot at ``now`` (seconds since the epoch).
 
     ``expected_s``: a run's typical duration by profile name, used until this campaign has
-    measured its own. ``waiting``: by run id, what a planned run waits for.
+    measured its own. ``waiting``: by run id, what a planned run waits for. ``ended``: kept by the
+    caller between snapshots of one campaign; the views of ended runs, which do not change.
     """
     latest = state.latest_attempts()
     durations = _durations(state, expected_s)
     waiting = waiting or {}
-    views = tuple(
-        _view(run, path, now, durations.get(_duration_key(run)), waiting.get(run.run_id, ""))
-        for run in state.runs.values()
-    )
-    ended = [run for run in latest if run.state.ended]
+    known = {} if ended is None else ended
+    views = []
+    for run in state.runs.values():
+        before = known.get(run.run_id)
+        if before is None or before[0] is not run:
+            expected = durations.get(_duration_key(run))
+            view = _view(run, path, now, expected, waiting.get(run.run_id, ""))
+            before = (run, view)
+            if run.state.ended:
+                known[run.run_id] = before
+        views.append(before[1])
+    done = [run for run in latest if run.state.ended]
     active = [run for run in latest if run.state.active]
     return CampaignSnapshot(
         name=state.campaign,
         path=path,
         revision=revision,
         state=state,
-        runs=views,
+        runs=tuple(views),
         series=_series(state),
-        done=len(ended),
-        failed=sum(run.state is RunState.FAILED for run in ended),
+        done=len(done),
+        failed=sum(run.state is RunState.FAILED for run in done),
         active=len(active),
         total=len(latest),
         eta_s=_campaign_eta(latest, views, durations),
@@ -247,7 +256,7 @@ def chart_series(run: RunRecord) -> ChartSeries:
 
 
 def _campaign_eta(
-    latest: tuple[RunRecord, ...], views: tuple[RunView, ...], durations: Mapping[str, float]
+    latest: Sequence[RunRecord], views: Sequence[RunView], durations: Mapping[str, float]
 ) -> float | None:
     """Seconds until the end, as if what is left shares the hosts as it does now."""
     left = [run for run in latest if not run.state.ended]

@@ -26,7 +26,7 @@ from typing import Any
 
 from backends.campaign import events as ev
 from profiles.matrix import Case
-from profiles.model import Scalar
+from profiles.scalars import Scalar
 
 SERIES_POINTS = 512
 
@@ -134,9 +134,10 @@ class RunRecord:
         return Case(self.profile, self.nodes, self.gpus_per_node, self.parameters)
 
     @property
-    def slot(self) -> tuple[str, int]:
+    def slot(self) -> tuple[object, ...]:
         """The repeat that this run is an attempt at."""
-        return (self.case.key, self.repeat)
+        size = (self.profile, self.nodes, self.gpus_per_node, self.repeat)
+        return (*size, *sorted(self.parameters.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ class CampaignState:
 
     def latest_attempts(self) -> tuple[RunRecord, ...]:
         """The last attempt of every planned repeat, in planning order."""
-        latest: dict[tuple[str, int], RunRecord] = {}
+        latest: dict[tuple[object, ...], RunRecord] = {}
         for run in self.runs.values():
             latest[run.slot] = run
         return tuple(latest.values())
