@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from backends.campaign import events as ev
+from backends.campaign.caretaker import Caretaker
 from backends.campaign.crew import Crew
 from backends.campaign.journal import FILE_NAME, Journal, LostJournalError
 from backends.campaign.layout import host_log_path, log_path
@@ -22,21 +23,16 @@ from backends.campaign.lock import HEARTBEAT_S, CampaignLock
 from backends.campaign.snapshot import CampaignSnapshot, RunView, take
 from backends.campaign.state import CampaignState, RunRecord, RunState, apply
 from backends.campaign.supervisor import Deferred, RunSupervisor
-from backends.campaign.tidy import tidy_up
 from backends.campaign.verdict import retry_delay_s
 from backends.engines.direct import DirectEngine, Schedule, Wanted
-from backends.hosts.model import HostSnapshot, HostState
-from backends.remote.model import RemoteError
+from backends.hosts.model import HostSnapshot
 from backends.transports.base import HostUnreachableError, Problem
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError
 
 JOURNAL_EVERY_S = 2.0
 RESULTS_DELAY_S = 0.4
-REPROBE_EVERY_S = 30.0
-LEASE_LOOK_EVERY_S = 5.0
 DISK_FULL_RETRY_S = 1.0
-SWEEP_LIMIT_S = 20.0
 
 
 class LostLockError(DlperfError):
@@ -82,7 +78,6 @@ class CampaignController:
         self._lock = lock
         self._crew = crew
         self._clock = clock
-        self._jitter = jitter
         self._max_attempts = max_attempts
         self._write_results = write_results
         self._journal = Journal(path / FILE_NAME, owned=lock.owned)
@@ -92,12 +87,19 @@ class CampaignController:
         self._schedule = Schedule({}, {}, None)
         self._wake = asyncio.Event()
         self._results_due = asyncio.Event()
-        self._look_again = asyncio.Event()
         self._main: asyncio.Task[None] | None = None
         self._tasks: asyncio.TaskGroup | None = None
         self._cancel_asked: set[str] = set()
         self._ended_views: dict[str, tuple[RunRecord, RunView]] = {}
-        self._untidy: dict[tuple[str, str], str] = {}  # (host, run id): why it is not tidied yet
+        self._caretaker = Caretaker(
+            self._engine,
+            crew,
+            state=lambda: self.state,
+            note=lambda text, level: self.note(ev.Noted(t=clock(), text=text, level=level)),
+            written=self._written,
+            changed=self._wake.set,
+            jitter=jitter,
+        )
 
     # The face ----------------------------------------------------------------------------------
 
@@ -238,11 +240,11 @@ class CampaignController:
                     self._keep_lock(),
                     self._keep_journal(),
                     self._keep_results(),
-                    self._keep_hosts(),
-                    self._keep_leases(),
+                    self._caretaker.keep_hosts(),
+                    self._caretaker.keep_leases(),
                 )
             ]
-            self._tasks.create_task(self._tidy_what_was_left())
+            self._tasks.create_task(self._caretaker.tidy_what_was_left())
             await self._drive(self._tasks)
             for keeper in keepers:
                 keeper.cancel()
@@ -318,7 +320,7 @@ class CampaignController:
                 supervisor.request_cancel()
             collected = await supervisor.execute()
         except HostUnreachableError as error:  # before anything was started
-            self._doubt(error.host, error.what)
+            self._caretaker.doubt(error.host, error.what)
         except Deferred as deferred:
             self._engine.held(deferred.host, deferred.holder)
             await self.record(ev.RunDeferred(t=self._clock(), run_id=run_id, reason=str(deferred)))
@@ -353,10 +355,12 @@ class CampaignController:
             return
         if run.state is RunState.FAILED:
             if run.category in ("lost", "rebooted") and run.failed_host:
-                self._doubt(run.failed_host, run.reason.removeprefix(f"{run.failed_host}: "))
+                self._caretaker.doubt(
+                    run.failed_host, run.reason.removeprefix(f"{run.failed_host}: ")
+                )
             await self._plan_retry(run)
         if run.state.ended and self._tasks is not None and (collected or run.clean):
-            self._tasks.create_task(self._tidy(run, run.hosts))
+            self._tasks.create_task(self._caretaker.tidy(run, run.hosts))
 
     async def _assign(self, run: RunRecord, names: Sequence[str]) -> None:
         """Write down where a run goes before anything of it exists there."""
@@ -403,40 +407,6 @@ class CampaignController:
             retry_of=run.run_id,
         )
 
-    # Leaving nothing behind ----------------------------------------------------------------------
-
-    async def _tidy(self, run: RunRecord, names: Sequence[str]) -> None:
-        """Remove an ended run from its hosts, once its end is on disk."""
-        await self._written()
-        remotes = [self._crew.remote(name) for name in names]
-        answers = await asyncio.gather(*(tidy_up(remote, run) for remote in remotes))
-        for name, left in zip(names, answers, strict=True):
-            key = (name, run.run_id)
-            if left:
-                if key not in self._untidy:
-                    text = f"{name}: run {run.run_id} is not cleaned up: {left}"
-                    self.note(ev.Noted(t=self._clock(), text=f"{text}; see 'dlperf-tui sweep'"))
-                self._untidy[key] = left
-            elif self._untidy.pop(key, "") or run.clean.startswith("unverified"):
-                text = f"{name}: run {run.run_id} is cleaned up now"
-                self.note(ev.Noted(t=self._clock(), text=text, level="info"))
-
-    async def _tidy_what_was_left(self) -> None:
-        """On resume: what an earlier console had no time to remove."""
-        ended = {name for run in self.state.runs.values() if run.state.ended for name in run.hosts}
-        await asyncio.gather(*(self._tidy_host(name) for name in ended))
-
-    async def _tidy_host(self, name: str) -> None:
-        try:
-            async with asyncio.timeout(SWEEP_LIMIT_S):
-                leftovers = await self._crew.remote(name).sweep()
-        except (DlperfError, TimeoutError):
-            return  # a host that is away is looked at again when it is back
-        for leftover in leftovers:
-            run = self.state.runs.get(leftover.run_id)
-            if run is not None and run.state.ended:
-                await self._tidy(run, [name])
-
     # Keeping -------------------------------------------------------------------------------------
 
     async def _keep_lock(self) -> None:
@@ -463,38 +433,6 @@ class CampaignController:
             await asyncio.to_thread(self._write_results, self.state, self.path)
         except OSError as error:
             self.note(ev.Noted(t=self._clock(), text=f"cannot write the results: {error.strerror}"))
-
-    def _doubt(self, name: str, reason: str) -> None:
-        """A host that failed to answer is not used until a probe finds it well."""
-        self._engine.out_of_reach(name, reason)
-        self._look_again.set()
-
-    async def _keep_hosts(self) -> None:
-        """Look again at hosts that could not be used, so that they join when they are back."""
-        while True:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._look_again.wait(), REPROBE_EVERY_S)
-            self._look_again.clear()
-            names = self._engine.doubtful_hosts
-            for snapshot in await asyncio.gather(*(self._crew.probe(name) for name in names)):
-                self._engine.seen(snapshot)
-                if snapshot.state is not HostState.UNREACHABLE:
-                    await self._tidy_host(snapshot.name)
-            if names:
-                self._wake.set()
-
-    async def _keep_leases(self) -> None:
-        """Look whether hosts that others hold are free again; not all consoles at once."""
-        while True:
-            await asyncio.sleep(LEASE_LOOK_EVERY_S * (0.5 + self._jitter()))
-            for name in self._engine.held_hosts:
-                try:
-                    holder = await self._crew.remote(name).lease_holder()
-                except (HostUnreachableError, RemoteError, TimeoutError):
-                    holder = ""  # the next start will tell
-                self._engine.held(name, holder)
-                if not holder:
-                    self._wake.set()
 
 
 def _first(group: BaseExceptionGroup[DlperfError]) -> DlperfError:

@@ -202,6 +202,11 @@ class DirectEngine:
         return tuple(name for name, use in self._hosts.items() if use.held_by)
 
     @property
+    def away(self) -> frozenset[str]:
+        """The hosts that are out of reach."""
+        return frozenset(n for n, use in self._hosts.items() if use.away_since is not None)
+
+    @property
     def doubtful_hosts(self) -> tuple[str, ...]:
         """Idle hosts that cannot be used now, as far as a probe can tell."""
         return tuple(

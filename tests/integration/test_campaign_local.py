@@ -205,7 +205,7 @@ async def test_files_of_a_run_that_an_earlier_console_could_not_remove_are_remov
         return ""
 
     with monkeypatch.context() as patch:
-        patch.setattr("backends.campaign.controller.tidy_up", killed)
+        patch.setattr("backends.campaign.caretaker.tidy_up", killed)
         controller = await bench.start()
         await finish(controller)
     assert list(Path(bench.hosts[0].work_dir).glob("runs/*"))
