@@ -20,8 +20,7 @@ from backends.campaign.state import CampaignState, fold
 from backends.campaign.store import CampaignSummary, list_campaigns
 from backends.hosts.model import HostSnapshot, HostState
 from backends.inventory import Host, Inventory, listed_address, load_inventory, select
-from profiles.catalog import Catalog
-from profiles.errors import SelectionError
+from profiles.errors import ProfileError, SelectionError
 
 if TYPE_CHECKING:
     from backends.campaign.controller import CampaignController
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from backends.starter import Starter
     from backends.transports.base import Prompter
     from backends.transports.pool import TransportPool
+    from profiles.catalog import Catalog
 
 
 def default_campaigns_dir() -> Path:
@@ -51,7 +51,7 @@ class Workspace:
     def __init__(
         self,
         inventory: Inventory,
-        catalog: Catalog,
+        catalog: Catalog | None,
         campaigns_dir: Path,
         *,
         profile_dirs: Sequence[Path] = (),
@@ -59,7 +59,7 @@ class Workspace:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.inventory = inventory
-        self.catalog = catalog
+        self._catalog = catalog
         self.campaigns_dir = campaigns_dir
         self.login_host = socket.gethostname().split(".")[0]
         self.profile_dirs = tuple(profile_dirs)
@@ -79,20 +79,34 @@ class Workspace:
         prompter: Prompter | None = None,
         clock: Callable[[], float] = time.time,
     ) -> Workspace:
-        """Read the inventory and the catalogue.
+        """Read the inventory; the catalogue is read when it is first asked for.
 
         Raises
         ------
         InventoryError, ProfileError: the named file or directory is missing or malformed.
         """
+        for directory in profile_dirs:
+            if not directory.is_dir():
+                raise ProfileError(
+                    "no such directory", where=str(directory), remedy="check --profile-dir"
+                )
         return cls(
             load_inventory(inventory),
-            Catalog.load(profile_dirs, user_profiles_dir()),
+            None,
             campaigns or default_campaigns_dir(),
             profile_dirs=profile_dirs,
             prompter=prompter,
             clock=clock,
         )
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """Bundled profiles, the user's own, and those of --profile-dir."""
+        if self._catalog is not None:
+            return self._catalog
+        from profiles.catalog import Catalog  # noqa: PLC0415 (the models: loads when needed)
+
+        return Catalog.load(self.profile_dirs, user_profiles_dir())
 
     @cached_property
     def pool(self) -> TransportPool:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from profiles.errors import SelectionError
 from profiles.expression import parse_expression
-from profiles.model import Parameter, Profile, Scalar, scalar_text
+from profiles.scalars import Scalar, scalar_text
 from profiles.tags import format_tag, parse_tag
+
+if TYPE_CHECKING:
+    from profiles.model import Parameter, Profile
 
 __all__ = ["Case", "HostCapacity", "exclusion", "expand", "infeasible", "make_case", "parse_tag"]
 

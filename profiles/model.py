@@ -16,6 +16,7 @@ from profiles.checks import PATH_GROUPS, check_condition, check_pattern, check_p
 from profiles.command import fill_numbers
 from profiles.expression import parse_expression
 from profiles.measuring import FailurePattern, Measure, Metric, Rule, Trim, Variant, Window
+from profiles.scalars import Scalar, scalar_text
 from profiles.tags import parse_tag
 from profiles.values import (
     CaseTag,
@@ -25,8 +26,6 @@ from profiles.values import (
     Model,
     Name,
     Pattern,
-    Scalar,
-    scalar_text,
 )
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from profiles.checks import (
     check_words,
 )
 
-Scalar = str | int | float | bool
 Name = Annotated[str, AfterValidator(check_name)]
 Duration = Annotated[str, AfterValidator(check_duration)]
 CaseTag = Annotated[str, AfterValidator(check_case_tag)]
@@ -25,15 +24,8 @@ Pattern = Annotated[str, AfterValidator(check_pattern)]
 Count = Annotated[int, Field(ge=0, strict=True)]
 
 
-def scalar_text(value: Scalar) -> str:
-    """A parameter's value as it is written in commands, case ids and file names."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 class Model(BaseModel):
     """A frozen value whose unknown keys are errors and whose numbers are not guessed from text."""
 
     # Validators are built when the first profile is read, not when the console starts.
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", populate_by_name=True, defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)

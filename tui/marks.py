@@ -9,14 +9,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from backends.campaign.plan import Selection
 from backends.hosts.model import HostSnapshot, HostState
 from profiles.errors import SelectionError
 from profiles.matrix import Case, HostCapacity, exclusion, infeasible
-from profiles.model import Profile, Scalar, scalar_text
+from profiles.scalars import Scalar, scalar_text
 from profiles.tags import parse_tag
+
+if TYPE_CHECKING:
+    from profiles.model import Profile
 
 MAX_COLUMNS = 8
 """A new profile shows values of further parameters only while the columns stay within this."""

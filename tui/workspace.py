@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from backends.campaign.plan import Plan, Selection
 from backends.campaign.snapshot import CampaignSnapshot
 from backends.hosts.model import HostSnapshot
 from backends.inventory import Inventory
 from profiles.errors import ProfileError
-from profiles.model import Profile
+
+if TYPE_CHECKING:
+    from profiles.model import Profile
 
 
 class Catalog(Protocol):

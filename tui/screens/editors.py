@@ -14,7 +14,7 @@ from textual.widgets import Input, Static
 from backends.hosts.model import HostSnapshot
 from backends.inventory import Inventory, select
 from profiles.errors import DlperfError
-from profiles.model import scalar_text
+from profiles.scalars import scalar_text
 from profiles.settings import needs_value
 from tui.keys import bindings
 from tui.marks import Marks

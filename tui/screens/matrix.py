@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import on, work
@@ -15,7 +16,6 @@ from backends.campaign.plan import Plan
 from backends.campaign.snapshot import format_duration
 from backends.hosts.model import HostSnapshot
 from profiles.errors import DlperfError
-from profiles.model import Profile
 from profiles.settings import needs_value
 from profiles.tags import parse_tag
 from tui.keys import bindings
@@ -28,6 +28,9 @@ from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.grid import MatrixGrid
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 from tui.widgets.panel import TablePanel, set_frame
+
+if TYPE_CHECKING:
+    from profiles.model import Profile
 
 COLUMNS = (Column("name", "    Profile", None),)
 
