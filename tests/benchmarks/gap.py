@@ -1,4 +1,8 @@
-"""How long a host stands idle between two runs without settle time, on the host's own clock."""
+"""How long a host stands idle between two runs without settle time, on the host's own clock.
+
+Every run prints the time when its command begins and when it ends; the gap is from the end of one
+command to the beginning of the next.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ from pathlib import Path
 
 from backends.campaign.plan import Selection
 from backends.inventory import Host, Inventory
-from backends.remote.client import RemoteHost
 from backends.workspace import Workspace
 from profiles.catalog import Catalog
 from tests.benchmarks.report import headline, line, middle
@@ -26,7 +29,7 @@ source = "benchmark"
 cases = ["1n1g"]
 [launch]
 launcher = "per_node"
-command = "sh -c 'for i in 1 2 3; do echo iter $i, samples/s: 10$i; done'"
+command = "sh -c 'date +%s.%N; for i in 1 2 3; do echo iter $i, samples/s: 10$i; done; date +%s.%N'"
 expected = "1s"
 [measure]
 reading = 'iter (?P<step>\\d+), samples/s: (?P<value>\\d+)'
@@ -62,8 +65,9 @@ async def _gaps(root: Path, host: Host) -> list[float]:
     plan = workspace.plan(Selection((str(profile),), repeats=RUNS))
     controller = await workspace.start(plan)
     await controller.wait()
-    remote = RemoteHost(workspace.pool.get(host))
-    statuses = [await remote.status(run_id) for run_id in controller.state.runs]
     await workspace.close()
-    ends = [(s.started_at or 0.0, s.ended_at or 0.0) for s in statuses]
-    return [after[0] - before[1] for before, after in pairwise(ends)]
+    spans = []
+    for run in controller.state.runs.values():
+        lines = (controller.path / run.log).read_text(encoding="utf-8").split()
+        spans.append((float(lines[0]), float(lines[-1])))
+    return [after[0] - before[1] for before, after in pairwise(spans)]
