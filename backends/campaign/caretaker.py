@@ -81,8 +81,8 @@ class Caretaker:
                     holder = await self._crew.remote(name).lease_holder()
                 except (HostUnreachableError, RemoteError, TimeoutError):
                     holder = ""  # the next start will tell
-                self._engine.held(name, holder)
                 if not holder:
+                    self._engine.held(name, "")
                     self._changed()
 
     async def tidy(self, run: RunRecord, names: Sequence[str]) -> None:

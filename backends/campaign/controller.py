@@ -233,6 +233,16 @@ class CampaignController:
             raise LostLockError(self.path)
 
     async def _to_the_end(self) -> None:
+        while True:
+            await self._work_off()
+            if not self.state.finished:
+                self.note(ev.CampaignFinished(t=self._clock()))
+            await self._written()
+            await self._rewrite_results()
+            if self.state.finished:  # else a retry was asked for meanwhile
+                return
+
+    async def _work_off(self) -> None:
         async with asyncio.TaskGroup() as self._tasks:
             keepers = [
                 self._tasks.create_task(keeper)
@@ -248,13 +258,13 @@ class CampaignController:
             await self._drive(self._tasks)
             for keeper in keepers:
                 keeper.cancel()
-        if not self.state.finished:
-            self.note(ev.CampaignFinished(t=self._clock()))
-        await self._written()
-        await self._rewrite_results()
 
     async def _drive(self, tasks: asyncio.TaskGroup) -> None:
         """Start what can start, whenever something changed, until all runs have ended."""
+        if not self.state.finished:
+            for run in self.state.latest_attempts():
+                if run.state is RunState.FAILED:  # and the console ended before it planned another
+                    await self._plan_retry(run)
         for run in self.state.runs.values():
             if run.state.active:
                 self._engine.occupy(run.run_id, run.hosts)
@@ -312,9 +322,11 @@ class CampaignController:
         """One run, from its assignment (unless a resume finds it done) to its end and its retry."""
         collected = False
         try:
-            if self.state.runs[run_id].state is RunState.PLANNED:
+            fresh = self.state.runs[run_id].state is RunState.PLANNED
+            if fresh:
                 await self._assign(self.state.runs[run_id], names)
-            supervisor = self._crew.supervisor(self.state.runs[run_id], self.path, self)
+            run = self.state.runs[run_id]
+            supervisor = self._crew.supervisor(run, self.path, self, fresh=fresh)
             self._supervisors[run_id] = supervisor
             if run_id in self._cancel_asked:
                 supervisor.request_cancel()

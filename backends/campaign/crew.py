@@ -144,8 +144,13 @@ class Crew:
         address = "127.0.0.1" if alone and not host.train_address else train_address_of(host)
         return LaunchSite(host, address, has_gpus=self._has_gpus(name))
 
-    def supervisor(self, run: RunRecord, campaign: Path, recorder: Recorder) -> RunSupervisor:
-        """For a run that has been assigned, whether it is new or taken up again."""
+    def supervisor(
+        self, run: RunRecord, campaign: Path, recorder: Recorder, *, fresh: bool
+    ) -> RunSupervisor:
+        """For a run that has been assigned.
+
+        ``fresh``: just now, so that its log begins here; else it is taken up again.
+        """
         recipe = self._recipe(run.profile)
         commands = self.commands(run, run.hosts, run.port)
         members = [
@@ -159,6 +164,9 @@ class Crew:
             )
             for rank, (name, command) in enumerate(zip(run.hosts, commands, strict=True))
         ]
+        for member in members:
+            if fresh and member.log.size:  # of a run that the journal has lost
+                member.log.restart()
         telemetry = [
             TelemetryLog(
                 self._pool.get(self._hosts[name]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +35,7 @@ START_LIMIT_S = 60.0
 START_SETTLES_S = 15.0
 """How long a cancellation waits for a start that is on its way, so that nothing starts after it."""
 LAST_BYTES_S = 2.0
+ANSWER_LIMIT_S = 30.0
 HOLD_SCRIPT = "exec sleep 2147483647\n"
 """What a passive member runs: it holds the host until the first node's launcher is done."""
 
@@ -183,7 +185,7 @@ class RunSupervisor:
         if held:
             await self._tear_down(0.0)
             await asyncio.gather(*(m.remote.remove(self.run.run_id) for m in self.members))
-            raise Deferred(held[0].host, held[0].holder)
+            raise Deferred(held[0].host, _holder(held[0]))
         boot_ids = tuple(r.boot_id for r in results if isinstance(r, RunStatus))
         await self._recorder.record(
             ev.RunLaunched(t=self._clock(), run_id=self.run.run_id, boot_ids=boot_ids)
@@ -293,7 +295,11 @@ class RunSupervisor:
         while True:
             in_contact = not any(member.contact.lost for member in self.members)
             if self._watch.stalled(self._clock(), in_contact=in_contact):
-                break
+                if await self._all_answer():
+                    if self._watch.over:
+                        break
+                else:  # a connection had died unnoticed: the readings are there, only not here
+                    self._watch.reading_came(self._clock())
             await asyncio.sleep(self._watch.next_look_s)
         await self._diagnose()
         readings = self.feed.parser.readings
@@ -305,6 +311,19 @@ class RunSupervisor:
         return Ended(
             reason=reason, category="stalled", evidence=self.members[0].log.last_lines()
         ).explained(self._failures())
+
+    async def _all_answer(self) -> bool:
+        async def answers(member: Member) -> bool:
+            try:
+                async with asyncio.timeout(ANSWER_LIMIT_S):
+                    await member.remote.status(self.run.run_id)
+            except (HostUnreachableError, TimeoutError):
+                return False
+            except RemoteError:
+                pass  # a strange answer is one
+            return True
+
+        return all(await asyncio.gather(*map(answers, self.members)))
 
     async def _diagnose(self) -> None:
         """Keep what the hosts can tell about the stalled ranks before they are ended."""
@@ -433,3 +452,9 @@ class RunSupervisor:
     def _peak_memory_mib(self) -> int | None:
         peaks = [t.peak_memory_mib for t in self._telemetry if t.peak_memory_mib is not None]
         return max(peaks, default=None)
+
+
+def _holder(held: LeaseHeldError) -> str:
+    if held.since is None:
+        return held.holder
+    return f"{held.holder}, since {time.strftime('%H:%M', time.localtime(held.since))}"

@@ -43,6 +43,8 @@ class TelemetryLog:
             self._log.close()
 
     def _take(self, data: bytes) -> None:
+        if self._log.problem:
+            self._log.reopen()  # the disk was full; there may be room again
         self._digest(self._log.write(data))
 
     def _digest(self, data: bytes) -> None:

@@ -29,6 +29,10 @@ class StallWatch:
         if in_contact:
             self.quiet_s += min(max(0.0, now - self._looked_at), LONGEST_LOOK_S)
         self._looked_at = now
+        return self.over
+
+    @property
+    def over(self) -> bool:
         return self.quiet_s >= self.limit_s
 
     @property

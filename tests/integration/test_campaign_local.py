@@ -161,6 +161,39 @@ async def test_a_failed_run_is_retried_after_the_campaign_has_finished(bench: Be
     bench.nothing_is_left()
 
 
+async def test_a_retry_that_a_killed_console_had_no_time_to_plan_is_planned_on_resume(
+    bench: Bench,
+) -> None:
+    after = (
+        "first=os.environ['DLPERF_RUN_ID'].endswith('-a1');"
+        "print('RuntimeError: Address already in use') if first else None;sys.exit(first)"
+    )
+    controller = await bench.start(lines=3, after=after)
+    await finish(controller)
+    path = controller.path / "events.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    failed = next(i for i, line in enumerate(lines) if b'"RunFailed"' in line)
+    path.write_bytes(b"".join(lines[: failed + 1]))
+    state = await finish(await bench.workspace().resume(controller.path))
+    assert [run.state for run in state.runs.values()] == [RunState.FAILED, RunState.SUCCEEDED]
+
+
+async def test_a_retry_asked_for_while_the_campaign_ends_is_done(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    controller = await bench.start(lines=3, after="sys.exit(os.environ['DLPERF_RUN_ID'][-1]=='1')")
+    rewrite = controller._rewrite_results
+
+    async def late() -> None:
+        await rewrite()
+        controller.retry(next(iter(controller.state.runs)))
+
+    monkeypatch.setattr(controller, "_rewrite_results", late)
+    state = await finish(controller)
+    assert [run.state for run in state.runs.values()] == [RunState.FAILED, RunState.SUCCEEDED]
+    assert controller.finished
+
+
 async def test_detaching_and_coming_back_loses_and_doubles_nothing(bench: Bench) -> None:
     controller = await bench.start(repeats=2, lines=60)
     await until_running(controller, readings=5)
@@ -249,7 +282,7 @@ async def test_two_consoles_share_a_host_one_after_the_other(bench: Bench) -> No
     await until_running(first)
     second = await bench.start(lines=5)
     await until(
-        lambda: "held by" in second.snapshot().runs[0].state_text, within_s=10, what="waiting"
+        lambda: ", since " in second.snapshot().runs[0].state_text, within_s=10, what="waiting"
     )
     state = await finish(second, within_s=30)
     ran = only_run(await finish(first))
@@ -274,6 +307,27 @@ async def test_a_mistake_in_one_run_does_not_end_the_others(
     assert "internal error: ZeroDivisionError" in first.reason
     assert second.state is RunState.SUCCEEDED
     bench.nothing_is_left()
+
+
+def test_what_preflight_stops_starts_nothing_unless_forced_and_then_the_report_says_so(
+    bench: Bench,
+) -> None:
+    needs = '[settings.data]\ndescription = "data"\ndefault = "/no/such"\ncheck = "directory"\n'
+    text = (bench.profiles / "steady.toml").read_text().replace("[matrix]", f"{needs}[matrix]")
+    (bench.profiles / "steady.toml").write_text(text)
+    words = bench.steady_words("1n1g", lines=5)
+    stopped = bench.spawn("run", *words)
+    _, err = stopped.communicate(timeout=60)
+    assert stopped.returncode == 2
+    assert "/no/such" in err.splitlines()[-1]
+    assert not bench.campaigns.exists()
+    forced = bench.spawn("run", *words, "--force")
+    _, err = forced.communicate(timeout=60)
+    assert forced.returncode == 0, err
+    report = (bench.campaign / "report.md").read_text()
+    assert "--force" in report
+    assert "/no/such" in report
+    assert "forced = true" in (bench.campaign / "campaign.toml").read_text()
 
 
 FAKE_SMI = """#!/bin/sh

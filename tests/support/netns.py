@@ -7,6 +7,7 @@ has an address on. Nothing outside of the bridge and the namespaces is touched.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import subprocess
 import uuid
@@ -42,7 +43,7 @@ class NamespaceHosts:
     """
 
     def __init__(self, directory: Path, count: int, *, options: Sequence[str] = ()) -> None:
-        self._tag = f"dl{os.getpid() % 100000}"
+        self._tag = f"dl{secrets.token_hex(3)}"  # an old namespace may take a moment to be gone
         self._bridge = f"{self._tag}br"
         self._network = f"10.213.{os.getpid() % 250}"
         self._ssh = SshHosts(directory, real=True)

@@ -31,7 +31,7 @@ async def outage(
     Returns the seconds until the operator was told (None: it was over before) and those from the
     end of the outage until the log moved again.
     """
-    lines = int((seconds + 45) / EVERY)
+    lines = int((seconds + 35) / EVERY)
     controller = await bench.start("2n1g", lines=lines, every=EVERY)
     await until_running(controller, readings=5)
     log = controller.path / only_run(controller.state).log

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from backends.campaign import events as ev
+from backends.campaign import verdict
 from backends.campaign.journal import read_events
 from backends.campaign.state import RunState, fold
 from tests.integration.faults.conftest import Measured
@@ -82,8 +83,7 @@ async def test_a_journal_that_a_power_failure_cut_anywhere(bench: Bench) -> None
 async def test_a_rank_killed_by_the_kernel_is_named_and_measured_again(
     bench: Bench, measured: Measured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("backends.campaign.verdict.LATER_S", 1.0)
-    monkeypatch.setitem(_delays(), "later", 1.0)
+    monkeypatch.setitem(verdict._RETRY_DELAYS, "later", 1.0)
     controller = await bench.start("4n1g", lines=60)
     await until_running(controller, readings=3)
     run_id = next(iter(controller.state.runs))
@@ -99,12 +99,6 @@ async def test_a_rank_killed_by_the_kernel_is_named_and_measured_again(
     state = await finish(controller)
     assert [run.state for run in state.runs.values()] == [RunState.FAILED, RunState.SUCCEEDED]
     bench.nothing_is_left()
-
-
-def _delays() -> dict[str, float]:
-    from backends.campaign import verdict
-
-    return verdict._RETRY_DELAYS  # type: ignore[return-value]
 
 
 def _ranks(run_id: str, host: str) -> list[int]:
