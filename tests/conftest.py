@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,3 +40,17 @@ async def pool() -> AsyncIterator[TransportPool]:
     transports = TransportPool()
     yield transports
     await transports.close()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
+    """Where DLPERF_NO_SKIPS is set, a skipped integration or conformance test is a failure.
+
+    Continuous integration installs what these tests need; a skip there would hide that it did not.
+    """
+    outcome = yield
+    report = outcome.get_result()
+    needed = item.nodeid.startswith(("tests/integration/", "tests/conformance/"))
+    if report.skipped and needed and os.environ.get("DLPERF_NO_SKIPS"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped where nothing may be skipped: {report.longrepr}"
