@@ -83,7 +83,10 @@ class DlperfApp(App[str]):
 
     @work(exclusive=True, group="campaigns", description="offer what was left unfinished")
     async def offer_unfinished(self) -> None:
-        """Ask what to do with campaigns that were left before their end."""
+        """Ask what to do with campaigns that were left before their end.
+
+        Where nothing was, and this machine is all there is, go to what can be started on it.
+        """
         from tui.screens.campaigns import unfinished_question  # noqa: PLC0415 - seldom needed
 
         if self.session.readonly:
@@ -95,6 +98,8 @@ class DlperfApp(App[str]):
             return
         if question is not None:
             await self._act_on(await self.push_screen_wait(question))
+        elif self.session.alone and self.current_mode == "hosts":
+            self.action_page("matrix")
 
     @work(exclusive=True, group="campaigns", description="choose a campaign")
     async def action_campaigns(self) -> None:

@@ -100,7 +100,9 @@ PANELS: Mapping[str, Panel] = {
     "matrix": Panel(
         "Matrix",
         "What to run: mark profiles on the right, and on the grid the cases (nodes × GPUs per "
-        "node) and the parameters of each. A dot cannot be run here; its reason stands below.",
+        "node) and the parameters of each. A dot cannot be run here; its reason stands below. "
+        "What takes a minute at most starts with Enter at once when the checks on the hosts find "
+        "nothing; anything else is shown before it starts.",
         (
             Key("enter", "start", "Start", "check the hosts, then start what is marked", footer=1),
             Key("d", "dry_run", "Dry-run", "show every command; starts nothing", footer=3),

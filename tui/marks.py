@@ -86,10 +86,18 @@ class Marks:
             return replace(self, wanted=self.wanted - keys)
         return replace(self, wanted=self.wanted | keys)
 
-    def with_defaults(self) -> Marks:
-        """With the profile's own cases wanted, at the default of every parameter."""
+    def with_defaults(self, most_gpus: int | None = None) -> Marks:
+        """With the profile's own cases wanted, at the default of every parameter.
+
+        ``most_gpus``: only cases of one host with at most so many devices.
+        """
         values = {name: p.default for name, p in self.profile.parameters.items()}
-        keys = {self.case(tag, values).key for tag in self.profile.matrix.cases}
+        cases = [self.case(tag, values) for tag in self.profile.matrix.cases]
+        keys = {
+            case.key
+            for case in cases
+            if most_gpus is None or (case.nodes == 1 and case.gpus <= most_gpus)
+        }
         shown = {
             name: chosen if values[name] in chosen else (values[name], *chosen)
             for name, chosen in self.shown.items()

@@ -27,6 +27,11 @@ class Session:
         return self.workspace.host_snapshots()
 
     @property
+    def alone(self) -> bool:
+        """There is no inventory: this machine is the only host."""
+        return self.workspace.inventory.path is None
+
+    @property
     def live(self) -> CampaignSnapshot | None:
         """The campaign at work, as it is now; None when there is none."""
         return self.controller.snapshot() if self.controller else None

@@ -44,7 +44,10 @@ class DryRun(Protocol):
 
 
 class Finding(Protocol):
-    """What preflight says of one host: ``level`` is ok, warn or stop."""
+    """What preflight says of one host: ``level`` is ok, warn or stop.
+
+    ``passing``: it is so at this moment and may be over in the next, such as load.
+    """
 
     @property
     def level(self) -> str: ...
@@ -54,6 +57,8 @@ class Finding(Protocol):
     def remedy(self) -> str: ...
     @property
     def host(self) -> str: ...
+    @property
+    def passing(self) -> bool: ...
 
 
 class CampaignSummary(Protocol):

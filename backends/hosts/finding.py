@@ -15,12 +15,16 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``host`` is empty where the finding is about all hosts together."""
+    """``host`` is empty where the finding is about all hosts together.
+
+    ``passing``: it is so at this moment and may be over in the next, such as load.
+    """
 
     host: str
     level: Level
     what: str
     remedy: str = ""
+    passing: bool = False
 
 
 def worst(findings: Iterable[Finding]) -> Level:

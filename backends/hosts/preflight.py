@@ -131,14 +131,17 @@ async def check_needs(transport: Transport, needs: Sequence[Need]) -> tuple[Find
 
 def host_findings(name: str, facts: HostFacts, *, gpus_needed: bool) -> tuple[Finding, ...]:
     """Warnings and stops that one host's probe shows."""
-    return tuple(
-        Finding(name, level, what, remedy)
-        for level, what, remedy in (
-            *_gpu_findings(facts, gpus_needed),
-            *_disk_findings(facts),
-            *_moment_findings(facts),
-        )
+    found = (
+        *_gpu_findings(facts, gpus_needed),
+        *_disk_findings(facts),
+        *_clock_findings(facts),
     )
+    findings = [Finding(name, level, what, remedy) for level, what, remedy in found]
+    load = [
+        Finding(name, level, what, remedy, passing=True)
+        for level, what, remedy in _load_findings(facts)
+    ]
+    return (*findings, *load)
 
 
 _Found = tuple[Level, str, str]
@@ -197,7 +200,7 @@ def _disk_findings(facts: HostFacts) -> Iterable[_Found]:
         )
 
 
-def _moment_findings(facts: HostFacts) -> Iterable[_Found]:
+def _clock_findings(facts: HostFacts) -> Iterable[_Found]:
     # Readings are timed by the clock of this machine, so an offset cannot make a number wrong.
     certain_s = abs(facts.clock_offset_s) - facts.round_trip_s / 2
     if "clock" not in facts.missing and certain_s > CLOCK_WARN_S:
@@ -207,6 +210,9 @@ def _moment_findings(facts: HostFacts) -> Iterable[_Found]:
             f"its clock is {abs(facts.clock_offset_s):.1f} s {ahead} this machine's",
             "switch time synchronisation on (chrony); until then times in its logs do not match",
         )
+
+
+def _load_findings(facts: HostFacts) -> Iterable[_Found]:
     if facts.cpus and facts.load1 > _HIGH_LOAD_PER_CPU * facts.cpus:
         who = f"; logged in: {', '.join(facts.users)}" if facts.users else ""
         yield (

@@ -123,6 +123,7 @@ class FakeFinding:
     what: str
     remedy: str
     host: str
+    passing: bool = False
 
 
 @dataclass(frozen=True)
@@ -399,6 +400,7 @@ class FakeWorkspace:
         findings: Sequence[FakeFinding] = (),
         login_host: str = "login01",
         simulated: bool = False,
+        alone: bool = False,
     ) -> None:
         self.clock = clock or Clock()
         self.campaigns_dir = campaigns_dir
@@ -407,7 +409,8 @@ class FakeWorkspace:
         self._answers = tuple(v100_hosts() if hosts is None else hosts)
         self._hosts = unprobed(self._answers)
         self.inventory = Inventory(
-            tuple(Host(h.name, address=h.address) for h in self._answers), Path("hosts.toml")
+            tuple(Host(h.name, address=h.address) for h in self._answers),
+            None if alone else Path("hosts.toml"),
         )
         self.catalog = catalog or frozen_catalog()
         self.findings = tuple(findings)

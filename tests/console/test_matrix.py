@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
+from backends.campaign.plan import Plan
 from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeFinding, FakeWorkspace, v100_hosts
@@ -218,6 +221,113 @@ async def test_the_dry_run_shows_every_command_and_starts_nothing(
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, MatrixPage))
         assert not workspace.started
+
+
+def small_workspace(workspace: FakeWorkspace, slots: int = 2) -> FakeWorkspace:
+    """This machine alone, without a GPU."""
+    host = v100_hosts()[0]
+    assert host.facts is not None
+    small = replace(host, facts=replace(host.facts, gpus=()), slots=slots)
+    return FakeWorkspace(workspace.campaigns_dir, hosts=[small], alone=True)
+
+
+async def one_case_marked(app: DlperfApp, pilot: Pilot[str]) -> None:
+    """A plan of 40 seconds."""
+    await open_matrix(app, pilot)
+    await pilot.press("n", "space")
+    await until(pilot, partial(shows, app, "1 case × 1"))
+
+
+async def test_this_machine_alone_opens_on_the_matrix_with_two_small_cases_marked(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(small_workspace(workspace, slots=64)) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, MatrixPage))
+        await until(pilot, partial(shows, app, "2 cases × 1 = 2 runs"))
+        assert screen_text(app).count("[x]") == 3  # and the profile
+
+
+async def test_a_console_that_only_looks_and_one_with_an_inventory_open_on_hosts(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(small_workspace(workspace), readonly=True) as (app, pilot):
+        await pilot.pause(0.1)
+        assert app.current_mode == "hosts"
+    async with console(workspace) as (app, pilot):
+        await pilot.pause(0.1)
+        assert app.current_mode == "hosts"
+
+
+async def test_enter_before_the_hosts_have_answered_waits_for_them(
+    workspace: FakeWorkspace,
+) -> None:
+    answered = asyncio.Event()
+
+    class Slow(FakeWorkspace):
+        async def probe(self, names: Sequence[str] | None = None) -> None:
+            self.probed.append(None)
+            await answered.wait()
+            await super().probe(names)
+
+    small = small_workspace(workspace)
+    slow = Slow(workspace.campaigns_dir, hosts=small._answers, alone=True)
+    async with console(slow) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, MatrixPage))
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "asking the hosts what they have"))
+        assert not slow.started
+        answered.set()
+        await until(pilot, lambda: isinstance(app.screen, StartDialog))
+
+
+async def test_a_short_plan_without_objections_starts_at_once(workspace: FakeWorkspace) -> None:
+    workspace.findings = (FakeFinding("ok", "48 CPUs", "", "node1"),)
+    async with console(workspace) as (app, pilot):
+        await one_case_marked(app, pilot)
+        await pilot.press("enter", "enter")
+        await until(pilot, lambda: app.current_mode == "runs")
+        assert len(workspace.started) == 1
+        assert workspace.forced == [False]
+
+
+async def test_load_does_not_hold_a_short_plan_back_but_is_told(workspace: FakeWorkspace) -> None:
+    load = FakeFinding("warn", "load 2.6 on 2 CPUs", "look with top", "node1", passing=True)
+    workspace.findings = (load,)
+    async with console(workspace, LARGE) as (app, pilot):
+        await one_case_marked(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "runs")
+        await until(pilot, partial(shows, app, "started; node1: load 2.6 on 2 CPUs"))
+
+
+async def test_a_short_plan_with_an_objection_asks_and_checks_only_once(
+    workspace: FakeWorkspace,
+) -> None:
+    checked: list[object] = []
+
+    class Counting(FakeWorkspace):
+        async def preflight(self, plan: Plan) -> tuple[FakeFinding, ...]:
+            checked.append(plan)
+            return (FakeFinding("warn", "clock 9 s ahead", "chrony", "node1"),)
+
+    async with console(Counting(workspace.campaigns_dir), LARGE) as (app, pilot):
+        await one_case_marked(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, StartDialog))
+        await until(pilot, partial(shows, app, "▲ warn node1: clock 9 s ahead"))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "runs")
+        assert len(checked) == 1
+
+
+async def test_a_short_plan_that_cannot_start_says_why(workspace: FakeWorkspace) -> None:
+    workspace.start_error = DlperfError("cannot create a campaign", where="/c", remedy="free space")
+    async with console(workspace, LARGE) as (app, pilot):
+        await one_case_marked(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "cannot create a campaign"))
+        await until(pilot, partial(shows, app, "1 case × 1 repeat"))
+        assert app.current_mode == "matrix"
 
 
 async def test_enter_checks_the_hosts_and_starts(workspace: FakeWorkspace) -> None:

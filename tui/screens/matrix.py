@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,25 +15,30 @@ from textual.widgets import Static
 
 from backends.campaign.plan import Plan
 from backends.campaign.snapshot import format_duration
-from backends.hosts.model import HostSnapshot
+from backends.hosts.model import HostSnapshot, HostState
 from profiles.errors import DlperfError
 from profiles.settings import needs_value
 from profiles.tags import parse_tag
 from tui.keys import bindings
 from tui.marks import Marks, column_labels, new_marks, selection
-from tui.messages import CampaignStarted, Problem
-from tui.screens.page import Page
+from tui.messages import CampaignStarted, Problem, Said
+from tui.screens.page import REFRESH_S, Page
 from tui.session import Session
 from tui.text import cell, count, join, plain
-from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
+from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.grid import MatrixGrid
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 from tui.widgets.panel import TablePanel, set_frame
+from tui.workspace import Finding
 
 if TYPE_CHECKING:
     from profiles.model import Profile
 
 COLUMNS = (Column("name", "    Profile", None),)
+
+PROBING = "asking the hosts what they have …"
+FIRST_LOOK_GPUS = 2
+"""On a machine of its own only so small cases are marked by themselves: a minute at most."""
 
 
 class ProfileTable(KeyedTable):
@@ -61,6 +67,7 @@ class MatrixPage(Page):
         self._problem: DlperfError | None = None
         self._planned_for: object = None
         self._begun = False
+        self._doing = ""  # what the operator waits for
 
     def body(self) -> Iterable[Widget]:
         with Horizontal():
@@ -86,6 +93,12 @@ class MatrixPage(Page):
             return self.session.hosts
         names = set(self._hosts.split(","))
         return tuple(host for host in self.session.hosts if host.name in names)
+
+    @property
+    def _undecided(self) -> bool:
+        """Nothing is marked yet, but that may come of hosts that have not answered."""
+        pending = (HostState.UNKNOWN, HostState.PROBING)
+        return not self._begun and any(host.state in pending for host in self.session.hosts)
 
     @property
     def focused_name(self) -> str | None:
@@ -115,8 +128,9 @@ class MatrixPage(Page):
         """Mark the first profile that these hosts can run, once, so that Enter has a meaning."""
         if self._begun:
             return
+        most = FIRST_LOOK_GPUS if self.session.alone else None
         for name in names:
-            wanted = self.marks(name).with_defaults()
+            wanted = self.marks(name).with_defaults(most)
             if wanted.marked(self.snapshots):
                 self._marks[name] = wanted
                 self._begun = True
@@ -174,10 +188,12 @@ class MatrixPage(Page):
 
     def _footer(self) -> Text:
         plan = self._plan
+        if self._doing:
+            return Text(self._doing, ACCENT)
         if self._problem is not None:
             return Text("not ready to start", WARN)
         if plan is None or not plan.cases:
-            return Text("nothing marked", MUTED)
+            return Text(PROBING if self._undecided else "nothing marked", MUTED)
         repeats = {planned.repeats for planned in plan.cases}
         parts: list[Text | str | tuple[str, str]] = []
         runs = count(plan.run_count, "run")
@@ -339,18 +355,63 @@ class MatrixPage(Page):
         if await self.app.push_screen_wait(DryRunView(plan, runs)) == "start":
             self.action_start()
 
-    @work(exclusive=True, group="start", description="check the hosts and start the campaign")
-    async def action_start(self) -> None:
-        from tui.screens.start import StartDialog  # noqa: PLC0415 - seldom needed
+    def action_start(self) -> None:
+        # Not a worker that a second Enter replaces: that would end a start half way.
+        if not self._doing:
+            self.start_marked()
 
+    @work(group="start", description="check the hosts and start the campaign")
+    async def start_marked(self) -> None:
+        from tui.screens.start import StartDialog, is_short  # noqa: PLC0415 - seldom needed
+
+        self._doing = PROBING
+        await self._wait_for_hosts()
         plan = self._ready_plan()
         if plan is None:
+            self._do("")
             return
-        answer = await self.app.push_screen_wait(StartDialog(self.session, plan))
+        findings: Sequence[Finding] | None = None
+        if is_short(plan) and not self.session.readonly and not self.session.at_work:
+            findings = await self._start_at_once(plan)
+            if findings is None:
+                return
+        self._do("")
+        answer = await self.app.push_screen_wait(StartDialog(self.session, plan, findings))
         if answer == "dry_run":
             self.action_dry_run()
         elif answer == "started":
             self.post_message(CampaignStarted())
+
+    async def _wait_for_hosts(self) -> None:
+        """Until there are marks, or every host has answered and there are none."""
+        while self._undecided:
+            self._show_grid()
+            await asyncio.sleep(REFRESH_S)
+            self.pull()
+
+    async def _start_at_once(self, plan: Plan) -> Sequence[Finding] | None:
+        """Start unless the checks object; their findings when they do, None when all is done."""
+        from tui.screens.start import CHECKING, objections, remarks  # noqa: PLC0415 - as above
+
+        try:
+            self._do(CHECKING)
+            findings = await self.session.workspace.preflight(plan)
+            if objections(findings):
+                return findings
+            self._do("starting …")
+            await self.session.start(plan)
+        except DlperfError as error:
+            self.post_message(Problem(error))
+        else:
+            self.post_message(CampaignStarted())
+            if said := remarks(findings):
+                self.post_message(Said(f"started; {'; '.join(said)}"))
+        self._do("")
+        return None
+
+    def _do(self, doing: str) -> None:
+        self._doing = doing
+        self._show_grid()
 
 
 def missing_settings(parts: Sequence[Marks]) -> DlperfError | None:

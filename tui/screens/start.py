@@ -20,6 +20,10 @@ from tui.text import count, plain, problem
 from tui.theme import BAD, GOOD, MUTED, WARN
 from tui.workspace import Finding
 
+CHECKING = "checking the hosts …"
+SHORT_S = 60.0
+"""A plan that takes no longer than this starts without a question when the checks find nothing."""
+
 _LEVELS = {"ok": ("✓", GOOD), "warn": ("▲", WARN), "stop": ("✗", BAD)}
 
 
@@ -67,26 +71,51 @@ def findings_text(findings: Sequence[Finding]) -> Text:
     return text
 
 
+def is_short(plan: Plan) -> bool:
+    """So short that it needs no thought."""
+    return plan.expected_s is not None and plan.expected_s <= SHORT_S
+
+
+def objections(findings: Sequence[Finding]) -> list[Finding]:
+    """What is worth a question; the load of the moment is not."""
+    return [f for f in findings if f.level != "ok" and not f.passing]
+
+
+def remarks(findings: Sequence[Finding]) -> list[str]:
+    """What is worth a word, whether it holds the start back or not."""
+    return [
+        f"{plain(f.host)}: {plain(f.what)}" if f.host else plain(f.what)
+        for f in findings
+        if f.level != "ok"
+    ]
+
+
 class StartDialog(Dialog[str]):
     """The result is ``started`` or ``dry_run``; None when nothing was started."""
 
     PANEL = "start"
     BINDINGS = bindings("start")
 
-    def __init__(self, session: Session, plan: Plan) -> None:
+    def __init__(
+        self, session: Session, plan: Plan, findings: Sequence[Finding] | None = None
+    ) -> None:
+        """``findings``: of the checks, where they were made already."""
         super().__init__("Start")
         self._session = session
         self._plan = plan
-        self._findings: Sequence[Finding] | None = None
+        self._findings = findings
         self._starting = False
 
     def compose(self) -> ComposeResult:
         with self.box(without=("force",)), VerticalScroll():
             yield Static(plan_text(self._plan), markup=False)
-            yield Static(Text("checking the hosts …", MUTED), id="checks", markup=False)
+            yield Static(Text(CHECKING, MUTED), id="checks", markup=False)
 
     def on_mount(self) -> None:
-        self.check()
+        if self._findings is None:
+            self.check()
+        else:
+            self._show(self._findings)
 
     @property
     def stopped(self) -> bool:
@@ -107,7 +136,10 @@ class StartDialog(Dialog[str]):
         except DlperfError as error:
             self._say(problem(error))
             return
-        text = findings_text(self._findings)
+        self._show(self._findings)
+
+    def _show(self, findings: Sequence[Finding]) -> None:
+        text = findings_text(findings)
         if self.stopped:
             text.append("\nF starts anyway; the campaign will say that it was forced", WARN)
         self._say(text)
