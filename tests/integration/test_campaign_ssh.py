@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import time
 from collections.abc import AsyncIterator
@@ -23,7 +24,7 @@ from tests.support.campaigns import (
     sha256,
     until_running,
 )
-from tests.support.sshd import SshHosts, free_port
+from tests.support.sshd import SshHosts, free_port, renamed
 from tests.support.waiting import until, wait_until
 
 
@@ -209,16 +210,20 @@ async def test_cancel_on_the_command_line_ends_a_detached_campaign(bench: Bench)
     bench.nothing_is_left()
 
 
-def test_sweep_finds_and_ends_what_a_lost_console_left(bench: Bench) -> None:
+def test_sweep_finds_and_ends_what_a_lost_console_left(tmp_path: Path, bench: Bench) -> None:
+    # Names of its own: other tests may run on hosts called node1 beside this one.
+    names = [renamed(host, f"sweep{os.getpid()}-{host.name}") for host in bench.hosts]
+    (tmp_path / "named").mkdir()
+    bench = Bench(tmp_path / "named", names)
     console = bench.spawn("run", *bench.steady_words("2n1g", lines=2000))
     wait_until(lambda: len(list(bench.copies.iterdir())) == 2, within_s=30)
     kill_hard(console)
     look = bench.spawn("sweep")
     out, err = look.communicate(timeout=60)
     assert look.returncode == 1, err
-    assert out.count("processes") == 2
-    assert "node1" in out
-    assert "node2" in out
+    assert out.count("still running, ") == 2
+    assert "node1: run " in out
+    assert "node2: run " in out
     end = bench.spawn("sweep", "--yes")
     out, err = end.communicate(timeout=60)
     assert end.returncode == 0, err

@@ -97,7 +97,9 @@ async def _look(workspace: Workspace, name: str) -> tuple[Leftover, ...]:
 def _describe(leftover: Leftover) -> str:
     who = f", {leftover.who}" if leftover.who else ""
     if leftover.processes:
-        return f"{leftover.host}: run {leftover.run_id}: {leftover.processes} processes{who}"
+        state = "still running" if leftover.phase is RunPhase.RUNNING else "orphaned"
+        many = f"{leftover.processes} processes"
+        return f"{leftover.host}: run {leftover.run_id}: {state}, {many}{who}"
     if leftover.phase is RunPhase.LOST:
         return f"{leftover.host}: run {leftover.run_id}: files, its supervisor was killed{who}"
     return f"{leftover.host}: run {leftover.run_id}: files of a run that has ended{who}"

@@ -70,7 +70,7 @@ async def test_a_link_that_is_cut_for_6_seconds(
 async def test_a_link_that_is_cut_for_60_seconds(
     wired: Bench, machines: NamespaceHosts, measured: Measured
 ) -> None:
-    wired.profile(lost_limit='"5m"')
+    wired.profile(lost_limit='"5m"', timeout='"10m"')
     told, back = await outage(wired, 60.0, machines.cut, machines.mend)
     assert told is not None
     assert told < 25
@@ -81,7 +81,7 @@ async def test_a_link_that_is_cut_for_60_seconds(
 async def test_packets_that_vanish(
     wired: Bench, machines: NamespaceHosts, measured: Measured
 ) -> None:
-    wired.profile(lost_limit='"5m"')
+    wired.profile(lost_limit='"5m"', timeout='"10m"')
     told, back = await outage(wired, 30.0, machines.blackhole, machines.mend)
     assert told is not None
     measured("blackhole for 30 s: operator told after", told)
