@@ -63,7 +63,7 @@ class Workspace:
         self.campaigns_dir = campaigns_dir
         self.login_host = socket.gethostname().split(".")[0]
         self.profile_dirs = tuple(profile_dirs)
-        self._prompter = prompter
+        self.prompter = prompter
         self.clock = clock
         self._known: dict[str, HostSnapshot] = {}
         self._controllers: list[CampaignController] = []
@@ -113,7 +113,7 @@ class Workspace:
         from backends.transports.pool import TransportPool  # noqa: PLC0415 (loads when needed)
 
         hosts = (*self.inventory.hosts, *self.inventory.aliases)
-        return TransportPool(hosts, prompter=self._prompter)
+        return TransportPool(hosts, prompter=self.prompter)
 
     async def close(self) -> None:
         """Detach from live campaigns and close all connections."""
@@ -143,7 +143,11 @@ class Workspace:
         return self._known.get(host.name, unknown)
 
     async def probe(self, names: Sequence[str] | None = None) -> None:
-        """Look at hosts (default: all); :meth:`host_snapshots` follows as answers arrive."""
+        """Look at hosts (default: all); :meth:`host_snapshots` follows as answers arrive.
+
+        What the operator would not answer at an earlier login is asked again.
+        """
+        self.pool.ask_again()
         hosts = [h for h in self._all_hosts() if names is None or h.name in names]
         if names is None:
             hosts = list(self.inventory.hosts)

@@ -18,6 +18,7 @@ from tui.messages import CampaignStarted, Problem, Said
 from tui.screens.dialogs import Answer, Choice, Reading
 from tui.screens.help import focused_panels, help_text, notes_text
 from tui.screens.hosts import HostsPage
+from tui.screens.questions import ConsolePrompter
 from tui.session import Session
 from tui.text import count, plain
 from tui.theme import THEME
@@ -29,6 +30,7 @@ PROBLEM_SHOWN_S = 15.0
 
 class DlperfApp(App[str]):
     """The console on a workspace. ``readonly``: looks, starts and changes nothing.
+    ``prompter``: asks here what the workspace's logins want to know.
 
     ``run`` returns what the operator is to be told after it, such as that runs go on; or "".
     """
@@ -40,8 +42,16 @@ class DlperfApp(App[str]):
     BINDINGS = bindings("app")
     DEFAULT_MODE = "hosts"
 
-    def __init__(self, workspace: Workspace, *, readonly: bool = False) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        *,
+        readonly: bool = False,
+        prompter: ConsolePrompter | None = None,
+    ) -> None:
         super().__init__()
+        if prompter is not None:
+            prompter.attach(self)
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
         self.VERTICAL_BREAKPOINTS = [(0, "-short"), (34, "-tall")]
         self.session = Session(workspace, readonly=readonly)

@@ -14,6 +14,8 @@ from textual.widget import Widget
 from backends.campaign.plan import Selection
 from tests.console.fakes import FakeController, FakeWorkspace
 from tui.app import DlperfApp
+from tui.screens.questions import ConsolePrompter
+from tui.workspace import Workspace
 
 SMALL, LARGE = (80, 24), (120, 40)
 DEADLINE_S = 10.0
@@ -37,13 +39,18 @@ async def until(pilot: Pilot[str], condition: Callable[[], object]) -> None:
 
 @asynccontextmanager
 async def console(
-    workspace: FakeWorkspace, size: tuple[int, int] = SMALL, *, readonly: bool = False
+    workspace: Workspace,
+    size: tuple[int, int] = SMALL,
+    *,
+    readonly: bool = False,
+    prompter: ConsolePrompter | None = None,
 ) -> AsyncIterator[tuple[DlperfApp, Pilot[str]]]:
-    """The app, once the hosts have answered."""
-    app = DlperfApp(workspace, readonly=readonly)
+    """The app; on a fake cluster once the hosts have answered."""
+    app = DlperfApp(workspace, readonly=readonly, prompter=prompter)
     app.animation_level = "none"
     async with app.run_test(size=size, notifications=True) as pilot:
-        await until(pilot, lambda: workspace.probed)
+        if isinstance(workspace, FakeWorkspace):
+            await until(pilot, lambda: workspace.probed)
         tick(app)
         await pilot.pause()
         yield app, pilot

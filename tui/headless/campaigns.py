@@ -109,7 +109,7 @@ async def run(arguments: argparse.Namespace) -> int:
         say(_summary(made))
         controller = await workspace.start(made, force=arguments.force, overridden=overridden)
         say(f"campaign {controller.path}")
-        return await _see_through(controller, as_json=arguments.json)
+        return await _see_through(workspace, controller, as_json=arguments.json)
     finally:
         await workspace.close()
 
@@ -138,7 +138,7 @@ async def resume(arguments: argparse.Namespace) -> int:
     try:
         path = workspace.find_campaign(arguments.campaign)
         controller = await workspace.resume(path, take_over=arguments.take_over)
-        return await _see_through(controller, as_json=arguments.json)
+        return await _see_through(workspace, controller, as_json=arguments.json)
     finally:
         await workspace.close()
 
@@ -163,7 +163,9 @@ async def cancel(arguments: argparse.Namespace) -> int:
         await workspace.close()
 
 
-async def _see_through(controller: CampaignController, *, as_json: bool) -> int:
+async def _see_through(
+    workspace: Workspace, controller: CampaignController, *, as_json: bool
+) -> int:
     """Follow to the end, or detach on a signal."""
     interrupted = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -171,7 +173,9 @@ async def _see_through(controller: CampaignController, *, as_json: bool) -> int:
         loop.add_signal_handler(number, interrupted.set)
     try:
         finished = await _first_of(
-            controller.wait, interrupted.wait, show=lambda: show_progress(controller.snapshot)
+            controller.wait,
+            interrupted.wait,
+            show=lambda: show_progress(controller.snapshot, workspace.prompter),
         )
     finally:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

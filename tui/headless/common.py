@@ -10,17 +10,24 @@ from pathlib import Path
 
 from backends.campaign.plan import Selection
 from backends.campaign.request import Request, read_request
+from backends.transports.base import Prompter
 from backends.workspace import Workspace
 from profiles.errors import SelectionError
+from tui.headless.asking import terminal_prompter
 
 
 def open_workspace(
-    arguments: argparse.Namespace, extra_profile_dirs: Sequence[str] = ()
+    arguments: argparse.Namespace,
+    extra_profile_dirs: Sequence[str] = (),
+    *,
+    prompter: Prompter | None = None,
 ) -> Workspace:
+    """``prompter``: who is asked during logins; None: whoever sits at the terminal, if anybody."""
     return Workspace.open(
         inventory=arguments.inventory,
         campaigns=arguments.campaigns,
         profile_dirs=[*arguments.profile_dir, *(Path(d) for d in extra_profile_dirs)],
+        prompter=prompter or terminal_prompter(),
     )
 
 

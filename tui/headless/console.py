@@ -16,8 +16,11 @@ def open_console(arguments: argparse.Namespace) -> int:
             remedy="without one use 'dlperf-tui run --profile cpu-smoke', or see --help",
         )
     from tui.app import DlperfApp  # noqa: PLC0415 (Textual takes a quarter of a second)
+    from tui.screens.questions import ConsolePrompter  # noqa: PLC0415
 
-    told = DlperfApp(open_workspace(arguments), readonly=arguments.readonly).run()
+    prompter = ConsolePrompter()
+    workspace = open_workspace(arguments, prompter=prompter)
+    told = DlperfApp(workspace, readonly=arguments.readonly, prompter=prompter).run()
     if told:
         print(told)
     return 0

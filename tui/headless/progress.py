@@ -7,15 +7,19 @@ import sys
 from collections.abc import Callable
 
 from backends.campaign.snapshot import CampaignSnapshot, RunView, format_duration
+from backends.transports.base import Prompter
+from tui.headless.asking import TerminalPrompter
 from tui.headless.common import say
 
 EVERY_S = 0.25
 
 
-async def show_progress(snapshot: Callable[[], CampaignSnapshot]) -> None:
-    """Until cancelled."""
+async def show_progress(
+    snapshot: Callable[[], CampaignSnapshot], prompter: Prompter | None = None
+) -> None:
+    """Until cancelled. While ``prompter`` asks something at the terminal, the bar is away."""
     if sys.stderr.isatty():
-        await _bar(snapshot)
+        await _bar(snapshot, prompter)
     else:
         await _lines(snapshot)
 
@@ -55,7 +59,7 @@ def _line(view: RunView) -> str:
     return " ".join(parts)
 
 
-async def _bar(snapshot: Callable[[], CampaignSnapshot]) -> None:
+async def _bar(snapshot: Callable[[], CampaignSnapshot], prompter: Prompter | None) -> None:
     # Rich comes with Textual; the bar needs only this corner of it.
     from rich.console import Console  # noqa: PLC0415
     from rich.live import Live  # noqa: PLC0415
@@ -64,6 +68,8 @@ async def _bar(snapshot: Callable[[], CampaignSnapshot]) -> None:
     console = Console(stderr=True)
     told: dict[str, str] = {}
     with Live(console=console, refresh_per_second=4, transient=True) as live:
+        if isinstance(prompter, TerminalPrompter):
+            prompter.before, prompter.after = live.stop, live.start
         while True:
             now = snapshot()
             for view in now.runs:

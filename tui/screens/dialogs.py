@@ -31,6 +31,17 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     def __init__(self, title: str) -> None:
         super().__init__()
         self._title = title
+        self._withdrawn = False
+
+    def withdraw(self) -> None:
+        """Go away without an answer, now or when what lies on top has gone; twice does no harm."""
+        self._withdrawn = True
+        if self.is_active:
+            self.dismiss(None)
+
+    def on_screen_resume(self) -> None:
+        if self._withdrawn:
+            self.withdraw()
 
     def box(self, *, without: tuple[str, ...] = ()) -> Vertical:
         """The frame that a dialog composes its content into."""
@@ -42,9 +53,9 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         self.dismiss(None)
 
 
-def entry(value: str = "", placeholder: str = "") -> Input:
-    """A line to write on; its cursor stands still."""
-    line = Input(value, placeholder=placeholder, compact=True)
+def entry(value: str = "", placeholder: str = "", *, secret: bool = False) -> Input:
+    """A line to write on; its cursor stands still. ``secret``: what is typed does not show."""
+    line = Input(value, placeholder=placeholder, password=secret, compact=True)
     line.cursor_blink = False
     return line
 
@@ -111,17 +122,19 @@ class Prompt(Dialog[str]):
         value: str = "",
         placeholder: str = "",
         check: Callable[[str], object] | None = None,
+        secret: bool = False,
     ) -> None:
         super().__init__(title)
         self._text = text if isinstance(text, Text) else Text(plain(text))
         self._value = value
         self._placeholder = placeholder
         self._check = check
+        self._secret = secret
 
     def compose(self) -> ComposeResult:
         with self.box():
             yield Static(self._text, classes="message", markup=False)
-            yield entry(self._value, self._placeholder)
+            yield entry(self._value, self._placeholder, secret=self._secret)
             yield Static("", classes="problem", markup=False)
 
     def on_mount(self) -> None:
