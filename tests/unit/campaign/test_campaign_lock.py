@@ -111,6 +111,20 @@ def test_a_damaged_lock_is_somebodys(tmp_path: Path) -> None:
         CampaignLock(tmp_path).acquire()
 
 
+def test_a_lock_that_changed_hands_while_it_was_judged_stays(tmp_path: Path) -> None:
+    """Two consoles saw the same stale lock; the slower one must not evict the faster one."""
+    CampaignLock(tmp_path).acquire()
+    rewrite(tmp_path, start_ticks=1)
+    slow, fast = CampaignLock(tmp_path), CampaignLock(tmp_path)
+    found = slow.holder()
+    assert found is not None
+    fast.acquire()
+    slow._evict(found[0])
+    assert fast.owned()
+    with pytest.raises(CampaignLockedError):
+        slow.acquire()
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_read_only_campaign_is_one_clear_line(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
