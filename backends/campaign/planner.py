@@ -12,6 +12,7 @@ from profiles.durations import parse_duration
 from profiles.errors import SelectionError
 from profiles.matrix import Case, HostCapacity, expand, infeasible
 from profiles.settings import resolve_settings, split_overrides
+from profiles.tags import format_tag, parse_tag
 
 
 def make_plan(
@@ -62,14 +63,20 @@ def _cases(selection: Selection, catalog: Catalog, name: str) -> list[PlannedCas
     repeats = selection.repeats or profile.matrix.repeats
     tags = selection.cases or None
     if selection.picked:
-        wanted = {key for key in selection.picked if key.split("/")[0] == profile.name}
-        tags = tuple(dict.fromkeys(key.split("/")[1] for key in wanted)) or None
+        wanted = [key for key in selection.picked if key.split("/")[0] == profile.name]
+        sizes = {parse_tag(key.split("/")[1]) for key in wanted}
+        tags = tuple(format_tag(*size) for size in sorted(sizes, key=_small_first)) or None
         cases: Sequence[Case] = [
             case for case in expand(profile, tags, parameters) if case.key in wanted
         ]
     else:
         cases = expand(profile, tags, parameters)
     return [PlannedCase(profile, case, repeats, settings) for case in cases]
+
+
+def _small_first(size: tuple[int, int]) -> tuple[int, int]:
+    nodes, per_node = size
+    return nodes * per_node, nodes
 
 
 def _for_profile(selection: Selection, catalog: Catalog, name: str) -> dict[str, tuple[str, ...]]:

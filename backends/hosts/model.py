@@ -88,6 +88,12 @@ class HostFacts:
     gpu_problem: str = ""  # why nvidia-smi, though installed, said nothing useful
     missing: tuple[str, ...] = ()  # what the probe could not find out, in words
 
+    @property
+    def certain_clock_offset_s(self) -> float:
+        """The part of the clock offset that a slow answer cannot explain; 0 where all can be."""
+        certain = max(0.0, abs(self.clock_offset_s) - self.round_trip_s / 2)
+        return certain if self.clock_offset_s >= 0 else -certain
+
 
 @dataclass(frozen=True, slots=True)
 class HostSnapshot:

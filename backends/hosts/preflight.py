@@ -202,9 +202,9 @@ def _disk_findings(facts: HostFacts) -> Iterable[_Found]:
 
 def _clock_findings(facts: HostFacts) -> Iterable[_Found]:
     # Readings are timed by the clock of this machine, so an offset cannot make a number wrong.
-    certain_s = abs(facts.clock_offset_s) - facts.round_trip_s / 2
-    if "clock" not in facts.missing and certain_s > CLOCK_WARN_S:
-        ahead = "ahead of" if facts.clock_offset_s > 0 else "behind"
+    offset_s = facts.certain_clock_offset_s
+    if "clock" not in facts.missing and abs(offset_s) > CLOCK_WARN_S:
+        ahead = "ahead of" if offset_s > 0 else "behind"
         yield (
             Level.WARN,
             f"its clock is {abs(facts.clock_offset_s):.1f} s {ahead} this machine's",

@@ -47,7 +47,7 @@ def _print_host(snapshot: HostSnapshot) -> None:
     if facts is None:
         return
     print(f"  {facts.cpus} CPUs {facts.cpu_model}, {facts.memory_mib / 1024:.0f} GiB, {facts.os}")
-    print(f"  load {facts.load1:.2f}, clock offset {facts.clock_offset_s * 1000:+.0f} ms")
+    print(f"  load {facts.load1:.2f}, clock offset {facts.certain_clock_offset_s:+.2f} s")
     for gpu in facts.gpus:
         used = "–" if gpu.memory_used_mib is None else f"{gpu.memory_used_mib}"
         total = "–" if gpu.memory_total_mib is None else f"{gpu.memory_total_mib}"

@@ -48,7 +48,7 @@ def note(host: HostSnapshot) -> Text:
         parts.append((plain(host.lease), WARN))
     if host.facts is not None:
         parts += [(words, WARN) for words in _gpu_users(host.facts)]
-        offset = host.facts.clock_offset_s
+        offset = host.facts.certain_clock_offset_s
         if abs(offset) >= CLOCK_WARNING_S:
             parts.append((f"▲ clock {offset:+.1f} s", WARN))
     if not parts and host.reason:

@@ -75,7 +75,7 @@ def _system(facts: HostFacts) -> Text:
         software.append(f"driver {plain(facts.driver_version)}{cuda}")
     software.append(f"python {plain(facts.python)}" if facts.python else ("no python3 found", WARN))
     software += [plain(name) for name in facts.container_runtimes]
-    offset = facts.clock_offset_s
+    offset = facts.certain_clock_offset_s
     warned = abs(offset) >= CLOCK_WARNING_S
     software.append((f"{'▲ ' if warned else ''}clock {offset:+.2f} s", WARN if warned else ""))
     return text.append_text(join(software, " · ")).append("\n")

@@ -278,3 +278,12 @@ async def test_a_campaigns_directory_that_is_a_file_leaves_nothing(
             tmp_path / "file", plan, Request(plan.selection, plan.hosts), (), lambda: 0.0
         )
     assert "--campaigns DIR" in str(caught.value)
+
+
+def test_picked_cases_run_small_ones_first_whatever_the_order_of_marking() -> None:
+    catalog = Catalog.load()
+    hosts = tuple(Host(f"n{i}", "local", slots=2) for i in range(4))
+    keys = [f"cpu-smoke/{tag}/batch_size=32" for tag in ("4n1g", "2n2g", "1n2g", "2n1g", "1n1g")]
+    plan = make_plan(Selection(("cpu-smoke",), picked=tuple(keys)), catalog, hosts, ())
+    tags = [planned.case.tag for planned in plan.cases]
+    assert tags == ["1n1g", "1n2g", "2n1g", "2n2g", "4n1g"]
