@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -11,7 +12,7 @@ from rich.console import Console
 
 from backends.campaign.snapshot import ChartSeries
 from tui.theme import ACCENT
-from tui.widgets.chart import Line, Plot, clipped, decimated, draw, finite, nice_step, value_ticks
+from tui.widgets.chart import Line, Plot, clipped, decimated, draw, finite, nice_step, value_scale
 from tui.widgets.plots import speedup_plot, throughput_plot, time_ticks
 
 CONSOLE = Console(width=80, color_system="truecolor")
@@ -30,13 +31,13 @@ def picture(plot: Plot, width: int = 60, height: int = 12) -> str:
 def test_what_is_not_finite_never_reaches_plotext() -> None:
     points = [(0, 1), (1, math.nan), (math.inf, 2), (2, -math.inf), (3, 4)]
     assert finite(points) == [(0, 1), (3, 4)]
-    plot = throughput_plot([series("a", points)], "a", width=60, height=12)
-    assert all(math.isfinite(v) for pair in (plot.x_limits, plot.y_limits) for v in pair)
+    plot = throughput_plot([series("a", points)], "a", width=60)
+    assert all(math.isfinite(v) for pair in (plot.x_limits, (0.0, plot.top)) for v in pair)
     assert "┤" in picture(plot)
 
 
 def test_a_series_of_nothing_but_nan_is_no_data() -> None:
-    plot = throughput_plot([series("a", [(math.nan, math.nan)])], "a", width=60, height=12)
+    plot = throughput_plot([series("a", [(math.nan, math.nan)])], "a", width=60)
     assert plot.lines == ()
 
 
@@ -74,7 +75,7 @@ def test_any_readings_give_a_picture_of_the_asked_size(
     points: list[tuple[float, float]], width: int, height: int
 ) -> None:
     bounded = [(x, y) for x, y in points if not (abs(x) > 1e12 or abs(y) > 1e12)]
-    plot = throughput_plot([series("a", bounded)], "a", width=width, height=height)
+    plot = throughput_plot([series("a", bounded)], "a", width=width)
     if plot.lines:
         strips = draw(plot, width, height, CONSOLE)
         assert len(strips) <= height
@@ -85,16 +86,15 @@ def test_labels_from_outside_are_cleaned() -> None:
     plot = Plot(
         (Line("\x1b[31m[/nope]", ((0, 1), (1, 2)), ACCENT),),
         (0, 1),
-        (0, 2),
+        2,
         ((0, "\x1b]52;c;AAAA\x07a"),),
-        ((0, "0"),),
     )
     assert "\x1b" not in picture(plot)
 
 
 def test_the_warm_up_is_drawn_as_dots_apart_from_the_line() -> None:
     points = [(float(i), 10.0 if i < 3 else 100.0) for i in range(20)]
-    plot = throughput_plot([series("a", points, warmup=3)], "a", width=60, height=12)
+    plot = throughput_plot([series("a", points, warmup=3)], "a", width=60)
     assert plot.lines[0].lead == 3
     assert "· warm-up" in plot.legend
     assert picture(plot).count("·") == 3
@@ -102,7 +102,7 @@ def test_the_warm_up_is_drawn_as_dots_apart_from_the_line() -> None:
 
 def test_the_selected_run_comes_first_and_what_is_left_out_is_counted() -> None:
     many = [series(f"r{i}", [(0.0, 1.0), (1.0, 2.0)]) for i in range(8)]
-    plot = throughput_plot(many, "r6", width=60, height=12)
+    plot = throughput_plot(many, "r6", width=60)
     assert plot.lines[0].label == "r6"
     assert len(plot.lines) == 5
     assert plot.more == 3
@@ -110,8 +110,8 @@ def test_the_selected_run_comes_first_and_what_is_left_out_is_counted() -> None:
 
 def test_a_curve_keeps_its_colour_when_another_is_selected() -> None:
     pair = [series("a", [(0.0, 1.0)]), series("b", [(0.0, 2.0)])]
-    first = {x.label: x.colour for x in throughput_plot(pair, "a", width=60, height=12).lines}
-    second = {x.label: x.colour for x in throughput_plot(pair, "b", width=60, height=12).lines}
+    first = {x.label: x.colour for x in throughput_plot(pair, "a", width=60).lines}
+    second = {x.label: x.colour for x in throughput_plot(pair, "b", width=60).lines}
     assert first == second
 
 
@@ -123,9 +123,50 @@ def test_steps_are_round(span: float, steps: int, step: float) -> None:
     assert nice_step(span, steps) == pytest.approx(step)
 
 
-def test_value_ticks_begin_at_zero_and_stay_below_the_top() -> None:
-    assert [words for _, words in value_ticks(33, 12)] == ["0", "10", "20", "30"]
-    assert all(place <= 431 for place, _ in value_ticks(431, 9))
+@given(st.floats(1e-6, 1e9), st.integers(3, 60))
+@settings(max_examples=200, deadline=None)
+def test_value_ticks_are_round_equally_many_rows_apart_and_hold_the_top(
+    top: float, rows: int
+) -> None:
+    scale = value_scale(top, rows)
+    assert scale.ticks[0] == (0.0, "0")
+    assert 2 <= len(scale.ticks) <= 7
+    assert scale.limits[1] >= top * 0.998
+    places = [value / (4 * scale.dot) for value, _ in scale.ticks]
+    apart = {round(b - a, 6) for a, b in itertools.pairwise(places)}
+    assert len(apart) == 1
+    assert apart.pop() == pytest.approx(round(places[1]))
+    assert len({words for _, words in scale.ticks}) == len(scale.ticks)
+
+
+@pytest.mark.parametrize(
+    ("top", "rows", "words"),
+    [
+        (2954.8, 7, ["0", "1,000", "2,000", "3,000"]),
+        (33, 18, ["0", "10", "20", "30"]),
+        (3.98, 13, ["0", "1", "2", "3", "4"]),
+        (0.02, 5, ["0", "0.01", "0.02"]),
+    ],
+)
+def test_value_ticks_of_usual_charts(top: float, rows: int, words: list[str]) -> None:
+    assert [said for _, said in value_scale(top, rows).ticks] == words
+
+
+@pytest.mark.parametrize("height", range(6, 24))
+@pytest.mark.parametrize("value", [1000.0, 1950.0, 2954.8, 3999.0, 17.0])
+def test_a_level_curve_its_tag_and_the_label_of_its_value_stand_in_one_row(
+    height: int, value: float
+) -> None:
+    scale = value_scale(4000.0, height - 2)
+    line = Line("a", ((0.0, value), (10.0, value)), ACCENT, tag="Q")
+    rows = picture(Plot((line,), (0, 10), 4000.0, ((0, "0s"),)), 60, height).splitlines()
+    curve = [n for n, row in enumerate(rows) if any("\u2801" <= c <= "\u28ff" for c in row)]
+    assert len(curve) == 1
+    assert "Q" in rows[curve[0]]
+    for tick, words in scale.ticks:
+        row = next(n for n, row in enumerate(rows) if row.strip().startswith(f"{words}┤"))
+        dots_off = (value - tick) / scale.dot - 4 * (row - curve[0])
+        assert abs(dots_off) <= 2.5, "nearer to another row"
 
 
 def test_time_ticks_are_said_in_seconds_minutes_and_hours() -> None:
@@ -134,18 +175,18 @@ def test_time_ticks_are_said_in_seconds_minutes_and_hours() -> None:
 
 
 def test_the_speedup_curve_has_the_ideal_and_ticks_at_the_measured_sizes() -> None:
-    plot = speedup_plot([("b128", [(1, 1.0), (8, 7.6), (32, 29.6)])], width=60, height=20)
+    plot = speedup_plot([("b128", [(1, 1.0), (8, 7.6), (32, 29.6)])], width=60)
     assert plot.lines[0].label == "ideal"
     assert plot.lines[0].points == ((1, 1.0), (32, 32.0))
     assert [words for _, words in plot.x_ticks] == ["1", "8", "32"]
 
 
 def test_a_base_of_several_devices_is_where_the_ideal_begins() -> None:
-    plot = speedup_plot([("b128", [(8, 1.0), (32, 3.9)])], width=60, height=20)
+    plot = speedup_plot([("b128", [(8, 1.0), (32, 3.9)])], width=60)
     assert plot.lines[0].points == ((8, 1.0), (32, 4.0))
 
 
 def test_one_size_is_no_curve() -> None:
-    plot = speedup_plot([("b128", [(8, 1.0)])], width=60, height=20)
+    plot = speedup_plot([("b128", [(8, 1.0)])], width=60)
     assert plot.lines == ()
     assert "two sizes" in plot.empty

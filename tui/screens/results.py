@@ -116,7 +116,6 @@ class ResultsPage(Page):
             return
         group, case = selected
         if chart.display:
-            size = chart.content_size
             curves = [
                 (
                     group_label(g, self._groups),
@@ -124,7 +123,7 @@ class ResultsPage(Page):
                 )
                 for g in sorted(self._groups, key=lambda g: g is not group)
             ]
-            chart.show(speedup_plot(curves, width=size.width, height=size.height - 1))
+            chart.show(speedup_plot(curves, width=chart.content_size.width))
             set_frame(chart, "Speedup over GPUs")
         if details.display:
             details.show(f"Case · {case_label(case)}", case_text(case, group))

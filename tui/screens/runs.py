@@ -118,10 +118,7 @@ class RunsPage(Page):
         chart = self.query_one(Chart)
         if chart.display:
             series = shown_series(viewed, run)
-            size = chart.content_size
-            chart.show(
-                throughput_plot(series, run.run_id, width=size.width, height=size.height - 2)
-            )
+            chart.show(throughput_plot(series, run.run_id, width=chart.content_size.width))
             set_frame(chart, f"{plain(run.unit)} over time")
         details = self.query_one(Details)
         if details.display:

@@ -24,6 +24,11 @@ from tui.theme import MUTED, SERIES
 Point = tuple[float, float]
 MAX_LINES = 5
 MIN_WIDTH, MIN_HEIGHT = 24, 5
+AXIS_ROWS = 2
+DOTS, MIDDLE = 4, 2
+"""Dots in a row of braille, and which of them, from below, stands for the middle of a word."""
+SMALLEST_TOP = 1e-9
+GOOD_TICKS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +48,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What to draw. Ticks are (place, words). ``more``: curves that are left out."""
+    """What to draw, from 0 to at least ``top``. Ticks: (place, words). ``more``: not drawn."""
 
-    lines: tuple[Line, ...]
-    x_limits: tuple[float, float]
-    y_limits: tuple[float, float]
+    lines: tuple[Line, ...] = ()
+    x_limits: tuple[float, float] = (0.0, 1.0)
+    top: float = 1.0
     x_ticks: tuple[tuple[float, str], ...] = ()
-    y_ticks: tuple[tuple[float, str], ...] = ()
     legend: tuple[str, ...] = field(default=())
     more: int = 0
     empty: str = "no data yet"
@@ -92,11 +96,49 @@ def nice_step(span: float, steps: int) -> float:
     return next((m * power for m in (1, 2, 2.5, 5) if m * power >= raw * 0.999), 10 * power)
 
 
-def value_ticks(top: float, rows: int) -> tuple[tuple[float, str], ...]:
-    """Ticks from 0 to at most ``top``, one for every two rows at most."""
-    step = nice_step(top, max(1, min(6, rows // 2)))
-    number = int(top / step + 1e-9)
-    return tuple((i * step, f"{i * step:,.6g}") for i in range(number + 1))
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A value axis in rows of four dots, the finest that braille draws. 0 is the lowest row.
+
+    ``dot``: the value from one dot to the next; every tick is the middle of a row.
+    """
+
+    rows: int
+    dot: float
+    ticks: tuple[tuple[float, str], ...]
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The values of the lowest and of the highest dot."""
+        low = -MIDDLE * self.dot
+        return low, low + (DOTS * self.rows - 1) * self.dot
+
+    def middle(self, value: float) -> float:
+        """The middle of the row in which a curve shows ``value``."""
+        row = int((value - self.limits[0]) / self.dot + 0.5) // DOTS
+        return min(max(row, 0), self.rows - 1) * DOTS * self.dot
+
+
+def value_scale(top: float, rows: int) -> Scale:
+    """The axis from 0 to at least ``top`` whose ticks are round and equally many rows apart.
+
+    Of all such axes: about four ticks, and as little space above ``top`` as that allows.
+    """
+    dot = max(top, SMALLEST_TOP) / (DOTS * rows - 1 - MIDDLE)
+    found: list[tuple[float, int, float]] = []
+    for apart in range(min(2, rows - 1), rows):
+        step = _round_up(DOTS * apart * dot)
+        above = step / (DOTS * apart * dot) - 1
+        number = (rows - 1) // apart + 1
+        found.append((above + 0.15 * abs(number - GOOD_TICKS), apart, step))
+    _, apart, step = min(found)
+    ticks = tuple((i * step, f"{i * step:,.6g}") for i in range((rows - 1) // apart + 1))
+    return Scale(rows, step / (DOTS * apart), ticks)
+
+
+def _round_up(value: float) -> float:
+    power = 10.0 ** math.floor(math.log10(value))
+    return next((m * power for m in (1, 2, 2.5, 4, 5, 8) if m * power >= value * 0.999), 10 * power)
 
 
 def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
@@ -109,22 +151,26 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
     plt.canvas_color("default")
     plt.axes_color("default")
     plt.ticks_color(_rgb(MUTED))
+    scale = value_scale(plot.top, height - AXIS_ROWS)
     plt.xlim(*plot.x_limits)
-    plt.ylim(*plot.y_limits)
+    plt.ylim(*scale.limits)
     plt.xticks([x for x, _ in plot.x_ticks], [plain(words) for _, words in plot.x_ticks])
-    plt.yticks([y for y, _ in plot.y_ticks], [plain(words) for _, words in plot.y_ticks])
+    plt.yticks([y for y, _ in scale.ticks], [words for _, words in scale.ticks])
     plt.xaxes(True, False)
     plt.yaxes(True, False)
     for line in plot.lines:
-        points = clipped(finite(line.points), plot.x_limits, plot.y_limits)
+        points = clipped(finite(line.points), plot.x_limits, (0.0, plot.top))
         lead = points[: line.lead]
         rest = decimated(points[line.lead :], plot.x_limits, width)
         if lead:
-            plt.scatter(*_columns(lead), color=_rgb(MUTED), marker="·")
+            dots = [(x, scale.middle(y)) for x, y in lead]
+            plt.scatter(*_columns(dots), color=_rgb(MUTED), marker="·")
         if rest:
             plt.plot(*_columns(rest), color=_rgb(line.colour), marker="braille")
             if line.tag:
-                plt.text(line.tag, *rest[-1], color=_rgb(line.colour), alignment="right")
+                x, y = rest[-1]
+                colour = _rgb(line.colour)
+                plt.text(line.tag, x, scale.middle(y), color=colour, alignment="right")
     picture: str = plt.build()
     strips = []
     for text in AnsiDecoder().decode(picture):
@@ -151,7 +197,7 @@ class Chart(Widget, can_focus=False):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, classes="panel")
-        self._plot = Plot((), (0, 1), (0, 1))
+        self._plot = Plot()
         self._drawn_for: tuple[Plot, int, int] | None = None
         self._strips: list[Strip] = []
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from backends.campaign.snapshot import ChartSeries, format_duration
 from tui.text import number
 from tui.theme import MUTED
-from tui.widgets.chart import MAX_LINES, Line, Plot, finite, nice_step, series_colour, value_ticks
+from tui.widgets.chart import MAX_LINES, Line, Plot, finite, nice_step, series_colour
 
 TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
@@ -19,17 +19,15 @@ def time_ticks(end: float, columns: int) -> tuple[tuple[float, str], ...]:
     return tuple((i * step, format_duration(i * step)) for i in range(int(end / step) + 1))
 
 
-def throughput_plot(
-    series: Sequence[ChartSeries], selected: str | None, *, width: int, height: int
-) -> Plot:
+def throughput_plot(series: Sequence[ChartSeries], selected: str | None, *, width: int) -> Plot:
     """samples/s of the runs; the selected one first, and at most five."""
     ordered = sorted(series, key=lambda s: s.run_id != selected)
     shown = ordered[:MAX_LINES]
     points = [p for s in shown for p in finite(s.points)]
     if not points:
-        return Plot((), (0, 1), (0, 1), empty="no reading yet; the chart begins with the first one")
+        return Plot(empty="no reading yet; the chart begins with the first one")
     end = max(10.0, max(x for x, _ in points) * 1.02)
-    top = max(y for _, y in points) * 1.12 or 1.0
+    top = max(y for _, y in points)
     colours = {s.run_id: series_colour(i) for i, s in enumerate(sorted(series, key=_run_id))}
     lines = tuple(
         Line(
@@ -46,9 +44,8 @@ def throughput_plot(
     return Plot(
         lines,
         (0.0, end),
-        (0.0, top),
+        top if top > 0 else 1.0,
         time_ticks(end, width),
-        value_ticks(top, height),
         legend=warm,
         more=len(series) - len(shown),
     )
@@ -59,17 +56,17 @@ def _run_id(series: ChartSeries) -> str:
 
 
 def speedup_plot(
-    curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], *, width: int, height: int
+    curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], *, width: int
 ) -> Plot:
     """Speedup over devices for every curve that has more than its base, against the ideal."""
     drawable = [(label, finite(points)) for label, points in curves]
     drawable = [(label, points) for label, points in drawable if points]
     places = sorted({x for _, points in drawable for x, _ in points})
     if len(places) < 2:
-        return Plot((), (0, 1), (0, 1), empty="a curve needs two sizes of the same case")
+        return Plot(empty="a curve needs two sizes of the same case")
     end, start = places[-1], places[0]
     ideal = ((start, 1.0), (end, end / start))
-    top = max(end / start, *(y for _, points in drawable for _, y in points)) * 1.05
+    top = max(end / start, *(y for _, points in drawable for _, y in points))
     shown = drawable[: MAX_LINES - 1]
     lines = [Line("ideal", ideal, MUTED, tag="")]
     lines += [
@@ -79,9 +76,8 @@ def speedup_plot(
     return Plot(
         tuple(lines),
         (0.0, end * 1.02),
-        (0.0, top),
+        top,
         _device_ticks(places, end, width),
-        value_ticks(top, height),
         more=len(drawable) - len(shown),
     )
 
