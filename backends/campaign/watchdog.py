@@ -9,7 +9,8 @@ LONGEST_LOOK_S = 15.0
 class StallWatch:
     """Adds up the time without a reading in which one could have come.
 
-    Time out of contact with a host does not count: its readings are there, only not here.
+    Time out of contact with a host does not count, nor what was quiet before it was noticed: the
+    readings are there, only not here.
     """
 
     def __init__(self, limit_s: float) -> None:
@@ -28,6 +29,8 @@ class StallWatch:
     def stalled(self, now: float, *, in_contact: bool) -> bool:
         if in_contact:
             self.quiet_s += min(max(0.0, now - self._looked_at), LONGEST_LOOK_S)
+        else:
+            self.quiet_s = 0.0
         self._looked_at = now
         return self.over
 

@@ -47,6 +47,16 @@ def test_time_out_of_contact_is_no_stall() -> None:
     assert not watch.stalled(600.0, in_contact=True)
 
 
+def test_quiet_from_before_a_lost_connection_is_forgotten() -> None:
+    """Its last seconds were silent because the connection was dead already."""
+    watch = StallWatch(20.0)
+    watch.start(0.0)
+    watch.stalled(10.0, in_contact=True)
+    watch.stalled(19.9, in_contact=True)
+    watch.stalled(24.0, in_contact=False)
+    assert not watch.stalled(29.0, in_contact=True)
+
+
 def test_a_closed_laptop_is_no_stall() -> None:
     watch = StallWatch(600.0)
     watch.start(0.0)
