@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
@@ -26,6 +27,7 @@ from tui.widgets.header import Tabs
 from tui.workspace import Workspace
 
 PROBLEM_SHOWN_S = 15.0
+FOLLOW_S = 1.0
 
 
 class DlperfApp(App[str]):
@@ -83,6 +85,7 @@ class DlperfApp(App[str]):
     def _first(self) -> None:
         self.probe_all()
         self.offer_unfinished()
+        self.follow_opened()
 
     @work(exclusive=True, group="probe", description="ask every host what it has")
     async def probe_all(self) -> None:
@@ -110,6 +113,15 @@ class DlperfApp(App[str]):
             await self._act_on(await self.push_screen_wait(question))
         elif self.session.alone and self.current_mode == "hosts":
             self.action_page("matrix")
+
+    @work(group="follow", description="follow a campaign that another console runs")
+    async def follow_opened(self) -> None:
+        while True:
+            await asyncio.sleep(FOLLOW_S)
+            try:
+                await self.session.refresh()
+            except DlperfError as error:
+                self.show_problem(error)
 
     @work(exclusive=True, group="campaigns", description="choose a campaign")
     async def action_campaigns(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,6 +22,8 @@ class Session:
         self.readonly = readonly
         self.controller: Controller | None = None
         self.opened: CampaignSnapshot | None = None
+        self._lost: CampaignSnapshot | None = None  # opened, and no longer readable
+        self._loading = threading.Lock()
 
     @property
     def hosts(self) -> tuple[HostSnapshot, ...]:
@@ -52,7 +55,29 @@ class Session:
         if self.controller is not None and self.controller.path == path:
             self.opened = None
         else:
-            self.opened = await asyncio.to_thread(self.workspace.load, path)
+            self.opened = await asyncio.to_thread(self._load, path)
+
+    def _load(self, path: Path) -> CampaignSnapshot:
+        with self._loading:  # a journal is followed by one thread at a time
+            return self.workspace.load(path)
+
+    async def refresh(self) -> None:
+        """Bring the opened campaign up to date: another console may be at work on it.
+
+        Raises
+        ------
+        DlperfError: it cannot be read any more.
+        """
+        before = self.opened
+        if before is None or before.finished or before is self._lost:
+            return
+        try:
+            now = await asyncio.to_thread(self._load, before.path)
+        except DlperfError:
+            self._lost = before  # said once
+            raise
+        if self.opened is before:  # and not another one meanwhile
+            self.opened = now
 
     async def campaigns(self) -> Sequence[CampaignSummary]:
         """All campaigns on disk, newest first; read in a thread, for journals can be long."""

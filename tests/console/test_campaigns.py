@@ -54,6 +54,25 @@ async def test_an_unfinished_campaign_can_be_opened_read_only_or_ignored(
         assert not workspace.resumed
 
 
+async def test_a_campaign_of_another_console_is_followed_live_and_its_loss_is_said_once(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.app.FOLLOW_S", 0.02)
+    controller = await prepared(workspace, "live")
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "▶ live"))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "runs")
+        await until(pilot, partial(shows, app, "read-only"))
+        assert shows(app, "0/2 runs")
+        workspace.clock.tick(20)
+        await until(pilot, partial(shows, app, "50%"))
+        del workspace.controllers[controller.path]
+        await until(pilot, partial(shows, app, "no campaign here"))
+        assert shows(app, "50%")
+
+
 async def test_escape_ignores_what_was_left(workspace: FakeWorkspace) -> None:
     await prepared(workspace, "unfinished")
     async with console(workspace) as (app, pilot):
