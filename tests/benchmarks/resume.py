@@ -128,7 +128,7 @@ def journal() -> list[ev.Event]:
 
 async def _resume(campaign: Path) -> None:
     import asyncssh  # noqa: F401, PLC0415 (what the console holds in memory)
-    import pandas  # noqa: F401, PLC0415, ICN001
+    import pandas  # noqa: F401, PLC0415
     import textual.app  # noqa: F401, PLC0415
 
     host = Host("here", transport="local", work_dir=str(campaign.parent.parent / "work"))

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from backends.campaign import supervisor
+from backends.campaign import supervisor, verdict
 from backends.campaign.lock import CampaignLockedError
 from backends.campaign.state import RunState
 from backends.inventory import Host
 from tests.support.campaigns import Bench, finish, only_run, until_running
+from tests.support.processes import kill
 from tests.support.waiting import until
 
 
@@ -306,6 +307,25 @@ async def test_a_mistake_in_one_run_does_not_end_the_others(
     first, second = state.runs.values()
     assert "internal error: ZeroDivisionError" in first.reason
     assert second.state is RunState.SUCCEEDED
+    bench.nothing_is_left()
+
+
+async def test_a_killed_supervisor_is_unverified_and_says_how_to_look(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(verdict._RETRY_DELAYS, "later", None)
+    controller = await bench.start(lines=600)
+    await until_running(controller)
+    [record] = Path(bench.hosts[0].work_dir).glob("runs/*/supervisor")
+    kill(int(record.read_text().split()[0]))
+    state = await finish(controller)
+    run = only_run(state)
+    assert run.reason == f"{bench.hosts[0].name}: its supervisor was killed"
+    assert run.clean.startswith("unverified")
+    assert "ps -eo" in run.clean
+    assert any("dlperf-tui sweep" in text for _, _, text in state.notes)
+    sweep = bench.spawn("sweep", "--yes")
+    sweep.communicate(timeout=60)
     bench.nothing_is_left()
 
 
