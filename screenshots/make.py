@@ -2,9 +2,11 @@
 
     python screenshots/make.py [NAME …]
 
-The cluster behind them is simulated, and every picture says so. The console is the real one; what
-is drawn is what a terminal of that size shows. Text is placed character by character, so that the
-columns stand whatever fixed-width font the viewer has.
+The console is the real one; what is drawn is what a terminal of that size shows. ``smoke`` and
+``smoke-results`` are a campaign that runs on this machine while they are made, ``results-h200`` is
+the one of docs/examples, measured on H200. Behind the others is a simulated cluster, and each of
+them says so. Text is placed character by character, so that the columns stand whatever fixed-width
+font the viewer has.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -26,9 +29,14 @@ import resvg_py  # noqa: E402
 from rich.cells import cell_len  # noqa: E402
 from textual.pilot import Pilot  # noqa: E402
 
-from tests.console.conftest import begin, console, tick  # noqa: E402
+from backends.inventory import Host, Inventory  # noqa: E402
+from backends.workspace import Workspace  # noqa: E402
+from tests.console.conftest import begin, console, shows, tick  # noqa: E402
 from tests.console.fakes import FakeWorkspace  # noqa: E402
+from tui.app import DlperfApp  # noqa: E402
 
+H200 = HERE.parent / "docs" / "examples" / "h200-x4"
+PATIENCE_S = 120.0
 CELL = 12.2
 """Width of a character in Textual's SVG."""
 FONTS = "Fira Code, DejaVu Sans Mono, Menlo, Consolas, monospace"
@@ -57,8 +65,8 @@ SHOTS = (
 )
 
 
-async def take(shot: Shot) -> str:
-    """The SVG of one screen."""
+async def simulated(shot: Shot) -> dict[str, str]:
+    """The SVG of one screen over a cluster that is made up."""
     workspace = FakeWorkspace(Path("campaigns"), simulated=True)
     if shot.fails:
         workspace.fails = {shot.fails: "NCCL error: unhandled system error"}
@@ -72,9 +80,68 @@ async def take(shot: Shot) -> str:
                     workspace.clock.tick(key / 40)
                     tick(app)
             await settle(pilot)
+        return {shot.name: await picture(app, pilot)}
+
+
+def real_workspace() -> Workspace:
+    """This machine alone, called login01, so that a picture says nothing of where it was made."""
+    here = Host("login01", transport="local", work_dir=str(Path("work").resolve()))
+    workspace = Workspace(Inventory((here,), None), None, Path("campaigns").resolve())
+    workspace.login_host = here.name
+    return workspace
+
+
+async def smoke() -> dict[str, str]:
+    """What a newcomer sees: start, Enter; once in the middle of the second run, once at the end."""
+    workspace = real_workspace()
+    pictures = {}
+    async with console(workspace, (120, 40)) as (app, pilot):
+        await until(pilot, lambda: app.current_mode == "matrix" and shows(app, "2 cases"))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "runs")
+        await until(pilot, lambda: at_work(app, "1n2g", 0.7))
+        pictures["smoke"] = await picture(app, pilot)
+        await until(pilot, lambda: app.session.live is not None and app.session.live.finished)
+        app.clear_notifications()
+        await pilot.press("4", "j")
+        pictures["smoke-results"] = await picture(app, pilot)
+        await app.session.close()
+    return pictures
+
+
+def at_work(app: DlperfApp, tag: str, progress: float) -> bool:
+    live = app.session.live
+    runs = live.runs if live else ()
+    return any(r.case.tag == tag and (r.progress or 0.0) >= progress for r in runs)
+
+
+async def results_h200() -> dict[str, str]:
+    """The campaign of docs/examples, opened as any other."""
+    workspace = real_workspace()
+    async with console(workspace, (120, 40), readonly=True) as (app, pilot):
+        await workspace.probe()
+        await app.session.open(H200)
+        await pilot.press("4")
+        await until(pilot, lambda: shows(app, "1n4g"))
+        await pilot.press("j", "j")
+        await settle(pilot)
+        shown = {"results-h200": await picture(app, pilot)}
+        await app.session.close()
+    return shown
+
+
+async def picture(app: DlperfApp, pilot: Pilot[str]) -> str:
+    for _ in range(2):
         tick(app)
         await settle(pilot)
-        return on_grid(app.export_screenshot(title="dlperf-tui"))
+    return on_grid(app.export_screenshot(title="dlperf-tui"))
+
+
+async def until(pilot: Pilot[str], condition: Callable[[], object]) -> None:
+    """Wait for what really happens."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():
+            await pilot.pause(0.05)
 
 
 async def settle(pilot: Pilot[str]) -> None:
@@ -113,8 +180,16 @@ def to_png(svg: str) -> bytes:
     )
 
 
+async def collect(take: Callable[[], Awaitable[dict[str, str]]]) -> dict[str, str]:
+    return await take()
+
+
 def main(names: Sequence[str]) -> int:
-    known = {shot.name: shot for shot in SHOTS}
+    known: dict[str, Callable[[], Awaitable[dict[str, str]]]] = {
+        **{shot.name: partial(simulated, shot) for shot in SHOTS},
+        "smoke": smoke,
+        "results-h200": results_h200,
+    }
     unknown = [name for name in names if name not in known]
     if unknown:
         print(f"no screenshot {unknown[0]}; there are {', '.join(known)}", file=sys.stderr)
@@ -122,10 +197,10 @@ def main(names: Sequence[str]) -> int:
     for name in names or known:
         with tempfile.TemporaryDirectory() as scratch:
             os.chdir(scratch)
-            svg = asyncio.run(take(known[name]))
-            (HERE / f"{name}.svg").write_text(svg, encoding="utf-8")
-            (HERE / f"{name}.png").write_bytes(to_png(svg))
-            print(f"screenshots/{name}.svg, .png")
+            for made, svg in asyncio.run(collect(known[name])).items():
+                (HERE / f"{made}.svg").write_text(svg, encoding="utf-8")
+                (HERE / f"{made}.png").write_bytes(to_png(svg))
+                print(f"screenshots/{made}.svg, .png")
     return 0
 
 

@@ -108,6 +108,14 @@ def test_the_selected_run_comes_first_and_what_is_left_out_is_counted() -> None:
     assert plot.more == 3
 
 
+def test_curves_that_end_in_the_same_place_keep_their_tags() -> None:
+    both = [(f"c{n}", [(1, 1.0), (4, 3.98 - n / 1000)]) for n in range(3)]
+    shown = picture(speedup_plot(both, width=60))
+    assert all(shown.count(f"{n}") >= 1 for n in (1, 2, 3))
+    last = next(row for row in shown.splitlines() if "1" in row and "2" in row)
+    assert last.index("1") < last.index("2") < last.index("3")
+
+
 def test_a_curve_keeps_its_colour_when_another_is_selected() -> None:
     pair = [series("a", [(0.0, 1.0)]), series("b", [(0.0, 2.0)])]
     first = {x.label: x.colour for x in throughput_plot(pair, "a", width=60).lines}
@@ -176,14 +184,14 @@ def test_time_ticks_are_said_in_seconds_minutes_and_hours() -> None:
 
 def test_the_speedup_curve_has_the_ideal_and_ticks_at_the_measured_sizes() -> None:
     plot = speedup_plot([("b128", [(1, 1.0), (8, 7.6), (32, 29.6)])], width=60)
-    assert plot.lines[0].label == "ideal"
-    assert plot.lines[0].points == ((1, 1.0), (32, 32.0))
+    assert plot.lines[-1].label == "ideal"
+    assert plot.lines[-1].points == ((1, 1.0), (32, 32.0))
     assert [words for _, words in plot.x_ticks] == ["1", "8", "32"]
 
 
 def test_a_base_of_several_devices_is_where_the_ideal_begins() -> None:
     plot = speedup_plot([("b128", [(8, 1.0), (32, 3.9)])], width=60)
-    assert plot.lines[0].points == ((8, 1.0), (32, 4.0))
+    assert plot.lines[-1].points == ((8, 1.0), (32, 4.0))
 
 
 def test_one_size_is_no_curve() -> None:

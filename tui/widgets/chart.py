@@ -48,7 +48,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What to draw, from 0 to at least ``top``. Ticks: (place, words). ``more``: not drawn."""
+    """What to draw, from 0 to at least ``top``; of ``lines`` the first lies on top.
+
+    Ticks: (place, words). ``more``: curves that are left out.
+    """
 
     lines: tuple[Line, ...] = ()
     x_limits: tuple[float, float] = (0.0, 1.0)
@@ -158,7 +161,9 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
     plt.yticks([y for y, _ in scale.ticks], [words for _, words in scale.ticks])
     plt.xaxes(True, False)
     plt.yaxes(True, False)
-    for line in plot.lines:
+    tags: set[tuple[int, float]] = set()
+    column = (plot.x_limits[1] - plot.x_limits[0]) / width
+    for line in reversed(plot.lines):  # the first one lies on top
         points = clipped(finite(line.points), plot.x_limits, (0.0, plot.top))
         lead = points[: line.lead]
         rest = decimated(points[line.lead :], plot.x_limits, width)
@@ -168,9 +173,11 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
         if rest:
             plt.plot(*_columns(rest), color=_rgb(line.colour), marker="braille")
             if line.tag:
-                x, y = rest[-1]
-                colour = _rgb(line.colour)
-                plt.text(line.tag, x, scale.middle(y), color=colour, alignment="right")
+                x, y = rest[-1][0], scale.middle(rest[-1][1])
+                while (place := (round(x / column), y)) in tags:
+                    x -= 2 * column  # beside the tag of a curve that ends there too
+                tags.add(place)
+                plt.text(line.tag, x, y, color=_rgb(line.colour), alignment="right")
     picture: str = plt.build()
     strips = []
     for text in AnsiDecoder().decode(picture):

@@ -68,11 +68,11 @@ def speedup_plot(
     ideal = ((start, 1.0), (end, end / start))
     top = max(end / start, *(y for _, points in drawable for _, y in points))
     shown = drawable[: MAX_LINES - 1]
-    lines = [Line("ideal", ideal, MUTED, tag="")]
-    lines += [
+    lines = [
         Line(label, tuple(points), series_colour(i), tag=str(i + 1))
         for i, (label, points) in enumerate(shown)
     ]
+    lines.append(Line("ideal", ideal, MUTED))
     return Plot(
         tuple(lines),
         (0.0, end * 1.02),
