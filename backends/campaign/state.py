@@ -301,7 +301,14 @@ def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
     if run.state is not RunState.STARTING:
         return run
     return replace(
-        run, state=RunState.PLANNED, hosts=(), commands=(), port=0, started_at=None, lost_hosts={}
+        run,
+        state=RunState.PLANNED,
+        hosts=(),
+        commands=(),
+        port=0,
+        log="",
+        started_at=None,
+        lost_hosts={},
     )
 
 

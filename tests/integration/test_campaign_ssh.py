@@ -159,7 +159,9 @@ async def test_two_consoles_that_race_for_the_same_hosts_both_get_their_turn(ben
     spans = []
     for state, path in zip(states, (one.path, two.path), strict=True):
         assert {run.state for run in state.runs.values()} == {RunState.SUCCEEDED}
-        assert bench.logs_are_exact(state, path) == 6
+        assert bench.logs_are_exact(state, path, deferred=True) == 6
+        assert len({run.log for run in state.runs.values()}) == 3
+        assert all("steady_steady" not in run.log for run in state.runs.values()), "its own name"
         spans += [_span(bench, run.run_id) for run in state.runs.values()]
     spans.sort()
     assert all(before[1] <= after[0] for before, after in pairwise(spans)), "never side by side"
