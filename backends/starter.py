@@ -170,6 +170,7 @@ class Starter:
             snapshots,
             write_results=rewrite_results,
             clock=self._clock,
+            max_attempts=plan.selection.attempts,
         )
         try:
             await asyncio.to_thread(write_environment, path, snapshots, self._clock())

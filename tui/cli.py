@@ -139,6 +139,9 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
         help="choices of a parameter, or a setting's value",
     )
     group.add_argument("-r", "--repeats", metavar="N", type=int, help="repeats of every case")
+    group.add_argument(
+        "--attempts", metavar="N", type=int, help="tries of a run that another try can help (2)"
+    )
     group.add_argument("--hosts", metavar="NODESET", default="", help="such as node[1-4] or @v100")
     group.add_argument("--name", default="", help="the campaign's name, after the date")
     group.add_argument(

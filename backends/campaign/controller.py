@@ -20,6 +20,7 @@ from backends.campaign.crew import Crew
 from backends.campaign.journal import FILE_NAME, Journal, LostJournalError
 from backends.campaign.layout import host_log_path, log_path
 from backends.campaign.lock import HEARTBEAT_S, CampaignLock
+from backends.campaign.plan import ATTEMPTS
 from backends.campaign.snapshot import CampaignSnapshot, RunView, take
 from backends.campaign.state import CampaignState, RunRecord, RunState, apply
 from backends.campaign.supervisor import Deferred, RunSupervisor
@@ -71,7 +72,7 @@ class CampaignController:
         write_results: Callable[[CampaignState, Path], None],
         clock: Callable[[], float] = time.time,
         jitter: Callable[[], float] = random.random,
-        max_attempts: int = 2,
+        max_attempts: int = ATTEMPTS,
     ) -> None:
         self.path = path
         self.state = state

@@ -13,12 +13,16 @@ if TYPE_CHECKING:
     from profiles.model import Profile
 
 
+ATTEMPTS = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """What one press of "start" asks for; ``campaign.toml`` holds it.
 
     ``cases``: tags; empty means the profile's own. ``values``: parameter choices and profile
     settings by name. ``repeats``: None means the profile's own. ``hosts``: a nodeset, empty: all.
+    ``attempts``: how often a run is tried where another attempt can help; 1: never again.
     ``picked``: exact case keys marked on the matrix; when given they win over ``cases``.
     """
 
@@ -29,6 +33,7 @@ class Selection:
     hosts: str = ""
     picked: tuple[str, ...] = ()
     name: str = ""
+    attempts: int = ATTEMPTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,8 @@ def make_plan(
         raise SelectionError("no profile was chosen", remedy="name one with --profile")
     if selection.repeats is not None and selection.repeats < 1:
         raise SelectionError(f"repeats must be 1 or more, not {selection.repeats}")
+    if selection.attempts < 1:
+        raise SelectionError(f"attempts must be 1 or more, not {selection.attempts}")
     by_name = {snapshot.name: snapshot for snapshot in snapshots}
     capacities, away = _capacities(hosts, by_name)
     feasible: list[PlannedCase] = []

@@ -11,7 +11,7 @@ from typing import Any
 import tomli_w
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from backends.campaign.plan import Selection
+from backends.campaign.plan import ATTEMPTS, Selection
 from backends.inventory import Host
 from profiles.errors import SelectionError
 
@@ -27,6 +27,7 @@ class _Asked(BaseModel):
     repeats: int | None = None
     hosts: str = ""
     name: str = ""
+    attempts: int = ATTEMPTS
     values: Mapping[str, tuple[str, ...] | str | int | float] = {}
 
 
@@ -60,6 +61,8 @@ def write_request(path: Path, request: Request) -> None:
         asked["picked"] = list(selection.picked)
     if selection.repeats is not None:
         asked["repeats"] = selection.repeats
+    if selection.attempts != ATTEMPTS:
+        asked["attempts"] = selection.attempts
     if selection.hosts:
         asked["hosts"] = selection.hosts
     if selection.values:
@@ -110,6 +113,7 @@ def read_request(path: Path) -> Request:
         hosts=asked.hosts,
         picked=asked.picked,
         name=asked.name,
+        attempts=asked.attempts,
     )
     return Request(selection, hosts, parsed.profile_dirs, parsed.forced)
 

@@ -14,7 +14,7 @@ from backends.campaign import supervisor, verdict
 from backends.campaign.lock import CampaignLockedError
 from backends.campaign.state import RunState
 from backends.inventory import Host
-from tests.support.campaigns import Bench, finish, only_run, until_running
+from tests.support.campaigns import Bench, finish, only_run, read_json, until_running
 from tests.support.processes import kill
 from tests.support.waiting import until
 
@@ -85,6 +85,17 @@ async def test_a_port_in_use_is_tried_again_at_once_on_another_port(bench: Bench
     assert first.port
     assert first.port != second.port
     assert len(state.latest_attempts()) == 1
+    bench.nothing_is_left()
+
+
+def test_an_operator_may_forbid_further_attempts(bench: Bench) -> None:
+    after = "print('RuntimeError: Address already in use');sys.exit(1)"
+    words = bench.steady_words("1n1g", lines=3, after=after)
+    process = bench.spawn("run", *words, "--attempts", "1", "--json")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1, err
+    [run] = read_json(out)["runs"]  # type: ignore[misc]
+    assert run["reason"] == "port in use"  # type: ignore[index]
     bench.nothing_is_left()
 
 

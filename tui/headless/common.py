@@ -43,6 +43,7 @@ def asked(arguments: argparse.Namespace) -> tuple[Selection, Request | None]:
         hosts=arguments.hosts or base.hosts,
         picked=() if arguments.case or arguments.profile else base.picked,
         name=arguments.name or base.name,
+        attempts=base.attempts if arguments.attempts is None else arguments.attempts,
     )
     return selection, request
 

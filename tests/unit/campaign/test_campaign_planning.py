@@ -129,6 +129,7 @@ def test_a_value_that_no_profile_knows_is_an_error(catalog: Catalog) -> None:
     [
         (Selection(profiles=()), "no profile was chosen"),
         (chosen(repeats=0), "repeats must be 1 or more"),
+        (chosen(attempts=0), "attempts must be 1 or more"),
         (chosen(cases=("1x1g",)), "1x1g"),
         (chosen(values={}), "tiny needs data"),
         (chosen(picked=("tiny/9n9g/width=1",)), "tiny/9n9g"),
@@ -163,6 +164,7 @@ def test_a_request_survives_its_file(tmp_path: Path) -> None:
         hosts="node[1-2]",
         picked=("tiny/1n1g/width=2",),
         name="näme",
+        attempts=1,
     )
     described = (
         Host("a", address="10.0.0.1", port=2222, labels=("v100", "rack 1"), slots=4, jump="b"),
