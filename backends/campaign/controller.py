@@ -327,7 +327,9 @@ class CampaignController:
             if fresh:
                 await self._assign(self.state.runs[run_id], names)
             run = self.state.runs[run_id]
-            supervisor = self._crew.supervisor(run, self.path, self, fresh=fresh)
+            supervisor = self._crew.supervisor(
+                run, self.path, self, fresh=fresh, idle=lambda: self._free(run_id)
+            )
             self._supervisors[run_id] = supervisor
             if run_id in self._cancel_asked:
                 supervisor.request_cancel()
@@ -345,10 +347,13 @@ class CampaignController:
             await self._fail(run_id, f"internal error: {type(error).__name__}: {error}", "internal")
         finally:
             self._supervisors.pop(run_id, None)
-            settle = self._crew.profile(self.state.runs[run_id].profile).launch.settle
-            self._engine.release(run_id, parse_duration(settle))
-            self._wake.set()
+            self._free(run_id)
         await self._after(self.state.runs[run_id], collected)
+
+    def _free(self, run_id: str) -> None:
+        settle = self._crew.profile(self.state.runs[run_id].profile).launch.settle
+        self._engine.release(run_id, parse_duration(settle))
+        self._wake.set()
 
     async def _fail(self, run_id: str, reason: str, category: str) -> None:
         started = self.state.runs[run_id].state.active

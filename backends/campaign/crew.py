@@ -145,11 +145,18 @@ class Crew:
         return LaunchSite(host, address, has_gpus=self._has_gpus(name))
 
     def supervisor(
-        self, run: RunRecord, campaign: Path, recorder: Recorder, *, fresh: bool
+        self,
+        run: RunRecord,
+        campaign: Path,
+        recorder: Recorder,
+        *,
+        fresh: bool,
+        idle: Callable[[], None],
     ) -> RunSupervisor:
         """For a run that has been assigned.
 
-        ``fresh``: just now, so that its log begins here; else it is taken up again.
+        ``fresh``: just now, so that its log begins here; else it is taken up again. ``idle``: see
+        :class:`~backends.campaign.supervisor.RunSupervisor`.
         """
         recipe = self._recipe(run.profile)
         commands = self.commands(run, run.hosts, run.port)
@@ -188,6 +195,7 @@ class Crew:
             warnings=_differences(kinds),
             telemetry=telemetry,
             diagnosis_path=campaign / diagnosis_path(run.log),
+            idle=idle,
         )
 
     def _contact(self, run: RunRecord, name: str, recorder: Recorder) -> Contact:

@@ -57,6 +57,7 @@ class RunSupervisor:
     members: rank 0's host first.
     telemetry: of the members that have GPUs.
     fingerprint: of the hosts' environment; ``warnings``: what is noted with the result.
+    idle: called when nothing of the run is at work on its hosts any more; the next may start there.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class RunSupervisor:
         warnings: tuple[str, ...] = (),
         telemetry: Sequence[TelemetryLog] = (),
         diagnosis_path: Path | None = None,
+        idle: Callable[[], None] = lambda: None,
     ) -> None:
         self.run = run
         self.profile = profile
@@ -83,6 +85,7 @@ class RunSupervisor:
         self._warnings = warnings
         self._telemetry = tuple(telemetry)
         self._diagnosis_path = diagnosis_path
+        self._idle = idle
         self._launch = profile.launch_for(run.case)
         self._lost_limit_s = parse_duration(self._launch.lost_limit)
         self._watch = StallWatch(parse_duration(self._launch.stall_timeout))
@@ -256,6 +259,7 @@ class RunSupervisor:
                 return replace(failed[0].explained(self._failures()), clean=clean)
         if any(member.passive for member in self.members):
             await self._tear_down(0.0)
+        self._idle()
         await self._verify()
         return Ended()
 
