@@ -309,7 +309,7 @@ class FakeController:
         for host in run.hosts:
             path = self.log_path(run.run_id, host)
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("a", encoding="utf-8") as log:
+            with path.open("a", encoding="utf-8", errors="surrogatepass") as log:
                 if not run.reading_count:
                     log.write(f"[{host}] {run.case.tag}: data loaded, training starts\n")
                     log.write(self.log_line)

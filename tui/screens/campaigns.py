@@ -78,7 +78,7 @@ class CampaignList(Dialog[str]):
         panel = self.query_one(TablePanel)
         panel.table.refill(campaign_rows(self._summaries))
         panel.table.focus()
-        self.call_after_refresh(self._fill)
+        self.once_drawn(self._fill)
 
     def _fill(self) -> None:
         panel = self.query_one(TablePanel)
@@ -97,7 +97,7 @@ class CampaignList(Dialog[str]):
     def _answer(self, verb: str) -> None:
         key = self.query_one(KeyedTable).current_key
         if key is not None:
-            self.dismiss(f"{verb}:{key}")
+            self.finish(f"{verb}:{key}")
 
 
 class Unfinished(CampaignList):

@@ -31,17 +31,26 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     def __init__(self, title: str) -> None:
         super().__init__()
         self._title = title
-        self._withdrawn = False
+        self._finished = False
+        self._result: Result | None = None
 
-    def withdraw(self) -> None:
-        """Go away without an answer, now or when what lies on top has gone; twice does no harm."""
-        self._withdrawn = True
-        if self.is_active:
-            self.dismiss(None)
+    def finish(self, result: Result | None = None) -> None:
+        """Leave with a result: now, or when what lies on top has gone. Only the first one counts,
+        for two keys may come before the screen has changed."""
+        if not self._finished:
+            self._finished, self._result = True, result
+            self._leave_if_finished()
+
+    def _leave_if_finished(self) -> None:
+        if self._finished and self.is_active:
+            self.dismiss(self._result)
 
     def on_screen_resume(self) -> None:
-        if self._withdrawn:
-            self.withdraw()
+        self._leave_if_finished()
+
+    def once_drawn(self, callback: Callable[[], object]) -> None:
+        """Call back after the next refresh, unless the dialog has gone by then."""
+        self.call_after_refresh(lambda: None if self._finished else callback())
 
     def box(self, *, without: tuple[str, ...] = ()) -> Vertical:
         """The frame that a dialog composes its content into."""
@@ -50,7 +59,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         return box
 
     def action_leave(self) -> None:
-        self.dismiss(None)
+        self.finish(None)
 
 
 def entry(value: str = "", placeholder: str = "", *, secret: bool = False) -> Input:
@@ -95,11 +104,11 @@ class Choice(Dialog[str]):
         for answer in self._answers:
             if event.character == answer.key:
                 event.stop()
-                self.dismiss(answer.value)
+                self.finish(answer.value)
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(event.option.id)
+        self.finish(event.option.id)
 
     def action_down(self) -> None:
         self.query_one(OptionList).action_cursor_down()
@@ -154,7 +163,7 @@ class Prompt(Dialog[str]):
                 line.display = True
                 line.update(problem(error))
                 return
-        self.dismiss(value)
+        self.finish(value)
 
 
 class Pages(VerticalScroll):
@@ -179,4 +188,4 @@ class Reading(Dialog[None]):
             yield Static(self._text, markup=False)
 
     def action_dismiss_help(self) -> None:
-        self.dismiss(None)
+        self.finish(None)

@@ -54,4 +54,4 @@ class DryRunView(Dialog[str]):
         self.app.notify("copied to the clipboard", markup=False)
 
     def action_start(self) -> None:
-        self.dismiss("start")
+        self.finish("start")

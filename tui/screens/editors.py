@@ -66,7 +66,7 @@ class MarkList(Dialog[Result], Generic[Result]):
         self.query_one(Input).display = False
         self.query_one(".problem").display = False
         self.query_one(MarkTable).focus()
-        self.call_after_refresh(self.fill)
+        self.once_drawn(self.fill)
 
     def fill(self) -> None:
         self.query_one(MarkTable).refill(
@@ -126,7 +126,7 @@ class MarkList(Dialog[Result], Generic[Result]):
         except DlperfError as error:
             self._say(error)
             return
-        self.dismiss(result)
+        self.finish(result)
 
 
 class ParameterEditor(MarkList[Marks]):
@@ -233,7 +233,7 @@ class SettingsEditor(Dialog[Marks]):
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
-        self.call_after_refresh(self._fill)
+        self.once_drawn(self._fill)
 
     def _fill(self) -> None:
         rows = []
@@ -288,4 +288,4 @@ class SettingsEditor(Dialog[Marks]):
             self._fill()
 
     def action_leave(self) -> None:
-        self.dismiss(replace(self._marks, settings=self._given))
+        self.finish(replace(self._marks, settings=self._given))

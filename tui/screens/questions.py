@@ -55,7 +55,7 @@ class ConsolePrompter:
             try:
                 return await answer
             except asyncio.CancelledError:  # nobody wants to know any more
-                self._app.call_later(dialog.withdraw)
+                self._app.call_later(dialog.finish)
                 raise
 
 

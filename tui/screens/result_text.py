@@ -137,7 +137,7 @@ def case_text(case: CaseResult, group: Group) -> Text:
             rows.append(("GPU memory", f"{case.gpu_memory_mib:,} MiB"))
         rows += [(name, number(value)) for name, value in case.metrics.items()]
         for name, value in rows:
-            text.append(f"{name:<13}", MUTED).append(f"{plain(value)}\n")
+            text.append(f"{plain(name):<13}", MUTED).append(f"{plain(value)}\n")
     lines = concern_lines(case, group)
     text.append("\n")
     for line in lines:

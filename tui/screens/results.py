@@ -221,7 +221,7 @@ class Repeats(Dialog[str]):
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
-        self.call_after_refresh(self._fill)
+        self.once_drawn(self._fill)
 
     def _fill(self) -> None:
         self.query_one(KeyedTable).refill(repeat_rows(self._case))

@@ -132,7 +132,7 @@ def details_text(run: RunView, record: RunRecord) -> Text:
         text.append("→ ", ACCENT).append(f"{_NEXT_STEPS[run.state]}\n")
     text.append("\n")
     for name, value in _facts(run, record):
-        text.append(f"{name:<12}", MUTED).append(f"{plain(value)}\n")
+        text.append(f"{plain(name):<12}", MUTED).append(f"{plain(value)}\n")
     for warning in record.warnings:
         text.append("▲ ", WARN).append(f"{plain(warning)}\n")
     for host, command in zip(run.hosts, run.commands, strict=False):

@@ -155,7 +155,7 @@ class StartDialog(Dialog[str]):
         self._go(force=True)
 
     def action_dry_run(self) -> None:
-        self.dismiss("dry_run")
+        self.finish("dry_run")
 
     @work(exclusive=True, group="start", description="start the campaign")
     async def _go(self, *, force: bool) -> None:
@@ -167,4 +167,4 @@ class StartDialog(Dialog[str]):
             self._starting = False
             self._say(problem(error))
             return
-        self.dismiss("started")
+        self.finish("started")

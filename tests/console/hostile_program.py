@@ -1,0 +1,229 @@
+"""The console over a cluster and campaigns of which every text means harm: python -m … SEED DIR."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from backends.campaign import events as ev
+from backends.campaign import journal
+from backends.campaign.plan import Plan
+from backends.campaign.snapshot import CampaignSnapshot, take
+from backends.hosts.model import GpuProcess, HostSnapshot, HostState, Topology
+from profiles.errors import DlperfError
+from tests.console.fakes import (
+    START,
+    Clock,
+    FakeController,
+    FakeDryRun,
+    FakeFinding,
+    FakeSummary,
+    FakeWorkspace,
+    facts,
+)
+from tests.console.hostile_text import hostile_log, hostile_text
+from tui.app import DlperfApp
+from tui.screens.questions import ConsolePrompter
+
+SPEED = 6.0
+LONG_LINE = 10_000_000
+
+
+class RunningClock(Clock):
+    """Goes by itself, faster than the world's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._began = time.monotonic()
+
+    def __call__(self) -> float:
+        return self.now + SPEED * (time.monotonic() - self._began)
+
+
+class HostileWorkspace(FakeWorkspace):
+    def __init__(self, directory: Path, random: Random, prompter: ConsolePrompter) -> None:
+        self.text = partial(hostile_text, random)
+        self.random = random
+        super().__init__(
+            directory, clock=RunningClock(), hosts=self._hosts_of(), login_host=self.text()
+        )
+        self._prompter = prompter
+        self.fails = {"1n1g": self.text()}
+        self.start_error = DlperfError(self.text(), where=self.text(), remedy=self.text())
+        self.findings = tuple(
+            FakeFinding(level, self.text(), self.text(), self.text())
+            for level in ("stop", "warn", "ok")
+        )
+
+    def _hosts_of(self) -> tuple[HostSnapshot, ...]:
+        text = self.text
+        states = (HostState.BUSY, HostState.READY, HostState.UNREACHABLE)
+        return tuple(
+            HostSnapshot(
+                text(),
+                text(),
+                state,
+                reason=text(),
+                facts=None if state is HostState.UNREACHABLE else hostile(facts(busy=(0, 1)), text),
+                slots=8,
+                lease=text(),
+                warnings=(text(), text()),
+                remedy=text(),
+            )
+            for state in states
+        )
+
+    async def probe(self, names: Sequence[str] | None = None) -> None:
+        if names is not None:  # asked for on page 1
+            await self._prompter.secret(self.text(), self.text())
+            await self._prompter.trust_key(self.text(), self.text(), self.text())
+        await super().probe(names)
+
+    def dry_run(self, plan: Plan) -> tuple[FakeDryRun, ...]:
+        return tuple(
+            FakeDryRun(self.text(), tuple(h.name for h in plan.hosts), (self.text(),) * 3)
+            for _ in range(20)
+        )
+
+    async def start(self, plan: Plan, *, force: bool = False) -> FakeController:
+        if self.start_error is not None:
+            error, self.start_error = self.start_error, None
+            raise error
+        return self.controller(plan)
+
+    def controller(self, plan: Plan, name: str = "live") -> FakeController:
+        made = super().controller(plan, name)
+        for run_id in made.state.runs:
+            log = made.log_path(run_id)
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_bytes(hostile_log(self.random))
+        with made.log_path("r00").open("ab") as log_file:
+            log_file.write(b"EVIL\x1b]52;c;" + b"x" * LONG_LINE + b"\n")
+        made.state = dataclasses.replace(made.state, campaign=self.text())
+        made.note(self.text(), "error")
+        return made
+
+    def load(self, path: Path) -> CampaignSnapshot:
+        reader = journal.JournalReader(path / journal.FILE_NAME)
+        return take(reader.state(), path, now=self.clock(), expected_s={}, read_only=True)
+
+
+def hostile(value: Any, text: Any) -> Any:
+    """A copy of a dataclass in which every text is a hostile one. Any: all of its fields'."""
+    changes: dict[str, Any] = {}
+    for field in dataclasses.fields(value):
+        old = getattr(value, field.name)
+        if isinstance(old, str):
+            changes[field.name] = text()
+        elif isinstance(old, Topology):
+            n = len(old.labels)
+            links = tuple(tuple(text(longest=2) for _ in range(n)) for _ in range(n))
+            names = tuple(text(longest=2) for _ in range(n))
+            changes[field.name] = Topology(names, links, names[:8], names[:8], {text(): text()})
+        elif isinstance(old, tuple):
+            changes[field.name] = tuple(
+                text()
+                if isinstance(item, str)
+                else GpuProcess(item.gpu_index, 1, text(), text(), 1)
+                if isinstance(item, GpuProcess)
+                else hostile(item, text)
+                for item in old
+            )
+    return dataclasses.replace(value, **changes)
+
+
+def write_campaign(directory: Path, random: Random) -> None:
+    """A journal as a wicked host, profile or import could have left it."""
+    text = partial(hostile_text, random)
+    directory.mkdir(parents=True)
+    events: list[ev.Event] = [ev.CampaignCreated(t=START, campaign=text(), overridden=(text(),))]
+    for number in range(12):
+        run_id = f"x{number}"
+        size = 2 ** (number % 3)
+        log = f"logs/{run_id}.log"
+        (directory / "logs").mkdir(exist_ok=True)
+        (directory / log).write_bytes(hostile_log(random, size=5_000))
+        parameters = {"batch_size": 8, "precision": text(longest=2), text(longest=2): text()}
+        hosts = (text(), text())
+        planned = ev.RunPlanned(
+            t=START,
+            run_id=run_id,
+            profile=text(longest=2),
+            framework=text(),
+            model=text(),
+            unit=text(),
+            nodes=1,
+            gpus_per_node=size,
+            parameters=parameters,
+            repeat=1,
+        )
+        readings = tuple((float(i), 100.0 * size + i, START + i) for i in range(20))
+        events += [
+            planned,
+            ev.RunAssigned(
+                t=START, run_id=run_id, hosts=hosts, commands=(text(), text()), port=1, log=log
+            ),
+            ev.RunLaunched(t=START, run_id=run_id),
+            ev.ReadingsArrived(t=START, run_id=run_id, first=0, readings=readings),
+            ev.Noted(t=START, text=text(), level=random.choice(("warn", "error"))),
+        ]
+        if number % 3 == 0:
+            events.append(
+                ev.RunFailed(
+                    t=START + 30,
+                    run_id=run_id,
+                    reason=text(),
+                    evidence=tuple(text() for _ in range(9)),
+                    category=text(),
+                    host=hosts[0],
+                    clean=text(),
+                )
+            )
+        elif number % 3 == 1:
+            events.append(
+                ev.RunSucceeded(
+                    t=START + 30,
+                    run_id=run_id,
+                    throughput=100.0 * size,
+                    readings=20,
+                    used=19,
+                    window=text(),
+                    statistic=text(),
+                    metrics={text(): 1.0},
+                    warnings=(text(), text()),
+                    fingerprint=text(),
+                )
+            )
+        else:
+            events.append(
+                ev.ContactChanged(
+                    t=START + 5, run_id=run_id, host=hosts[0], lost=True, reason=text()
+                )
+            )
+    with (directory / journal.FILE_NAME).open("wb") as file:
+        for event in events:
+            file.write(ev.encode(event))
+
+
+def main(seed: int, directory: Path) -> int:
+    random = Random(seed)
+    prompter = ConsolePrompter()
+    workspace = HostileWorkspace(directory, random, prompter)
+    write_campaign(directory / "past", random)
+    workspace.summaries.append(
+        FakeSummary(hostile_text(random), directory / "past", "unfinished", 4, 12)
+    )
+    app = DlperfApp(workspace, prompter=prompter)
+    told = app.run()
+    print(told)
+    return app.return_code or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), Path(sys.argv[2])))
