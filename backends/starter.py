@@ -65,6 +65,18 @@ class Starter:
             )
         return tuple(runs)
 
+    def dry_run_elsewhere(self, plan: Plan) -> tuple[DryRun, ...]:
+        """The refused cases as they would be on hosts that can run them: node1, node2 …"""
+        runs = []
+        for planned in plan.refused:
+            names = [f"node{number}" for number in range(1, planned.case.nodes + 1)]
+            hosts = {name: Host(name, address=name) for name in names}
+            crew = self._crew(replace(plan, cases=(planned,)), "dry-run", elsewhere=hosts)
+            commands = crew.command_texts(_record(planned, 1, "RUN"), names, 29500)
+            label = f"{planned.profile.name} {planned.case.label}"
+            runs.append(DryRun(label, tuple(names), commands))
+        return tuple(runs)
+
     def _offers(self, plan: Plan) -> list[Offer]:
         offers = []
         for host in plan.hosts:
@@ -180,15 +192,17 @@ class Starter:
         controller.start()
         return controller
 
-    def _crew(self, plan: Plan, campaign: str) -> Crew:
+    def _crew(self, plan: Plan, campaign: str, elsewhere: Mapping[str, Host] | None = None) -> Crew:
+        """``elsewhere``: imagined hosts with GPUs, for commands that are only shown."""
         who = f"{getpass.getuser()}@{self._workspace.login_host}, campaign {campaign}"
         return Crew(
             self._recipes(plan),
-            {host.name: host for host in plan.hosts},
+            elsewhere or {host.name: host for host in plan.hosts},
             self._workspace.known_snapshots(),
             self._workspace.pool,
             lease_text=who,
             fingerprint=fingerprint_of,
+            assume_gpus=elsewhere is not None,
             clock=self._clock,
         )
 

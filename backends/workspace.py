@@ -24,6 +24,7 @@ from profiles.errors import ProfileError, SelectionError
 
 if TYPE_CHECKING:
     from backends.campaign.controller import CampaignController
+    from backends.campaign.request import Request
     from backends.hosts.finding import Finding
     from backends.starter import Starter
     from backends.transports.base import Prompter
@@ -186,6 +187,21 @@ class Workspace:
         """Every run of the plan in the order of starting, with its hosts and exact commands."""
         return self._starter.dry_run(plan)
 
+    def dry_run_elsewhere(self, plan: Plan) -> tuple[DryRun, ...]:
+        """The refused cases' commands, as they would be on hosts that can run them."""
+        return self._starter.dry_run_elsewhere(plan)
+
+    def adopt_hosts(self, request: Request, selection: Selection) -> Selection:
+        """Make a campaign file's hosts known here; what the inventory says of a name wins.
+
+        Returns the selection, of those hosts where it names none.
+        """
+        new = tuple(host for host in request.hosts if self.inventory.get(host.name) is None)
+        self.inventory = replace(self.inventory, hosts=(*self.inventory.hosts, *new))
+        if selection.hosts or not request.hosts:
+            return selection
+        return replace(selection, hosts=",".join(host.name for host in request.hosts))
+
     async def preflight(self, plan: Plan) -> tuple[Finding, ...]:
         """Check the plan's hosts before anything starts; every finding says how to mend it."""
         from backends.hosts.preflight import preflight  # noqa: PLC0415 (loads when needed)
@@ -226,14 +242,15 @@ class Workspace:
 
     def state(self, path: Path) -> CampaignState:
         """Any campaign's state from its journal; raises JournalError where there is none."""
-        return fold(journal.read_events(path / journal.FILE_NAME))
+        return _with_beginning(fold(journal.read_events(path / journal.FILE_NAME)), path)
 
     def load(self, path: Path) -> CampaignSnapshot:
         """A read-only view of any campaign, live or past, of this or another console."""
         reader = self._readers.get(path)
         if reader is None:
             reader = self._readers[path] = journal.JournalReader(path / journal.FILE_NAME)
-        return take(reader.state(), path, now=self.clock(), expected_s={}, read_only=True)
+        state = _with_beginning(reader.state(), path)
+        return take(state, path, now=self.clock(), expected_s={}, read_only=True)
 
     def campaigns(self) -> tuple[CampaignSummary, ...]:
         """All campaigns of the campaigns directory, newest first."""
@@ -249,8 +266,20 @@ class Workspace:
         for path in (self.campaigns_dir / name_or_path, Path(name_or_path)):
             if (path / journal.FILE_NAME).is_file():
                 return path
+        if Path(name_or_path).is_dir():
+            journal.check_campaign(Path(name_or_path))
         raise SelectionError(
             f"no campaign {name_or_path!r}",
             where=str(self.campaigns_dir),
             remedy="'dlperf-tui status' lists them; a path works too",
         )
+
+
+def _with_beginning(state: CampaignState, path: Path) -> CampaignState:
+    if state.campaign:
+        return state
+    raise journal.JournalError(
+        "the journal has no beginning, so nothing in it can be trusted",
+        where=str(path),
+        remedy="import the raw logs in it: 'dlperf-tui import --profile P LOGS -o DIR'",
+    )

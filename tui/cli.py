@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -41,6 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = parser.parse_args(words)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else WRONG
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal in ASCII shows ? for a dash
+            stream.reconfigure(errors="replace")
     try:
         return _dispatch(arguments)
     except DlperfError as error:
@@ -58,6 +62,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(arguments: argparse.Namespace) -> int:
     command: Command = arguments.command
+    if arguments.readonly and command in _CHANGING:
+        raise DlperfError(
+            "this command changes something", where="--readonly", remedy="leave --readonly out"
+        )
     return command(arguments)
 
 
@@ -142,7 +150,7 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--attempts", metavar="N", type=int, help="tries of a run that another try can help (2)"
     )
-    group.add_argument("--hosts", metavar="NODESET", default="", help="such as node[1-4] or @v100")
+    group.add_argument("--hosts", metavar="NODESET", help="such as node[1-4] or @v100")
     group.add_argument("--name", default="", help="the campaign's name, after the date")
     group.add_argument(
         "--from", dest="from_file", metavar="FILE", type=Path, help="a campaign.toml, to do again"
@@ -151,7 +159,7 @@ def _add_selection(parser: argparse.ArgumentParser) -> None:
 
 def _add_cluster_commands(commands: argparse._SubParsersAction[_Parser]) -> None:
     hosts = _add(commands, "hosts", _hosts, "probe and print hosts, GPUs, topology, who is busy")
-    hosts.add_argument("--hosts", metavar="NODESET", default="", help="only these")
+    hosts.add_argument("--hosts", metavar="NODESET", help="only these")
     _add_json(hosts)
 
     profiles = _add(commands, "profiles", _profiles, "list the profiles, show one, check a file")
@@ -159,7 +167,10 @@ def _add_cluster_commands(commands: argparse._SubParsersAction[_Parser]) -> None
     profiles.add_argument("target", nargs="?", metavar="NAME|FILE")
 
     sweep = _add(commands, "sweep", _sweep, "find what runs of ours left on the hosts, and end it")
-    sweep.add_argument("--hosts", metavar="NODESET", default="", help="only these")
+    sweep.add_argument("--hosts", metavar="NODESET", help="only these")
+    sweep.add_argument(
+        "--running", action="store_true", help="also what a console may be measuring right now"
+    )
     sweep.add_argument("--yes", action="store_true", help="end leftovers without asking")
 
 
@@ -217,7 +228,9 @@ def _add_log_commands(commands: argparse._SubParsersAction[_Parser]) -> None:
         "--style", choices=("full", "oneflow"), default="full", help="of the speedup layout"
     )
     report.add_argument("--columns", metavar="NAME,NAME", help="of the speedup layout")
-    report.add_argument("--decimals", metavar="N", type=int, help="of the throughput")
+    report.add_argument(
+        "--decimals", metavar="N", type=int, choices=range(10), help="of the throughput, 0 to 9"
+    )
     report.add_argument("--figures", action="store_true", help="SVG figures beside the markdown")
     report.add_argument("-o", "--output", metavar="FILE", type=Path)
 
@@ -307,6 +320,9 @@ def _compare(arguments: argparse.Namespace) -> int:
     from tui.headless.reports import compare  # noqa: PLC0415
 
     return compare(arguments)
+
+
+_CHANGING: tuple[Command, ...] = (_run, _resume, _cancel, _sweep, _import)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ class Crew:
     ----------
     recipes: by profile name. hosts: by host name, all that the campaign may use.
     lease_text: who holds a host, for the others: "alice, campaign 2026-11-21-resnet50".
+    assume_gpus: the hosts are imagined ones with GPUs, for commands that are only shown.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Crew:
         *,
         lease_text: str,
         fingerprint: Callable[[HostSnapshot], str],
+        assume_gpus: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._recipes = dict(recipes)
@@ -73,6 +75,7 @@ class Crew:
         self._pool = pool
         self._lease_text = lease_text
         self._fingerprint = fingerprint
+        self._assume_gpus = assume_gpus
         self._clock = clock
         self._remotes: dict[str, RemoteHost] = {}
         self._stages: dict[str, tuple[StagedTree, ...]] = {}
@@ -210,7 +213,7 @@ class Crew:
 
     def _has_gpus(self, name: str) -> bool:
         facts = self._snapshots[name].facts if name in self._snapshots else None
-        return bool(facts and facts.gpus)
+        return self._assume_gpus or bool(facts and facts.gpus)
 
     def _fingerprints(self, run: RunRecord) -> Mapping[str, list[str]]:
         """The kinds of environment among the run's hosts, each with its hosts."""

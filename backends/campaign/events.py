@@ -171,6 +171,13 @@ class CampaignReopened(Event):
     """Work goes on: a later resume, or a retry after the campaign had finished."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinesLost(Event):
+    """Never written: what a reader says of lines that it could not read."""
+
+    lines: int
+
+
 EVENT_TYPES: Mapping[str, type[Event]] = {
     cls.__name__: cls
     for cls in (

@@ -13,7 +13,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from backends.campaign.events import Event, decode_lines, encode, is_readings, merged
+from backends.campaign.events import (
+    Event,
+    LinesLost,
+    decode_lines,
+    encode,
+    is_readings,
+    merged,
+)
 from backends.campaign.state import CampaignState, fold
 from profiles.errors import DlperfError
 
@@ -42,7 +49,17 @@ def read_events(path: Path, *, readings: bool = True) -> Iterator[Event]:
     """
     for lines in _blocks(path, 0):
         wanted = lines if readings else [line for line in lines if not is_readings(line)]
-        yield from decode_lines(wanted)
+        yield from _decoded(wanted)
+
+
+def _decoded(lines: Sequence[bytes]) -> Iterator[Event]:
+    """The events of whole lines, then how many lines gave none."""
+    known = 0
+    for event in decode_lines(lines):
+        known += 1
+        yield event
+    if known < len(lines):
+        yield LinesLost(t=0.0, lines=len(lines) - known)
 
 
 def check_campaign(directory: Path) -> None:
@@ -87,7 +104,7 @@ class JournalReader:
             pass  # told below
         for lines in _blocks(self.path, self._offset):
             self._offset += sum(map(len, lines))
-            self._state = fold(decode_lines(lines), self._state)
+            self._state = fold(_decoded(lines), self._state)
         return self._state
 
 

@@ -14,6 +14,8 @@ from profiles.matrix import Case, HostCapacity, expand, infeasible
 from profiles.settings import resolve_settings, split_overrides
 from profiles.tags import format_tag, parse_tag
 
+MOST_REPEATS = 1000
+
 
 def make_plan(
     selection: Selection,
@@ -32,8 +34,8 @@ def make_plan(
     """
     if not selection.profiles:
         raise SelectionError("no profile was chosen", remedy="name one with --profile")
-    if selection.repeats is not None and selection.repeats < 1:
-        raise SelectionError(f"repeats must be 1 or more, not {selection.repeats}")
+    if selection.repeats is not None and not 1 <= selection.repeats <= MOST_REPEATS:
+        raise SelectionError(f"repeats must be 1 to {MOST_REPEATS}, not {selection.repeats}")
     if selection.attempts < 1:
         raise SelectionError(f"attempts must be 1 or more, not {selection.attempts}")
     by_name = {snapshot.name: snapshot for snapshot in snapshots}
@@ -128,12 +130,27 @@ def _capacities(
 
 
 def _expected_s(cases: Sequence[PlannedCase], hosts: Sequence[Host]) -> float | None:
-    """Wall time if runs fill the hosts side by side; None where a profile says no duration."""
+    """Wall time if runs fill the hosts side by side, in the order in which they start.
+
+    None where a profile says no duration. One round is laid out and taken as often as it is
+    repeated, which is exact but for the seams between the rounds.
+    """
+    free_at = [0.0] * max(1, len(hosts))
     total = 0.0
-    for planned in cases:
-        launch = planned.profile.launch
-        if launch.expected is None:
-            return None
-        each = parse_duration(launch.expected) + parse_duration(launch.settle)
-        total += planned.repeats * each * planned.case.nodes / max(1, len(hosts))
+    for repeat in range(1, max((planned.repeats for planned in cases), default=0) + 1):
+        if repeat > 1 and all(planned.repeats >= repeat for planned in cases):
+            total += max(free_at)
+            continue
+        free_at = [0.0] * len(free_at)
+        for planned in cases:
+            launch = planned.profile.launch
+            if launch.expected is None:
+                return None
+            if planned.repeats < repeat:
+                continue
+            free_at.sort()
+            nodes = min(planned.case.nodes, len(free_at))
+            ends = free_at[nodes - 1] + parse_duration(launch.expected)
+            free_at[:nodes] = [ends + parse_duration(launch.settle)] * nodes
+        total += max(free_at)
     return total

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from backends.campaign.plan import ATTEMPTS, Selection
 from backends.inventory import Host
+from backends.inventory_keys import ADDRESS, CHECKS, NAME
 from profiles.errors import SelectionError
 
 FILE_NAME = "campaign.toml"
@@ -101,9 +102,15 @@ def read_request(path: Path) -> Request:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
-        raise SelectionError(first["msg"], where=f"{file}: {key}") from None
-    except TypeError as error:
-        raise SelectionError(f"hosts: {error}", where=str(file)) from None
+        raise SelectionError(
+            f"{key}: {first['msg'][:1].lower()}{first['msg'][1:]}",
+            where=str(file),
+            remedy="is it a campaign.toml? 'dlperf-tui run' writes one",
+        ) from None
+    except (TypeError, ValueError) as error:
+        raise SelectionError(
+            f"hosts: {error}", where=str(file), remedy="correct the entry, as in the inventory"
+        ) from None
     asked = parsed.campaign
     selection = Selection(
         profiles=asked.profiles,
@@ -133,5 +140,15 @@ def _host_table(host: Host) -> dict[str, Any]:
 
 
 def _host(table: Mapping[str, Any]) -> Host:
+    """Checked like an entry of the inventory: its values reach commands and paths."""
+    name = table.get("name")
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is not allowed as a host's name")
+    for key in ("address", "train_address"):
+        if table.get(key) and not ADDRESS.fullmatch(str(table[key])):
+            raise ValueError(f"{key} {table[key]!r} of {name} is not allowed")
+    for key, check in CHECKS.items():
+        if key in table:
+            check(table[key])
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
     return Host(**values)

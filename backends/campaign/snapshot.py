@@ -149,8 +149,14 @@ def take(
         finished=state.finished,
         simulated=state.simulated,
         read_only=read_only,
-        notes=state.notes,
+        notes=_notes(state),
     )
+
+
+def _notes(state: CampaignState) -> tuple[tuple[float, str, str], ...]:
+    if not state.damage:
+        return state.notes
+    return (*state.notes, (state.created_at or 0.0, "stop", state.damage))
 
 
 def _duration_key(run: RunRecord) -> str:

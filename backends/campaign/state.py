@@ -152,6 +152,18 @@ class CampaignState:
     finished: bool = False
     runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
     notes: tuple[tuple[float, str, str], ...] = ()  # (time, level, text), the last 50
+    lost_lines: int = 0  # of the journal; what they said is not known
+
+    @property
+    def damage(self) -> str:
+        """What the operator must know of a damaged journal; empty when it is whole."""
+        if not self.lost_lines:
+            return ""
+        lines = "1 line" if self.lost_lines == 1 else f"{self.lost_lines} lines"
+        return (
+            f"{lines} of the journal could not be read: runs may be missing, and with them the "
+            "base of the speedups"
+        )
 
     def latest_attempts(self) -> tuple[RunRecord, ...]:
         """The last attempt of every planned repeat, in planning order."""
@@ -238,6 +250,10 @@ def _noted(state: CampaignState, event: ev.Noted) -> CampaignState:
     return replace(state, notes=(*state.notes, (event.t, event.level, event.text))[-50:])
 
 
+def _lines_lost(state: CampaignState, event: ev.LinesLost) -> CampaignState:
+    return replace(state, lost_lines=state.lost_lines + event.lines)
+
+
 def _finished(state: CampaignState, event: ev.CampaignFinished) -> CampaignState:
     open_runs = any(not run.state.ended for run in state.runs.values())
     if open_runs and not state.imported:  # figures left open are never run
@@ -252,6 +268,7 @@ def _reopened(state: CampaignState, event: ev.CampaignReopened) -> CampaignState
 _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]] = {
     ev.CampaignCreated: _created,
     ev.Noted: _noted,
+    ev.LinesLost: _lines_lost,
     ev.CampaignFinished: _finished,
     ev.CampaignReopened: _reopened,
 }

@@ -54,7 +54,7 @@ def report_context(state: CampaignState, path: Path) -> ReportContext:
                 if command
             )
             executed[run.case.key] = ExecutedCommands(f"{run.profile} {run.case.label}", lines)
-    notes = []
+    notes = [state.damage] if state.damage else []
     if state.forced:
         notes.append("Started with --force: findings of the preflight check were overridden.")
         notes += state.overridden

@@ -21,6 +21,7 @@ in_home() { # a path that may start with ~
 
 check_work() {
     path=$(in_home "$1")
+    case $path in /*) ;; *) echo "$path is not an absolute path"; return ;; esac
     while [ -n "$path" ] && [ ! -e "$path" ]; do path=${path%/*}; done
     path=${path:-/}
     if [ ! -d "$path" ]; then

@@ -25,6 +25,7 @@ existing_parent() { # of a path that may start with ~
     '~') dir=$HOME ;;
     '~/'*) dir=$HOME/${dir#'~/'} ;;
     esac
+    case $dir in /*) ;; *) dir=/ ;; esac # without a leading / the loop would have no end
     while [ -n "$dir" ] && [ ! -d "$dir" ]; do dir=${dir%/*}; done
     printf '%s\n' "${dir:-/}"
 }

@@ -196,6 +196,15 @@ def test_hosts_document_describes_this_machine(dlperf: CommandLine) -> None:
         (["run", "-p", "cpu-smoke", "--set", "batch_size=7"], "batch_size=7 is not a choice"),
         (["run", "-p", "cpu-smoke", "--set", "colour=red"], "colour"),
         (["run", "-p", "cpu-smoke", "-r", "0"], "repeats"),
+        (["plan", "-p", "cpu-smoke", "-r", "1000000000"], "repeats must be 1 to 1000"),
+        (["run", "-p", "cpu-smoke", "--hosts", ""], "no host is named"),
+        (["--readonly", "run", "-p", "cpu-smoke"], "--readonly"),
+        (["--readonly", "sweep"], "--readonly"),
+        (["report", "x", "--decimals", "500"], "--decimals"),
+        (["parse", "-p", "cpu-smoke", "--gpus", "9" * 20, "/dev/null"], "--gpus"),
+        (["parse", "-p", "cpu-smoke", "--gpus", "4", "--case", "1n8g", "/dev/null"], "give one"),
+        (["parse", "-p", "cpu-smoke", "/"], "is a directory"),
+        (["status", "/"], "events.jsonl"),
         (["run", "--from", "nothere.toml"], "nothere.toml"),
         (["run", "-p", "cpu-smoke", "--inventory", "nothere.toml"], "nothere.toml"),
         (["run", "-p", "cpu-smoke", "--profile-dir", "nothere"], "nothere"),
@@ -265,3 +274,52 @@ def test_a_run_whose_log_has_no_reading_fails_and_shows_its_last_lines(
     done = dlperf("run", "-p", profile, code=1)
     assert "no line of the log matches" in done.stderr
     assert "all done" in done.stderr
+
+
+def test_plan_shows_what_a_case_would_be_where_it_can_run(dlperf: CommandLine) -> None:
+    done = dlperf(
+        *("plan", "-p", "oneflow-resnet50", "-c", "2n8g"),
+        *("--set", "benchmark_root=/opt/cnns", "data_root=/data/ofrecord"),
+    )
+    assert "cannot run here: needs 2 hosts, 1 known" in done.stdout
+    assert done.stdout.count("--num_nodes=2 --gpu_num_per_node=8") == 2
+    assert done.stdout.count("--node_ips=node1,node2") == 2
+
+
+def test_a_campaign_file_brings_its_hosts_and_they_are_checked(
+    dlperf: CommandLine, tmp_path: Path
+) -> None:
+    inventory = write(
+        tmp_path / "hosts.toml", '[[hosts]]\nname = "elsewhere"\ntransport = "local"\n'
+    )
+    words = ("-p", "cpu-smoke", "-c", "1n1g", "--set", "seconds=2", "--hosts", "elsewhere")
+    first = dlperf.document("run", *words, "--inventory", inventory)
+    path = dlperf.home / ".local/share/dlperf-tui/campaigns" / first["campaign"] / "campaign.toml"
+    assert "  elsewhere: " in dlperf("plan", "--from", path).stdout
+    for wrong in ('work_dir = "$(touch x)"', 'address = "a b"', 'name = "../x"'):
+        text = path.read_text().replace('name = "elsewhere"', f'name = "elsewhere", {wrong}')
+        if wrong.startswith("name"):
+            text = path.read_text().replace('name = "elsewhere"', wrong)
+        hostile = write(tmp_path / "hostile.toml", text)
+        done = dlperf("plan", "--from", hostile, code=2)
+        assert "hosts: " in done.stderr
+
+
+def test_a_damaged_journal_is_told(dlperf: CommandLine) -> None:
+    first = dlperf.document("run", "-p", "cpu-smoke", "-c", "1n1g", "--set", "seconds=2")
+    campaign = dlperf.home / ".local/share/dlperf-tui/campaigns" / first["campaign"]
+    journal = campaign / "events.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([lines[0], b"#garbage\n", *lines[2:]]))
+    assert "1 line of the journal could not be read" in dlperf("status", first["campaign"]).stdout
+    journal.write_bytes(b"".join([b"#garbage\n", *lines[1:]]))
+    assert "has no beginning" in dlperf("status", first["campaign"], code=2).stderr
+
+
+def test_a_terminal_in_ascii_gets_a_report_all_the_same(dlperf: CommandLine) -> None:
+    os.environ["PYTHONIOENCODING"] = "ascii"
+    try:
+        done = dlperf("plan", "-p", "cpu-smoke", "-c", "1n1g")
+    finally:
+        del os.environ["PYTHONIOENCODING"]
+    assert "cpu_smoke.py" in done.stdout

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import shlex
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from backends.campaign.controller import CampaignController
 from backends.campaign.outcome import run_results
-from backends.campaign.plan import Plan
+from backends.campaign.plan import DryRun, Plan
 from backends.campaign.snapshot import CampaignSnapshot, format_duration
 from backends.campaign.state import CampaignState, RunState
 from backends.inventory import select
@@ -24,10 +25,14 @@ OK, FAILED, INTERRUPTED = 0, 1, 3
 
 
 async def plan(arguments: argparse.Namespace) -> int:
-    """``plan``: every run, its hosts, its exact commands."""
-    workspace, made = await _planned(arguments)
+    """``plan``: every run, its hosts, its exact commands.
+
+    A case that these hosts cannot run is shown as it would be on hosts that can.
+    """
+    workspace, made = await _planned(arguments, must_run=False)
     try:
         runs = workspace.dry_run(made)
+        elsewhere = workspace.dry_run_elsewhere(made)
         if arguments.json:
             print_json(
                 {
@@ -35,33 +40,49 @@ async def plan(arguments: argparse.Namespace) -> int:
                         {"label": r.label, "hosts": r.hosts, "commands": r.commands} for r in runs
                     ],
                     "refused": [
-                        {"profile": p.profile.name, "case": p.case.tag, "reason": p.infeasible}
-                        for p in made.refused
+                        {
+                            "profile": planned.profile.name,
+                            "case": planned.case.tag,
+                            "reason": planned.infeasible,
+                            "commands": r.commands,
+                        }
+                        for planned, r in zip(made.refused, elsewhere, strict=True)
                     ],
                     "expected_s": made.expected_s,
                 }
             )
             return OK
         for run in runs:
-            print(run.label)
-            for host, command in zip(run.hosts, run.commands, strict=False):
-                print(f"  {host}: {command or '(ranks are started from the first host)'}")
-        _say_refused(made)
+            _print_dry_run(run)
+        for planned, run in zip(made.refused, elsewhere, strict=True):
+            print(f"cannot run here: {planned.infeasible}; where it can, it is")
+            _print_dry_run(run)
         say(_summary(made))
         return OK
     finally:
         await workspace.close()
 
 
-async def _planned(arguments: argparse.Namespace) -> tuple[Workspace, Plan]:
+def _print_dry_run(run: DryRun) -> None:
+    print(run.label)
+    for host, command in zip(run.hosts, run.commands, strict=False):
+        print(f"  {host}: {command or '(ranks are started from the first host)'}")
+
+
+async def _planned(
+    arguments: argparse.Namespace, *, must_run: bool = True
+) -> tuple[Workspace, Plan]:
+    """``must_run``: a case that was named and cannot run is an error."""
     selection, request = asked(arguments)
     workspace = open_workspace(arguments, request.profile_dirs if request else ())
     try:
+        if request is not None:
+            selection = workspace.adopt_hosts(request, selection)
         hosts = select(workspace.inventory, selection.hosts or None)
         workspace.plan(selection)  # what is wrong whatever the hosts are is said at once
         await workspace.probe([host.name for host in hosts])
         made = workspace.plan(selection)
-        if selection.cases:
+        if selection.cases and must_run:
             _refuse_named(made)
     except BaseException:
         await workspace.close()
@@ -109,7 +130,7 @@ async def run(arguments: argparse.Namespace) -> int:
         say(_summary(made))
         controller = await workspace.start(made, force=arguments.force, overridden=overridden)
         say(f"campaign {controller.path}")
-        return await _see_through(workspace, controller, as_json=arguments.json)
+        return await _see_through(workspace, controller, arguments)
     finally:
         await workspace.close()
 
@@ -120,7 +141,8 @@ async def _check(workspace: Workspace, made: Plan, *, force: bool) -> tuple[str,
     for finding in findings:
         if finding.level != "ok":
             remedy = f"; {finding.remedy}" if finding.remedy else ""
-            say(f"{finding.level}: {finding.host}: {finding.what}{remedy}")
+            where = f"{finding.host}: " if finding.host else ""
+            say(f"{finding.level}: {where}{finding.what}{remedy}")
     stops = [finding for finding in findings if finding.level == "stop"]
     if stops and not force:
         first = stops[0]
@@ -138,7 +160,7 @@ async def resume(arguments: argparse.Namespace) -> int:
     try:
         path = workspace.find_campaign(arguments.campaign)
         controller = await workspace.resume(path, take_over=arguments.take_over)
-        return await _see_through(workspace, controller, as_json=arguments.json)
+        return await _see_through(workspace, controller, arguments)
     finally:
         await workspace.close()
 
@@ -164,7 +186,7 @@ async def cancel(arguments: argparse.Namespace) -> int:
 
 
 async def _see_through(
-    workspace: Workspace, controller: CampaignController, *, as_json: bool
+    workspace: Workspace, controller: CampaignController, arguments: argparse.Namespace
 ) -> int:
     """Follow to the end, or detach on a signal."""
     interrupted = asyncio.Event()
@@ -182,10 +204,12 @@ async def _see_through(
             loop.remove_signal_handler(number)
     if not finished:
         await controller.detach()
-        name = controller.path.name
+        name = shlex.quote(controller.path.name)
+        if arguments.campaigns is not None:
+            name = f"{name} --campaigns {shlex.quote(str(arguments.campaigns))}"
         say(f"interrupted; the runs go on. Come back with: dlperf-tui resume {name}")
         return INTERRUPTED
-    return _conclude(controller.state, controller.path, as_json=as_json)
+    return _conclude(controller.state, controller.path, as_json=arguments.json)
 
 
 async def _first_of(
@@ -214,7 +238,8 @@ async def _first_of(
 
 
 def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
-    from backends.results.document import document  # noqa: PLC0415 (loads when needed)
+    from backends.results.concerns import concern_lines  # noqa: PLC0415 (loads when needed)
+    from backends.results.document import document  # noqa: PLC0415
     from backends.results.layouts.speedup import speedup_tables  # noqa: PLC0415
     from backends.results.render import render_markdown  # noqa: PLC0415
     from backends.results.summary import summarise  # noqa: PLC0415
@@ -226,6 +251,10 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
         print_json(document(state.campaign, runs, groups))
     else:
         print(render_markdown(speedup_tables(groups)))
+        for group in groups:
+            for case in group.cases:
+                for line in concern_lines(case, group):
+                    say(f"note: {case.case}: {line}")
     for run in failed:
         say(f"failed: {run.case.label} #{run.repeat}: {run.reason}")
         for line in run.evidence:
@@ -254,6 +283,8 @@ def status(arguments: argparse.Namespace) -> int:
 
 def _print_status(snapshot: CampaignSnapshot) -> None:
     print(f"{snapshot.name}: {snapshot.summary}")
+    if snapshot.state.damage:
+        print(f"  {snapshot.state.damage}")
     for view in snapshot.runs:
         value = view.throughput if view.throughput is not None else view.throughput_now
         figure = f"{value:.2f} {view.unit}" if value is not None else "–"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from collections.abc import Mapping
 
 from backends.hosts.document import host_document
 from backends.hosts.model import HostSnapshot, HostState
@@ -14,7 +15,7 @@ from backends.remote.client import RemoteHost
 from backends.remote.model import Leftover, RunPhase
 from backends.transports.base import HostUnreachableError
 from backends.workspace import Workspace
-from tui.headless.common import open_workspace, print_json, say
+from tui.headless.common import chosen_hosts, open_workspace, print_json, say
 
 OK, FAILED = 0, 1
 
@@ -23,7 +24,7 @@ async def hosts(arguments: argparse.Namespace) -> int:
     """``hosts``: probe and print. Exit code 1 when a host cannot be reached."""
     workspace = open_workspace(arguments)
     try:
-        chosen = select(workspace.inventory, arguments.hosts or None)
+        chosen = select(workspace.inventory, chosen_hosts(arguments) or None)
         await workspace.probe([host.name for host in chosen])
         names = {host.name for host in chosen}
         snapshots = [s for s in workspace.known_snapshots() if s.name in names]
@@ -64,26 +65,49 @@ def _print_host(snapshot: HostSnapshot) -> None:
 
 
 async def sweep(arguments: argparse.Namespace) -> int:
-    """``sweep``: list leftovers of ours on the hosts and, when told to, end them.
+    """``sweep``: list what runs of ours left on the hosts and, when told to, end it.
 
-    Files of runs that have ended are leftovers too; only processes make the exit code 1.
+    A run that a console is measuring, and one that still runs for a campaign that is not kept
+    here, is listed and let be; ``--running`` ends those too. Files of runs that have ended are
+    leftovers as well; only processes make the exit code 1.
     """
     workspace = open_workspace(arguments)
     try:
-        chosen = select(workspace.inventory, arguments.hosts or None)
+        chosen = select(workspace.inventory, chosen_hosts(arguments) or None)
         found = await asyncio.gather(*(_look(workspace, host.name) for host in chosen))
         leftovers = [leftover for some in found for leftover in some]
-        for leftover in leftovers:
-            print(_describe(leftover))
         if not leftovers:
             print("nothing of ours is left")
             return OK
-        running = any(leftover.processes for leftover in leftovers)
-        if not (arguments.yes or _agreed(len(leftovers))):
+        claims = _claims(workspace)
+        let_be = [] if arguments.running else [x for x in leftovers if _in_use(x, claims)]
+        for leftover in leftovers:
+            print(_describe(leftover, claims.get(leftover.run_id)))
+        rest = [leftover for leftover in leftovers if leftover not in let_be]
+        if let_be:
+            say(f"{len(let_be)} still in use, let be; --running ends them too")
+        if not rest:
+            return OK
+        running = any(leftover.processes for leftover in rest)
+        if not (arguments.yes or _agreed(len(rest))):
             return FAILED if running else OK
-        return await _end(workspace, leftovers)
+        return await _end(workspace, rest)
     finally:
         await workspace.close()
+
+
+def _claims(workspace: Workspace) -> dict[str, str]:
+    """By run id: live, unfinished or finished, as the campaign that is kept here."""
+    return {
+        run_id: campaign.state
+        for campaign in workspace.campaigns()
+        for run_id in workspace.state(campaign.path).runs
+    }
+
+
+def _in_use(leftover: Leftover, claims: Mapping[str, str]) -> bool:
+    claim = claims.get(leftover.run_id)
+    return leftover.phase is RunPhase.RUNNING and claim in (None, "live")
 
 
 async def _look(workspace: Workspace, name: str) -> tuple[Leftover, ...]:
@@ -94,15 +118,23 @@ async def _look(workspace: Workspace, name: str) -> tuple[Leftover, ...]:
         return ()
 
 
-def _describe(leftover: Leftover) -> str:
+def _describe(leftover: Leftover, claim: str | None) -> str:
+    title = f"{leftover.host}: run {leftover.run_id}"
     who = f", {leftover.who}" if leftover.who else ""
     if leftover.processes:
-        state = "still running" if leftover.phase is RunPhase.RUNNING else "orphaned"
-        many = f"{leftover.processes} processes"
-        return f"{leftover.host}: run {leftover.run_id}: {state}, {many}{who}"
+        many = "1 process" if leftover.processes == 1 else f"{leftover.processes} processes"
+        if leftover.phase is not RunPhase.RUNNING:
+            state = "orphaned"
+        elif claim == "live":
+            state = "still running, a console is measuring it"
+        elif claim is None:
+            state = "still running, for a campaign that is not kept here"
+        else:
+            state = "still running, no console follows it ('resume' would)"
+        return f"{title}: {state}, {many}{who}"
     if leftover.phase is RunPhase.LOST:
-        return f"{leftover.host}: run {leftover.run_id}: files, its supervisor was killed{who}"
-    return f"{leftover.host}: run {leftover.run_id}: files of a run that has ended{who}"
+        return f"{title}: files, its supervisor was killed{who}"
+    return f"{title}: files of a run that has ended{who}"
 
 
 def _agreed(count: int) -> bool:

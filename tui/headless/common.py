@@ -31,6 +31,20 @@ def open_workspace(
     )
 
 
+def chosen_hosts(arguments: argparse.Namespace) -> str:
+    """--hosts as given, empty where it was not.
+
+    Raises
+    ------
+    SelectionError: it was given as nothing, as an unset variable of a shell does.
+    """
+    if arguments.hosts is not None and not arguments.hosts.strip():
+        raise SelectionError(
+            "no host is named", where="--hosts", remedy="name some, or leave it out for all"
+        )
+    return arguments.hosts or ""
+
+
 def asked(arguments: argparse.Namespace) -> tuple[Selection, Request | None]:
     """The selection of the options, or of --from with the options on top."""
     request = read_request(arguments.from_file) if arguments.from_file else None
@@ -40,7 +54,7 @@ def asked(arguments: argparse.Namespace) -> tuple[Selection, Request | None]:
         cases=tuple(tag for text in arguments.case for tag in text.split(",")) or base.cases,
         values={**base.values, **_values(arguments.set)},
         repeats=base.repeats if arguments.repeats is None else arguments.repeats,
-        hosts=arguments.hosts or base.hosts,
+        hosts=chosen_hosts(arguments) or base.hosts,
         picked=() if arguments.case or arguments.profile else base.picked,
         name=arguments.name or base.name,
         attempts=base.attempts if arguments.attempts is None else arguments.attempts,

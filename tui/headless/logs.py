@@ -16,13 +16,18 @@ from profiles.throughput import Measurement
 from tui.headless.common import open_workspace, print_json, say
 
 OK, FAILED = 0, 1
+MOST_GPUS = 1_000_000
 
 
 def parse(arguments: argparse.Namespace) -> int:
     """``parse``: one throughput per log; exit code 1 when one could not be measured."""
     profile = open_workspace(arguments).catalog.get(arguments.profile)
     for path in arguments.logs:
-        if not path.is_file():
+        if path.is_dir():
+            raise LogError(
+                "is a directory", where=str(path), remedy="give log files, or use 'import'"
+            )
+        if not path.exists():
             raise LogError("no such log file", where=str(path), remedy="check the path")
     documents = [_measured(profile, path, arguments) for path in arguments.logs]
     if arguments.json:
@@ -47,6 +52,8 @@ def _case(
 
     recognised = recognise(profile, path)
     warnings = []
+    if arguments.case is not None and arguments.gpus is not None:
+        raise SelectionError("both say how many devices", where="--case, --gpus", remedy="give one")
     if arguments.case is not None:
         nodes, per_node = parse_tag(arguments.case)
     elif arguments.gpus is not None:
@@ -71,8 +78,8 @@ def _defaults(profile: Profile) -> dict[str, Any]:
 
 def _split(gpus: int) -> tuple[int, int]:
     """Devices in all as nodes × devices per node; hosts of eight where there are more."""
-    if gpus < 1:
-        raise SelectionError("must be 1 or more", where="--gpus")
+    if not 1 <= gpus <= MOST_GPUS:
+        raise SelectionError(f"must be 1 to {MOST_GPUS}, not {gpus}", where="--gpus")
     return (gpus // 8, 8) if gpus > 8 and gpus % 8 == 0 else (1, gpus)
 
 

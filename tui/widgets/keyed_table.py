@@ -123,7 +123,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         )
 
     def _draw(self) -> None:
-        if not self.is_mounted or not self.size.width:
+        if not self.is_mounted or not self._laid_out():
             return
         words = self._words
         rows = [row for row in self._rows if not words or row.matches(words)]
@@ -134,6 +134,10 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         else:
             self._update(rows)
         self._announce()
+
+    def _laid_out(self) -> bool:
+        """Whether drawing makes sense: a hidden table has no size, but its rows count."""
+        return bool(self.size.width) or not self.display
 
     def _visible(self, row: Row) -> tuple[Text, ...]:
         shown = {key for key, _ in self._shown}
