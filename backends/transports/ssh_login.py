@@ -242,7 +242,7 @@ class Logins:
             raise loss(host, None)
         if not session.begun:
             raise login_shell_problem(host, session.status, bytes(session.before + session.stderr))
-        return session.status, bytes(session.stderr)
+        return session.status, session.command_stderr()
 
 
 def _agent_identities(
@@ -343,13 +343,17 @@ class _Session(asyncssh.SSHClientSession[bytes]):
                 return
             self.begun = True
             self.before.clear()
-            self.stderr.clear()
         if data and not self._ended.done():
             try:
                 self._on_stdout(data)
             except Exception as error:  # the caller's own error goes back to the caller
                 self.error = error
                 self._ended.set_result(None)
+
+    def command_stderr(self) -> bytes:
+        """The command's own; all that came when it never began."""
+        _, mark, own = bytes(self.stderr).partition(MARK)
+        return own if mark else bytes(self.stderr)
 
     def exit_status_received(self, status: int) -> None:
         self.status = status

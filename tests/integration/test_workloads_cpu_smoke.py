@@ -162,6 +162,7 @@ def test_samples_per_second_are_the_samples_over_the_wall_time(start: Start) -> 
     assert sum(readings) / len(readings) == pytest.approx(samples / wall, rel=0.15)
 
 
+@pytest.mark.optional
 @pytest.mark.parametrize("version", ["3.6", "3.11", "3.13"])
 def test_it_runs_on_old_and_new_python(start: Start, version: str) -> None:
     roots = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"

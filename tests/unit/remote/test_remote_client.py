@@ -206,6 +206,7 @@ def test_any_command_survives_the_login_shell(command: str) -> None:
         ["/bin/sh", "-c", line], capture_output=True, check=True, stdin=subprocess.DEVNULL
     )
     assert done.stdout == MARK + command.encode()
+    assert done.stderr == MARK
 
 
 def _quote(text: str) -> str:
