@@ -75,7 +75,7 @@ async def test_the_curve_shows_speedup_against_the_ideal(workspace: FakeWorkspac
         page = await open_results(workspace, app, pilot)
         assert page.query_one(Chart).display
         assert page.query_one(Details).display
-        assert "ideal   1 b128 fp32" in screen_text(app)
+        assert "1 b128 fp32   ideal" in screen_text(app)
 
 
 async def test_at_80_columns_v_switches_between_curve_and_case(workspace: FakeWorkspace) -> None:

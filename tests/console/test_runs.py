@@ -63,7 +63,7 @@ async def test_the_chart_has_one_curve_per_run_at_work_and_marks_the_warm_up(
         for label in ("1 1n1g b128 fp32 #1", "2 1n8g b128 fp32 #1", "3 2n8g b128 fp32 #1"):
             assert label in chart
         assert "· warm-up" in chart
-        assert "6,000┤" in chart
+        assert 3 <= chart.count("┤") <= 6
 
 
 async def test_before_the_first_reading_the_chart_says_what_it_waits_for(

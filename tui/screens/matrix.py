@@ -134,6 +134,7 @@ class MatrixPage(Page):
             if wanted.marked(self.snapshots):
                 self._marks[name] = wanted
                 self._begun = True
+                self.query_one(MatrixGrid).forget_cursor()
                 self.call_after_refresh(self.main_panel().table.select, name)
                 return
 

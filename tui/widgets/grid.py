@@ -57,6 +57,10 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
         self.post_message(self.Moved())
 
+    def forget_cursor(self) -> None:
+        """The grid is shown next as one never seen, with the cursor on its first mark."""
+        self._name = ""
+
     @property
     def current(self) -> Cell | None:
         """The cell under the cursor."""
