@@ -24,13 +24,14 @@ from tests.console.hostile_text import PIECES, WORD, hostile_log, leaks
 ROOT = Path(__file__).resolve().parents[2]
 QUIET_S, LONGEST_S, START_S, END_S = 0.05, 0.2, 30.0, 20.0
 # Esc and the next key in one go would be one key, with alt.
-WAITS_S = {"escape": (0.25, 0.16), "wait": (0.5, 0.5)}
+WAITS_S = {"escape": (0.5, 0.25), "wait": (0.5, 0.5)}
 
 # "o" opens the campaign that was left before its end, read-only.
 RUNS = ("o", "wait", "j", "j", "v", "v", "v", "L", "enter", "G", "g", "escape", "z", "z", "/", "e")
 PAST = ("enter", "escape", "N", "escape", "?", "escape", "4", "j", "j", "enter", "escape", "v", "e")
 # "r" probes again, and the login asks two questions.
-HOSTS = ("escape", "1", "j", "enter", "l", "j", "escape", "j", "r", "escape", "escape")
+ANSWER = ("wait", "escape", "wait", "escape", "wait")
+HOSTS = ("escape", "1", "j", "enter", "l", "j", "escape", "j", "r", *ANSWER)
 MATRIX = ("2", "d", "j", "escape", "o", "escape", "p", "escape", "tab", "j", "s", "escape", "k")
 LOOK = (*RUNS, *PAST, *HOSTS, *MATRIX)
 START = ("enter", "wait", "F", "wait", "escape")
