@@ -44,18 +44,23 @@ BYTES = {"escape": b"\x1b", "enter": b"\r", "tab": b"\t", "ctrl+p": b"\x10", "wa
 class Terminal:
     """The receiving end of a pseudo-terminal, and a keyboard."""
 
-    def __init__(self, command: list[str], size: tuple[int, int]) -> None:
+    def __init__(self, command: list[str], size: tuple[int, int], directory: Path) -> None:
         self._fd, inside = pty.openpty()
         columns, rows = size
         fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        environment = {
+            **os.environ,
+            "TERM": "xterm-256color",
+            "COLORTERM": "truecolor",
+            "PYTHONPATH": str(ROOT),
+        }
         self.process = subprocess.Popen(
             command,
             stdin=inside,
             stdout=inside,
             stderr=inside,
             start_new_session=True,
-            cwd=ROOT,
+            cwd=directory,
             env=environment,
         )
         os.close(inside)
@@ -111,7 +116,7 @@ def test_nothing_that_means_harm_reaches_the_terminal(
 ) -> None:
     seed = int(os.environ.get("DLPERF_FUZZ_SEED", seed))
     program = [sys.executable, "-m", "tests.console.hostile_program", str(seed), str(tmp_path)]
-    terminal = Terminal(program, size)
+    terminal = Terminal(program, size, tmp_path)
     try:
         terminal.read_until(b"Left before their end", START_S)
         terminal.press_all(LOOK)
