@@ -80,7 +80,7 @@ class RunsPage(Page):
             "No run matches; Esc takes the filter away"
             if panel.filter_text
             else "Nothing has been started yet. Mark cases on page 2 and press Enter there, or "
-            "press o to look at a campaign of before."
+            "press O to look at a campaign of before."
         )
         self._show_selected()
 
@@ -191,6 +191,9 @@ class RunsPage(Page):
         run, controller = self.selected, self.session.controller
         if run is None or controller is None:
             return
+        if run.state.ended:
+            self.post_message(Said(f"{run.label} has ended; there is nothing to cancel"))
+            return
         where = f" on {', '.join(run.hosts)}" if run.hosts else ""
         question = Choice(
             "Cancel run",
@@ -207,6 +210,9 @@ class RunsPage(Page):
         if viewed is None or controller is None:
             return
         left = viewed.total - viewed.done
+        if not left:
+            self.post_message(Said("every run has ended; there is nothing to cancel"))
+            return
         question = Choice(
             "Cancel all",
             f"End the {viewed.active} runs at work and leave out the other "
@@ -220,6 +226,9 @@ class RunsPage(Page):
     def action_retry(self) -> None:
         run, controller = self.selected, self.session.controller
         if run is None or controller is None:
+            return
+        if run.state not in (RunState.FAILED, RunState.CANCELLED):
+            self.post_message(Said(f"{run.label} is {run.state}; only failed runs are retried"))
             return
         try:
             controller.retry(run.run_id)
