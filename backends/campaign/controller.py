@@ -225,11 +225,13 @@ class CampaignController:
         except* (LostLockError, LostJournalError):
             owned = False
         finally:
-            if owned:
-                with contextlib.suppress(LostJournalError):
-                    await self._journal.commit()
-            self._journal.close()
-            self._lock.release()
+            try:
+                if owned:
+                    with contextlib.suppress(LostJournalError):
+                        await self._journal.commit()
+            finally:  # whatever comes, another console can go on
+                self._journal.close()
+                self._lock.release()
         if not owned:
             raise LostLockError(self.path)
 

@@ -108,6 +108,15 @@ class JournalReader:
         return self._state
 
 
+async def _to_its_end(writing: asyncio.Future[None]) -> None:
+    """Wait for a write even when this is cancelled meanwhile: its outcome must be known."""
+    try:
+        await asyncio.shield(writing)
+    except asyncio.CancelledError:
+        await asyncio.wait({writing})
+        raise
+
+
 class Journal:
     """The one writer. :meth:`append` queues; :meth:`commit` returns once all of it is on disk.
 
@@ -161,9 +170,14 @@ class Journal:
                 return True
             batch, self._pending = self._pending, []
             durable, self._durable = self._durable, False
-            loop = asyncio.get_running_loop()
+            writing = self._thread.submit(self._write, batch, durable)
             try:
-                await loop.run_in_executor(self._thread, self._write, batch, durable)
+                await _to_its_end(asyncio.wrap_future(writing))
+            except asyncio.CancelledError:
+                if writing.exception() is not None:
+                    self._pending = batch + self._pending
+                    self._durable = True
+                raise
             except OSError as error:
                 self._pending = batch + self._pending
                 self._durable = True
@@ -188,6 +202,7 @@ class Journal:
             raise
 
     def close(self) -> None:
+        """Wait for what is being written, then close. What is only queued is given up."""
         self._thread.shutdown(wait=True)
         os.close(self._fd)
 

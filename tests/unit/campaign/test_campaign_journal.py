@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -195,3 +197,54 @@ def test_a_summary_need_not_read_the_readings(tmp_path: Path) -> None:
 async def test_a_journal_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="cannot write the journal"):
         Journal(tmp_path / "nowhere" / "events.jsonl")
+
+
+async def test_a_commit_that_is_cancelled_loses_nothing(tmp_path: Path) -> None:
+    """Detaching cancels whatever commits at that moment; its events are on disk or still queued."""
+    started, go_on = threading.Event(), threading.Event()
+
+    def owned() -> bool:
+        started.set()
+        go_on.wait(10)
+        return True
+
+    journal = Journal(tmp_path / "events.jsonl", owned=owned)
+    journal.append(ev.CampaignCreated(t=1.0, campaign="c"))
+    first = asyncio.create_task(journal.commit())
+    await asyncio.to_thread(started.wait, 10)
+    journal.append(ev.Noted(t=2.0, text="queued behind it"))
+    second = asyncio.create_task(journal.commit())
+    await asyncio.sleep(0)
+    for task in (first, second):
+        task.cancel()
+    go_on.set()
+    await asyncio.gather(first, second, return_exceptions=True)
+    assert await journal.commit()
+    journal.close()
+    kinds = [type(event).__name__ for event in read_events(tmp_path / "events.jsonl")]
+    assert kinds == ["CampaignCreated", "Noted"]
+
+
+async def test_a_commit_that_is_cancelled_on_a_full_disk_keeps_its_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, go_on = threading.Event(), threading.Event()
+    journal = Journal(tmp_path / "events.jsonl")
+    write = journal._write
+
+    def full(batch: object, durable: bool) -> None:
+        started.set()
+        go_on.wait(10)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(journal, "_write", full)
+    journal.append(ev.CampaignCreated(t=1.0, campaign="c"))
+    task = asyncio.create_task(journal.commit())
+    await asyncio.to_thread(started.wait, 10)
+    task.cancel()
+    go_on.set()
+    await asyncio.gather(task, return_exceptions=True)
+    monkeypatch.setattr(journal, "_write", write)
+    assert journal.pending == 1
+    assert await journal.commit()
+    journal.close()
