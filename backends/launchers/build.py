@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from backends.launchers.base import (
@@ -50,10 +50,14 @@ def _node_command(request: LaunchRequest, launch: Launch, rank: int) -> HostComm
     values["arguments"] = parameter_arguments(request.profile, request.case)
     environment = _environment(request, launch, rank, values)
     words = render_words(launch.command, values)
-    argv = _WRAPPERS[launch.launcher](request, launch, rank, words, values, environment)
+    starter: tuple[str, ...] = ()
+    if launch.launcher == "mpirun":
+        starter = _mpirun(launch, values, environment)
+    elif launch.launcher == "torchrun":
+        starter = _torchrun(request, rank)
     command = HostCommand(
         host=request.sites[rank].host.name,
-        argv=argv,
+        argv=(*starter, *words),
         environment=environment,
         workdir=_optional(launch.workdir, values),
     )
@@ -82,51 +86,19 @@ def _optional(template: str | None, values: Values) -> str | None:
     return None if template is None else render_text(template, values)
 
 
-Wrapper = Callable[
-    [LaunchRequest, Launch, int, tuple[str, ...], Values, Mapping[str, str]], tuple[str, ...]
-]
-
-
-def _as_is(
-    request: LaunchRequest,
-    launch: Launch,
-    rank: int,
-    words: tuple[str, ...],
-    values: Values,
-    environment: Mapping[str, str],
-) -> tuple[str, ...]:
-    return words
-
-
-def _mpirun(
-    request: LaunchRequest,
-    launch: Launch,
-    rank: int,
-    words: tuple[str, ...],
-    values: Values,
-    environment: Mapping[str, str],
-) -> tuple[str, ...]:
+def _mpirun(launch: Launch, values: Values, environment: Mapping[str, str]) -> tuple[str, ...]:
     """mpirun(1) of Open MPI 4: one rank per device, by slots per host; output tagged by rank."""
-    case = request.case
     exported = [word for key in (*environment, RUN_MARKER) for word in ("-x", key)]
-    hosts = ",".join(f"{site.address}:{case.gpus_per_node}" for site in request.sites)
     return (
-        *("mpirun", "--allow-run-as-root", "-np", str(case.gpus), "--host", hosts),
+        *("mpirun", "--allow-run-as-root", "-np", str(values["gpus"])),
+        *("--host", str(values["host_slots"])),
         *("--bind-to", "none", "--tag-output"),
         *exported,
         *(render_text(word, values) for word in launch.mpi_arguments),
-        *words,
     )
 
 
-def _torchrun(
-    request: LaunchRequest,
-    launch: Launch,
-    rank: int,
-    words: tuple[str, ...],
-    values: Values,
-    environment: Mapping[str, str],
-) -> tuple[str, ...]:
+def _torchrun(request: LaunchRequest, rank: int) -> tuple[str, ...]:
     """torchrun with a static rendezvous on the first node."""
     case = request.case
     executable = request.settings.get("torchrun", "torchrun").split()
@@ -138,16 +110,7 @@ def _torchrun(
         f"--master-addr={request.sites[0].address}",
         f"--master-port={request.port}",
         f"--local-addr={request.sites[rank].address}",
-        *words,
     )
-
-
-_WRAPPERS: Mapping[str, Wrapper] = {
-    "per_node": _as_is,
-    "first_node": _as_is,
-    "mpirun": _mpirun,
-    "torchrun": _torchrun,
-}
 
 
 def _in_container(
