@@ -13,22 +13,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backends.campaign import events as ev
-from backends.campaign import journal
 from backends.campaign.controller import CampaignController
-from backends.campaign.crew import Crew, Recipe, staged_files
-from backends.campaign.lock import CampaignLock
-from backends.campaign.opening import open_campaign
-from backends.campaign.plan import DryRun, Plan, PlannedCase
-from backends.campaign.request import Request, read_request
-from backends.campaign.state import CampaignState, RunRecord
-from backends.campaign.writing import rewrite_results, write_environment
+from backends.campaign.folder.artifacts import rewrite_results, write_environment
+from backends.campaign.folder.create import open_campaign
+from backends.campaign.plan.request import Request, read_request
+from backends.campaign.plan.selection import DryRun, Plan, PlannedCase
+from backends.campaign.record import events as ev
+from backends.campaign.record import journal
+from backends.campaign.record.lock import CampaignLock
+from backends.campaign.record.state import CampaignState, RunRecord
+from backends.campaign.run.factory import Crew, Recipe, staged_files
 from backends.engines.direct import Offer, Wanted, schedule
 from backends.hosts.environment import fingerprint_of
-from backends.hosts.model import HostState
-from backends.inventory import Host
+from backends.hosts.facts import HostState
+from backends.inventory.hosts import Host
 from profiles.errors import SelectionError
-from profiles.settings import resolve_settings, split_overrides
+from profiles.format.settings import resolve_settings, split_overrides
 
 if TYPE_CHECKING:
     from backends.workspace import Workspace

@@ -13,23 +13,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backends.campaign import journal
-from backends.campaign.plan import DryRun, Plan, Selection
-from backends.campaign.snapshot import CampaignSnapshot, take
-from backends.campaign.state import CampaignState, fold
-from backends.campaign.store import CampaignSummary, list_campaigns
-from backends.hosts.model import HostSnapshot, HostState
-from backends.inventory import Host, Inventory, listed_address, load_inventory, select
+from backends.campaign.folder.index import CampaignSummary, list_campaigns
+from backends.campaign.plan.selection import DryRun, Plan, Selection
+from backends.campaign.record import journal
+from backends.campaign.record.snapshot import CampaignSnapshot, take
+from backends.campaign.record.state import CampaignState, fold
+from backends.hosts.facts import HostSnapshot, HostState
+from backends.inventory.hosts import Host, Inventory, listed_address, load_inventory, select
 from profiles.errors import ProfileError, SelectionError
 
 if TYPE_CHECKING:
     from backends.campaign.controller import CampaignController
-    from backends.campaign.request import Request
+    from backends.campaign.plan.request import Request
     from backends.hosts.finding import Finding
     from backends.starter import Starter
     from backends.transports.base import Prompter
     from backends.transports.pool import TransportPool
-    from profiles.catalog import Catalog
+    from profiles.format.catalog import Catalog
 
 
 def default_campaigns_dir() -> Path:
@@ -105,7 +105,7 @@ class Workspace:
         """Bundled profiles, the user's own, and those of --profile-dir."""
         if self._catalog is not None:
             return self._catalog
-        from profiles.catalog import Catalog  # noqa: PLC0415 (the models: loads when needed)
+        from profiles.format.catalog import Catalog  # noqa: PLC0415 (the models: loads when needed)
 
         return Catalog.load(self.profile_dirs, user_profiles_dir())
 
@@ -179,7 +179,7 @@ class Workspace:
         SelectionError, ProfileError: something in it does not exist, or is missing.
         """
         hosts = select(self.inventory, selection.hosts or None)
-        from backends.campaign.planner import make_plan  # noqa: PLC0415 (loads when needed)
+        from backends.campaign.plan.planner import make_plan  # noqa: PLC0415 (loads when needed)
 
         return make_plan(selection, self.catalog, hosts, tuple(self._known.values()))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backends.inventory import Host
+from backends.inventory.hosts import Host
 from backends.transports.pool import TransportPool
 from tests.support.sshd import SshHosts
 

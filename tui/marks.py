@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from backends.campaign.plan import Selection
-from backends.hosts.model import HostSnapshot, HostState
+from backends.campaign.plan.selection import Selection
+from backends.hosts.facts import HostSnapshot, HostState
 from profiles.errors import SelectionError
-from profiles.matrix import Case, HostCapacity, exclusion, infeasible
+from profiles.format.matrix import Case, HostCapacity, exclusion, infeasible
 from profiles.scalars import Scalar, scalar_text
 from profiles.tags import parse_tag
 
 if TYPE_CHECKING:
-    from profiles.model import Profile
+    from profiles.format.profile import Profile
 
 MAX_COLUMNS = 8
 """A new profile shows values of further parameters only while the columns stay within this."""

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from backends.campaign.plan import Plan
-from backends.campaign.snapshot import CampaignSnapshot
-from backends.hosts.model import HostSnapshot
+from backends.campaign.plan.selection import Plan
+from backends.campaign.record.snapshot import CampaignSnapshot
+from backends.hosts.facts import HostSnapshot
 from profiles.errors import DlperfError
 from tui.workspace import CampaignSummary, Controller, Workspace
 

@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from backends.campaign.plan import Plan, Selection
-from backends.campaign.snapshot import CampaignSnapshot
-from backends.hosts.model import HostSnapshot
-from backends.inventory import Inventory
+from backends.campaign.plan.selection import Plan, Selection
+from backends.campaign.record.snapshot import CampaignSnapshot
+from backends.hosts.facts import HostSnapshot
+from backends.inventory.hosts import Inventory
 from profiles.errors import ProfileError
 
 if TYPE_CHECKING:
-    from profiles.model import Profile
+    from profiles.format.profile import Profile
 
 
 class Catalog(Protocol):
-    """Profiles by name; see :class:`profiles.catalog.Catalog`."""
+    """Profiles by name; see :class:`profiles.format.catalog.Catalog`."""
 
     @property
     def names(self) -> tuple[str, ...]: ...

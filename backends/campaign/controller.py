@@ -14,19 +14,19 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from backends.campaign import events as ev
-from backends.campaign.caretaker import Caretaker
-from backends.campaign.crew import Crew
-from backends.campaign.journal import FILE_NAME, Journal, LostJournalError
-from backends.campaign.layout import host_log_path, log_path
-from backends.campaign.lock import HEARTBEAT_S, CampaignLock
-from backends.campaign.plan import ATTEMPTS
-from backends.campaign.snapshot import CampaignSnapshot, RunView, take
-from backends.campaign.state import CampaignState, RunRecord, RunState, apply
-from backends.campaign.supervisor import Deferred, RunSupervisor
-from backends.campaign.verdict import retry_delay_s
+from backends.campaign.folder.paths import host_log_path, log_path
+from backends.campaign.host_upkeep import Caretaker
+from backends.campaign.plan.selection import ATTEMPTS
+from backends.campaign.record import events as ev
+from backends.campaign.record.journal import FILE_NAME, Journal, LostJournalError
+from backends.campaign.record.lock import HEARTBEAT_S, CampaignLock
+from backends.campaign.record.snapshot import CampaignSnapshot, RunView, take
+from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
+from backends.campaign.run.factory import Crew
+from backends.campaign.run.supervisor import Deferred, RunSupervisor
+from backends.campaign.run.verdict import retry_delay_s
 from backends.engines.direct import DirectEngine, Schedule, Wanted
-from backends.hosts.model import HostSnapshot
+from backends.hosts.facts import HostSnapshot
 from backends.transports.base import HostUnreachableError, Problem
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError

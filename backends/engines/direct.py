@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from backends.hosts.model import HostSnapshot, HostState
+from backends.hosts.facts import HostSnapshot, HostState
 
 _ANY = 1_000_000
 

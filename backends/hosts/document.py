@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any  # JSON
 
-from backends.hosts.model import HostSnapshot
+from backends.hosts.facts import HostSnapshot
 
 
 def host_document(snapshot: HostSnapshot) -> dict[str, Any]:

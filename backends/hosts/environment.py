@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any  # JSON
 
-from backends.hosts.model import HostFacts, HostSnapshot
+from backends.hosts.facts import HostFacts, HostSnapshot
 
 # Facts of a moment: they belong to the console, not to a campaign's record.
 _MOMENTARY = ("load1", "load5", "users", "memory_available_mib", "gpu_processes", "round_trip_s")

@@ -10,18 +10,18 @@ from pathlib import PurePosixPath
 from typing import Literal, Protocol
 
 from backends.hosts.finding import Level
-from backends.inventory import Host, train_address_of
+from backends.inventory.hosts import Host, train_address_of
 from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite, placeholders
 from backends.launchers.build import build
-from profiles.command import render_text
-from profiles.matrix import Case
-from profiles.model import Container, Profile
+from profiles.format.matrix import Case
+from profiles.format.profile import Container, Profile
+from profiles.format.template import render_text
 
 Kind = Literal["directory", "workdir", "file", "executable", "image", "interface", "ssh"]
 
 
 class Planned(Protocol):
-    """One case to be run, as :class:`backends.campaign.plan.PlannedCase`."""
+    """One case to be run, as :class:`backends.campaign.plan.selection.PlannedCase`."""
 
     @property
     def profile(self) -> Profile: ...

@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
+from backends.hosts.facts import HostFacts, HostSnapshot, HostState
 from backends.hosts.finding import Finding, Level, worst
-from backends.hosts.model import HostFacts, HostSnapshot, HostState
 from backends.hosts.needs import Need, Planned, needs_of
 from backends.hosts.probe import Transports, busy_reason, probe
 from backends.hosts.reach import reach
-from backends.inventory import Host
-from backends.nodeset import fold_nodeset
+from backends.inventory.hosts import Host
+from backends.inventory.nodesets import fold_nodeset
 from backends.transports.base import HostUnreachableError, Transport
 from profiles.cleantext import clean_text
 

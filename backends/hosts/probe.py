@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Protocol
 
 from backends.hosts import nvidia
-from backends.hosts.model import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState
+from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState
 from backends.hosts.topology import parse_topology
-from backends.inventory import Host, listed_address
+from backends.inventory.hosts import Host, listed_address
 from backends.transports.base import Completed, HostUnreachableError, Transport
 from profiles.cleantext import clean_text
 from profiles.errors import DlperfError

@@ -14,8 +14,8 @@ from pathlib import Path
 from shlex import quote
 
 from backends.hosts.finding import Finding, Level
-from backends.inventory import Host, train_address_of
-from backends.nodeset import fold_nodeset
+from backends.inventory.hosts import Host, train_address_of
+from backends.inventory.nodesets import fold_nodeset
 from backends.transports.base import HostUnreachableError, Transport
 from profiles.cleantext import clean_text
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from backends.hosts.model import HostFacts
+from backends.hosts.facts import HostFacts
 from backends.hosts.nvidia import number, whole
 
 TELEMETRY_COMMAND = (

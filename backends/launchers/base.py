@@ -10,10 +10,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from backends.inventory import Host
+from backends.inventory.hosts import Host
 from profiles.errors import ProfileError
-from profiles.matrix import Case
-from profiles.model import Profile, Scalar
+from profiles.format.matrix import Case
+from profiles.format.profile import Profile, Scalar
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,14 @@ from backends.launchers.base import (
     check_name,
     placeholders,
 )
-from profiles.command import parameter_arguments, parameter_environment, render_text, render_words
-from profiles.matrix import Case
-from profiles.model import Container, Launch, Profile, Scalar
+from profiles.format.matrix import Case
+from profiles.format.profile import Container, Launch, Profile, Scalar
+from profiles.format.template import (
+    parameter_arguments,
+    parameter_environment,
+    render_text,
+    render_words,
+)
 
 Values = Mapping[str, Scalar | Sequence[str]]
 

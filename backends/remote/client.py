@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping
 from shlex import quote
 
-from backends.remote.model import (
+from backends.remote.messages import (
     CancelReport,
     LeaseHeldError,
     Leftover,

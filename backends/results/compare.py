@@ -8,17 +8,17 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from backends.results.concerns import pick
-from backends.results.format import NOTHING, fixed, trimmed
 from backends.results.layouts.cells import count_cell
-from backends.results.model import RunResult
+from backends.results.numbers import NOTHING, fixed, trimmed
 from backends.results.render import Column, Table
+from backends.results.run_result import RunResult
 from backends.results.statistics import Spread
 from backends.results.summary import CaseResult, Group, parameters_text, summarise
-from backends.results.words import Lang, words
+from backends.results.translations import Lang, words
 from profiles.errors import SelectionError
 
 if TYPE_CHECKING:
-    from profiles.model import Scalar
+    from profiles.format.profile import Scalar
 
 
 class Verdict(StrEnum):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backends.results.format import percent, trimmed
+from backends.results.numbers import percent, trimmed
 from backends.results.statistics import Spread
 from backends.results.summary import CaseResult, Concern, Group, slower_than
-from backends.results.words import Lang
+from backends.results.translations import Lang
 
 
 def concern_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[str]:

@@ -9,11 +9,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from backends.results.model import RunResult
+from backends.results.run_result import RunResult
 from backends.results.summary import CaseResult, Group
 
 if TYPE_CHECKING:
-    from profiles.model import Scalar
+    from profiles.format.profile import Scalar
 
 RESULT_COLUMNS = (
     "profile",

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from backends.results.concerns import pick
-from backends.results.escape import one_line
+from backends.results.escaping import one_line
 from backends.results.layouts.common import group_title, simulated
 from backends.results.summary import Group
-from backends.results.words import Lang
+from backends.results.translations import Lang
 from profiles.errors import DlperfError
 
 if TYPE_CHECKING:

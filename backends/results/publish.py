@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, get_args
 
 from backends.results.document import document, to_json
+from backends.results.files import results_csv
 from backends.results.layouts.airank import airank_tables
 from backends.results.layouts.common import DEFAULT, LayoutOptions
-from backends.results.layouts.compare import compare_tables
 from backends.results.layouts.dlperf_json import dlperf_document
 from backends.results.layouts.pivot import pivot_tables
+from backends.results.layouts.side_by_side import compare_tables
 from backends.results.layouts.speedup import speedup_tables
-from backends.results.model import RunResult
 from backends.results.render import Table, render_csv, render_markdown
+from backends.results.run_result import RunResult
 from backends.results.summary import Center, Group, summarise
-from backends.results.writer import results_csv
 from profiles.errors import SelectionError
 
 Layout = Literal["speedup", "pivot", "compare", "airank", "dlperf-json"]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from backends.results.escape import csv_cell, md_cell, md_link, md_text
+from backends.results.escaping import csv_cell, md_cell, md_link, md_text
 
 Align = Literal["left", "center", "right"]
 _RULES: dict[Align, str] = {"left": "---", "center": ":---:", "right": "---:"}

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backends.results.concerns import concern_lines
-from backends.results.environment import environment_section
-from backends.results.escape import md_block, md_code, md_link, md_text
-from backends.results.format import NOTHING, trimmed
+from backends.results.environment_words import environment_section
+from backends.results.escaping import md_block, md_code, md_link, md_text
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.speedup import speedup_tables
-from backends.results.model import RunResult
+from backends.results.numbers import NOTHING, trimmed
 from backends.results.render import Column, Table, markdown_rows, render_markdown
+from backends.results.run_result import RunResult
 from backends.results.summary import CaseResult, Group, parameters_text
-from backends.results.words import Lang, Words, words
+from backends.results.translations import Lang, Words, words
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
-from backends.results.model import RunResult, batch_size, precision
+from backends.results.run_result import RunResult, batch_size, precision
 from backends.results.statistics import (
     CV_AMBER,
     CV_RED,
@@ -23,7 +23,7 @@ from backends.results.statistics import (
 )
 
 if TYPE_CHECKING:
-    from profiles.model import Scalar
+    from profiles.format.profile import Scalar
 
 Center = Literal["median", "mean"]
 

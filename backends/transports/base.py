@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from backends.inventory import Host
+from backends.inventory.hosts import Host
 from profiles.errors import DlperfError
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from backends.inventory import Host
+from backends.inventory.hosts import Host
 from backends.transports.base import HostUnreachableError, Problem, Prompter, Transport
 from backends.transports.local import LocalTransport
 from backends.transports.ssh import SshSettings, SshTransport

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Protocol
 
-from backends.inventory import Host
+from backends.inventory.hosts import Host
 from backends.transports.base import Completed, HostUnreachableError, Problem
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import asyncssh
 
-from backends.inventory import Host
+from backends.inventory.hosts import Host
 from backends.transports.base import HostUnreachableError, Problem, Prompter
 from backends.transports.ssh import MARK, NoChannelError, SshSettings
 from backends.transports.ssh_errors import (

@@ -11,10 +11,10 @@ import tempfile
 from itertools import pairwise
 from pathlib import Path
 
-from backends.campaign.plan import Selection
-from backends.inventory import Host, Inventory
+from backends.campaign.plan.selection import Selection
+from backends.inventory.hosts import Host, Inventory
 from backends.workspace import Workspace
-from profiles.catalog import Catalog
+from profiles.format.catalog import Catalog
 from tests.benchmarks.report import headline, line, middle
 from tests.support.sshd import SshHosts
 

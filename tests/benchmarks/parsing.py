@@ -38,9 +38,9 @@ def read(path):
 
 OURS = f"""
 from pathlib import Path
-from profiles.catalog import Catalog
-from profiles.matrix import expand
-from profiles.measurelog import measure_file
+from profiles.format.catalog import Catalog
+from profiles.format.matrix import expand
+from profiles.throughput.file import measure_file
 profile = Catalog.load().get({PROFILE!r})
 case = expand(profile, ["1n8g"], {{}})[0]
 def read(path):

@@ -15,12 +15,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from backends.campaign import events as ev
-from backends.campaign.plan import Selection
-from backends.campaign.request import Request, write_request
-from backends.inventory import Host, Inventory
+from backends.campaign.plan.request import Request, write_request
+from backends.campaign.plan.selection import Selection
+from backends.campaign.record import events as ev
+from backends.inventory.hosts import Host, Inventory
 from backends.workspace import Workspace
-from profiles.catalog import Catalog
+from profiles.format.catalog import Catalog
 from tests.benchmarks.report import headline, line, middle
 
 RUNS = 1000

@@ -12,11 +12,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from backends.campaign import events as ev
-from backends.campaign.plan import Selection
-from backends.inventory import Inventory
+from backends.campaign.plan.selection import Selection
+from backends.campaign.record import events as ev
+from backends.inventory.hosts import Inventory
 from backends.workspace import Workspace
-from profiles.catalog import Catalog
+from profiles.format.catalog import Catalog
 from tests.benchmarks.report import headline, line, percentile
 from tests.support.sshd import SshHosts
 

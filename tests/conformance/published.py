@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from profiles.catalog import Catalog
-from profiles.logparse import LogParser
-from profiles.logtree import recognise
-from profiles.matrix import Case
-from profiles.measurelog import measure_file
-from profiles.model import Profile
-from profiles.throughput import Measurement
+from profiles.format.catalog import Catalog
+from profiles.format.matrix import Case
+from profiles.format.profile import Profile
+from profiles.logs.parser import LogParser
+from profiles.logs.tree import recognise
+from profiles.throughput.file import measure_file
+from profiles.throughput.measure import Measurement
 
 CATALOG = Catalog.load()
 

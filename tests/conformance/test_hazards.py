@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from profiles.cleantext import clean_line
-from profiles.logparse import LogParser
-from profiles.ranks import RankFilter
+from profiles.logs.parser import LogParser
+from profiles.logs.ranks import RankFilter
 from tests.conformance.published import Log, corpus, document, log_at
 
 

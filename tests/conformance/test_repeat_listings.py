@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from backends.results.layouts.dlperf_json import dlperf_document
-from backends.results.model import RunResult
+from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
 from profiles.tags import parse_tag
 

@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widget import Widget
 
-from backends.campaign.plan import Selection
+from backends.campaign.plan.selection import Selection
 from tests.console.fakes import FakeController, FakeWorkspace
 from tui.app import DlperfApp
 from tui.screens.questions import ConsolePrompter

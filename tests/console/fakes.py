@@ -11,16 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from backends.campaign import events as ev
-from backends.campaign.plan import Plan, PlannedCase, Selection
-from backends.campaign.snapshot import CampaignSnapshot, take
-from backends.campaign.state import CampaignState, RunRecord, RunState, apply
-from backends.hosts.model import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
-from backends.inventory import Host, Inventory
-from profiles.catalog import Catalog, load_file
+from backends.campaign.plan.selection import Plan, PlannedCase, Selection
+from backends.campaign.record import events as ev
+from backends.campaign.record.snapshot import CampaignSnapshot, take
+from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
+from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
+from backends.inventory.hosts import Host, Inventory
 from profiles.errors import DlperfError, SelectionError
-from profiles.matrix import Case, HostCapacity, expand, infeasible
-from profiles.settings import resolve_settings, split_overrides
+from profiles.format.catalog import Catalog, load_file
+from profiles.format.matrix import Case, HostCapacity, expand, infeasible
+from profiles.format.settings import resolve_settings, split_overrides
 
 START = 1_795_226_400.0  # 2026-11-21 02:00 UTC
 

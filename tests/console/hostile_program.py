@@ -11,11 +11,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from backends.campaign import events as ev
-from backends.campaign import journal
-from backends.campaign.plan import Plan
-from backends.campaign.snapshot import CampaignSnapshot, take
-from backends.hosts.model import GpuProcess, HostSnapshot, HostState, Topology
+from backends.campaign.plan.selection import Plan
+from backends.campaign.record import events as ev
+from backends.campaign.record import journal
+from backends.campaign.record.snapshot import CampaignSnapshot, take
+from backends.hosts.facts import GpuProcess, HostSnapshot, HostState, Topology
 from profiles.errors import DlperfError
 from tests.console.fakes import (
     START,

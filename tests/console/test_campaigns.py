@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from backends.campaign.lock import CampaignLockedError
-from backends.campaign.plan import Selection
+from backends.campaign.plan.selection import Selection
+from backends.campaign.record.lock import CampaignLockedError
 from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, ONEFLOW, console, screen_text, shows, until
 from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace

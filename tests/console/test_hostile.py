@@ -7,8 +7,8 @@ from functools import partial
 
 import pytest
 
-from backends.campaign.plan import Selection
-from backends.hosts.model import GpuProcess, HostSnapshot, HostState, Topology
+from backends.campaign.plan.selection import Selection
+from backends.hosts.facts import GpuProcess, HostSnapshot, HostState, Topology
 from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, ONEFLOW, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace, facts, v100_hosts

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from backends.hosts.model import HostSnapshot, HostState
+from backends.hosts.facts import HostSnapshot, HostState
 from tests.console.conftest import LARGE, console, screen_text, tick, until
 from tests.console.fakes import FakeWorkspace, facts, v100_hosts
 from tui.screens.hosts import devices, host_rows, note, ranges

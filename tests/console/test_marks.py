@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from backends.hosts.model import HostSnapshot, HostState
+from backends.hosts.facts import HostSnapshot, HostState
 from profiles.errors import SelectionError
-from profiles.model import Matrix, Parameter, Profile
+from profiles.format.profile import Matrix, Parameter, Profile
 from tests.console.fakes import frozen_catalog, unprobed, v100_hosts
 from tui.marks import Marks, column_labels, new_marks, selection
 

@@ -8,7 +8,7 @@ from functools import partial
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
-from backends.campaign.plan import Plan
+from backends.campaign.plan.selection import Plan
 from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeFinding, FakeWorkspace, v100_hosts

@@ -7,7 +7,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from backends.campaign.plan import Selection
+from backends.campaign.plan.selection import Selection
 from tests.console.conftest import LARGE, ONEFLOW, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp

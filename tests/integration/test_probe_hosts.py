@@ -14,17 +14,17 @@ from shlex import quote
 import pytest
 
 from backends.hosts.document import host_document
+from backends.hosts.facts import HostSnapshot, HostState
 from backends.hosts.finding import Level
-from backends.hosts.model import HostSnapshot, HostState
 from backends.hosts.preflight import preflight
 from backends.hosts.probe import probe, probe_all
 from backends.hosts.reach import reach
-from backends.inventory import Host
+from backends.inventory.hosts import Host
 from backends.transports.base import Completed
 from backends.transports.local import LocalTransport
 from backends.transports.pool import SshSettings, TransportPool
-from profiles.matrix import Case
-from profiles.model import Profile
+from profiles.format.matrix import Case
+from profiles.format.profile import Profile
 from tests.support.sshd import SshHosts, free_port, make_key
 
 IMPATIENT = SshSettings(connect_timeout_s=1.0, login_timeout_s=3)

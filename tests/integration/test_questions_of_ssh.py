@@ -14,12 +14,12 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from backends.hosts.model import HostSnapshot, HostState
-from backends.inventory import Host, Inventory
+from backends.hosts.facts import HostSnapshot, HostState
+from backends.inventory.hosts import Host, Inventory
 from backends.transports.base import HostUnreachableError, Problem
 from backends.transports.pool import TransportPool
 from backends.workspace import Workspace
-from profiles.catalog import Catalog
+from profiles.format.catalog import Catalog
 from tests.console.conftest import LARGE, console, screen_text, shows, until
 from tests.support.sshd import SshHosts, make_key
 from tui.headless.asking import TerminalPrompter

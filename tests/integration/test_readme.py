@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from backends.campaign.journal import read_events
-from backends.campaign.outcome import run_results
-from backends.campaign.state import fold
+from backends.campaign.record.journal import read_events
+from backends.campaign.record.run_results import run_results
+from backends.campaign.record.state import fold
 from backends.results.publish import publish
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.inventory import Host
+from backends.inventory.hosts import Host
 from backends.remote.client import LeaseHeldError, RemoteHost, RunPhase, RunSpec, StagedTree
 from backends.transports.local import LocalTransport
 from tests.support.processes import all_gone

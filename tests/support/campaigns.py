@@ -15,11 +15,11 @@ from pathlib import Path
 import tomli_w
 
 from backends.campaign.controller import CampaignController
-from backends.campaign.plan import Selection
-from backends.campaign.state import CampaignState, RunRecord
-from backends.inventory import Host, Inventory
+from backends.campaign.plan.selection import Selection
+from backends.campaign.record.state import CampaignState, RunRecord
+from backends.inventory.hosts import Host, Inventory
 from backends.workspace import Workspace
-from profiles.catalog import Catalog
+from profiles.format.catalog import Catalog
 from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import asyncssh
 
-from backends.inventory import Host
+from backends.inventory.hosts import Host
 from tests.support.processes import children, kill
 from tests.support.waiting import wait_until
 

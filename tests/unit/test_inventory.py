@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.inventory import (
+from backends.inventory.aliases import read_ssh_aliases
+from backends.inventory.hosts import (
     Host,
     Inventory,
     InventoryError,
@@ -23,8 +24,7 @@ from backends.inventory import (
     select,
     train_address_of,
 )
-from backends.nodeset import expand_nodeset, fold_nodeset
-from backends.ssh_aliases import read_ssh_aliases
+from backends.inventory.nodesets import expand_nodeset, fold_nodeset
 from profiles.errors import SelectionError
 
 
@@ -337,7 +337,7 @@ def test_reading_an_inventory_without_ranges_does_not_import_clustershell(tmp_pa
     path = tmp_path / "hosts.toml"
     path.write_text('[[hosts]]\nname = "a"\naddress = "10.0.0.1"\n')
     program = (
-        "import sys, pathlib; from backends.inventory import load_inventory;"
+        "import sys, pathlib; from backends.inventory.hosts import load_inventory;"
         f"load_inventory(pathlib.Path({str(path)!r}));"
         "sys.exit(any(name.startswith('ClusterShell') for name in sys.modules))"
     )

@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from profiles.errors import ProfileError
-from profiles.matrix import expand
-from profiles.model import Launch, Profile
+from profiles.format.matrix import expand
+from profiles.format.profile import Launch, Profile
 
 BASE: dict[str, Any] = {
     "name": "p",

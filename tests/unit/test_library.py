@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from backends.inventory import Host
+from backends.inventory.hosts import Host
 from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite
 from backends.launchers.build import build
-from profiles.catalog import LIBRARY, Catalog
 from profiles.durations import parse_duration
-from profiles.logparse import LogParser
-from profiles.matrix import Case, expand
-from profiles.model import Profile
-from profiles.settings import needs_value
-from profiles.throughput import measure_run
+from profiles.format.catalog import LIBRARY, Catalog
+from profiles.format.matrix import Case, expand
+from profiles.format.profile import Profile
+from profiles.format.settings import needs_value
+from profiles.logs.parser import LogParser
+from profiles.throughput.measure import measure_run
 
 NAMES = [
     "cpu-smoke",

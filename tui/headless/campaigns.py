@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from backends.campaign.controller import CampaignController
-from backends.campaign.outcome import run_results
-from backends.campaign.plan import DryRun, Plan
-from backends.campaign.snapshot import CampaignSnapshot, format_duration
-from backends.campaign.state import CampaignState, RunState
-from backends.inventory import select
+from backends.campaign.plan.selection import DryRun, Plan
+from backends.campaign.record.run_results import run_results
+from backends.campaign.record.snapshot import CampaignSnapshot, format_duration
+from backends.campaign.record.state import CampaignState, RunState
+from backends.inventory.hosts import select
 from backends.workspace import Workspace
 from profiles.errors import SelectionError
 from tui.headless.common import asked, open_workspace, print_json, say

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from profiles.catalog import load_file
 from profiles.errors import ProfileError
-from profiles.model import Profile
+from profiles.format.catalog import load_file
+from profiles.format.profile import Profile
 from tui.headless.common import open_workspace, say
 
 OK, WRONG = 0, 2

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Mapping
 
 from backends.hosts.document import host_document
-from backends.hosts.model import HostSnapshot, HostState
+from backends.hosts.facts import HostSnapshot, HostState
 from backends.hosts.topology import topology_block
-from backends.inventory import select
+from backends.inventory.hosts import select
 from backends.remote.client import RemoteHost
-from backends.remote.model import Leftover, RunPhase
+from backends.remote.messages import Leftover, RunPhase
 from backends.transports.base import HostUnreachableError
 from backends.workspace import Workspace
 from tui.headless.common import chosen_hosts, open_workspace, print_json, say

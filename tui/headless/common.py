@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from backends.campaign.plan import Selection
-from backends.campaign.request import Request, read_request
+from backends.campaign.plan.request import Request, read_request
+from backends.campaign.plan.selection import Selection
 from backends.transports.base import Prompter
 from backends.workspace import Workspace
 from profiles.errors import SelectionError

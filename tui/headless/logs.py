@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from profiles.errors import LogError, SelectionError
-from profiles.matrix import Case
-from profiles.measurelog import measure_file
-from profiles.model import Profile
+from profiles.format.matrix import Case
+from profiles.format.profile import Profile
 from profiles.tags import parse_tag
-from profiles.throughput import Measurement
+from profiles.throughput.file import measure_file
+from profiles.throughput.measure import Measurement
 from tui.headless.common import open_workspace, print_json, say
 
 OK, FAILED = 0, 1
@@ -48,7 +48,7 @@ def _case(
     profile: Profile, path: Path, arguments: argparse.Namespace
 ) -> tuple[Case, tuple[str, ...]]:
     """What the options say, else what the path says, else one device."""
-    from profiles.logtree import recognise  # noqa: PLC0415 (only here)
+    from profiles.logs.tree import recognise  # noqa: PLC0415 (only here)
 
     recognised = recognise(profile, path)
     warnings = []
@@ -115,11 +115,11 @@ def _print(document: dict[str, Any]) -> None:
 
 def import_tree(arguments: argparse.Namespace) -> int:
     """``import``: logs, or a file of figures, become a campaign that reports like any other."""
-    from backends.campaign.imported import create_imported  # noqa: PLC0415 (only here)
-    from backends.campaign.writing import rewrite_results  # noqa: PLC0415
-    from backends.results.entered import import_figures  # noqa: PLC0415
-    from backends.results.importer import copy_logs  # noqa: PLC0415
-    from backends.results.importer import import_tree as measure_tree  # noqa: PLC0415
+    from backends.campaign.folder.artifacts import rewrite_results  # noqa: PLC0415
+    from backends.campaign.folder.imported import create_imported  # noqa: PLC0415 (only here)
+    from backends.results.entered_figures import import_figures  # noqa: PLC0415
+    from backends.results.log_import import copy_logs  # noqa: PLC0415
+    from backends.results.log_import import import_tree as measure_tree  # noqa: PLC0415
 
     output: Path = arguments.output
     if output.exists() and (not output.is_dir() or any(output.iterdir())):

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from backends.campaign.snapshot import CampaignSnapshot, RunView, format_duration
+from backends.campaign.record.snapshot import CampaignSnapshot, RunView, format_duration
 from backends.transports.base import Prompter
 from tui.headless.asking import TerminalPrompter
 from tui.headless.common import say

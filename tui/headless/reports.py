@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from backends.campaign.outcome import run_results
+from backends.campaign.record.run_results import run_results
 from backends.results.compare import compare as compare_runs
 from backends.results.compare import comparison_document, comparison_table
+from backends.results.files import write_atomically, write_figures
 from backends.results.layouts.common import LayoutOptions
-from backends.results.model import RunResult
 from backends.results.publish import Layout, publish
 from backends.results.render import render_markdown
+from backends.results.run_result import RunResult
 from backends.results.summary import summarise
-from backends.results.writer import write_atomically, write_figures
 from backends.workspace import Workspace
 from profiles.errors import DlperfError, SelectionError
 from tui.headless.common import open_workspace, print_json, say

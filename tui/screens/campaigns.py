@@ -10,7 +10,7 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from backends.campaign.lock import CampaignLockedError
+from backends.campaign.record.lock import CampaignLockedError
 from tui.keys import bindings
 from tui.screens.dialogs import Answer, Choice, Dialog
 from tui.session import Session

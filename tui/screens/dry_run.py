@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.widgets import TextArea
 
-from backends.campaign.plan import Plan
+from backends.campaign.plan.selection import Plan
 from tui.keys import bindings
 from tui.screens.dialogs import Dialog
 from tui.text import count, plain

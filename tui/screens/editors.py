@@ -11,11 +11,11 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.widgets import Input, Static
 
-from backends.hosts.model import HostSnapshot
-from backends.inventory import Inventory, select
+from backends.hosts.facts import HostSnapshot
+from backends.inventory.hosts import Inventory, select
 from profiles.errors import DlperfError
+from profiles.format.settings import needs_value
 from profiles.scalars import scalar_text
-from profiles.settings import needs_value
 from tui.keys import bindings
 from tui.marks import Marks
 from tui.screens.dialogs import Dialog, Prompt, entry

@@ -8,7 +8,7 @@ from rich.text import Text
 from textual import on, work
 from textual.widget import Widget
 
-from backends.hosts.model import HostFacts, HostSnapshot, HostState
+from backends.hosts.facts import HostFacts, HostSnapshot, HostState
 from profiles.errors import DlperfError
 from tui.keys import bindings
 from tui.messages import Problem

@@ -13,11 +13,11 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
-from backends.campaign.plan import Plan
-from backends.campaign.snapshot import format_duration
-from backends.hosts.model import HostSnapshot, HostState
+from backends.campaign.plan.selection import Plan
+from backends.campaign.record.snapshot import format_duration
+from backends.hosts.facts import HostSnapshot, HostState
 from profiles.errors import DlperfError
-from profiles.settings import needs_value
+from profiles.format.settings import needs_value
 from profiles.tags import parse_tag
 from tui.keys import bindings
 from tui.marks import Marks, column_labels, new_marks, selection
@@ -32,7 +32,7 @@ from tui.widgets.panel import TablePanel, set_frame
 from tui.workspace import Finding
 
 if TYPE_CHECKING:
-    from profiles.model import Profile
+    from profiles.format.profile import Profile
 
 COLUMNS = (Column("name", "    Profile", None),)
 

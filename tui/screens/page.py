@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
-from backends.campaign.snapshot import CampaignSnapshot
+from backends.campaign.record.snapshot import CampaignSnapshot
 from tui.session import Session
 from tui.widgets.header import Header, Tabs
 from tui.widgets.keybar import KeyBar

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from backends.results.concerns import concern_lines
-from backends.results.format import percent
 from backends.results.layouts.cells import count_cell
+from backends.results.numbers import percent
 from backends.results.summary import CaseResult, Concern, Group
-from profiles.matrix import Case
+from profiles.format.matrix import Case
 from tui.text import cell, join, number, plain
 from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row

@@ -11,8 +11,8 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widget import Widget
 
-from backends.campaign.outcome import run_results
-from backends.campaign.snapshot import CampaignSnapshot
+from backends.campaign.record.run_results import run_results
+from backends.campaign.record.snapshot import CampaignSnapshot
 from backends.results.summary import CaseResult, Group, summarise
 from profiles.errors import DlperfError
 from tui.keys import bindings
@@ -186,9 +186,9 @@ def export_markdown(viewed: CampaignSnapshot, path: Path) -> None:
     ------
     DlperfError: the file cannot be written.
     """
-    from backends.campaign.writing import report_context  # noqa: PLC0415 - seldom needed
+    from backends.campaign.folder.artifacts import report_context  # noqa: PLC0415 - seldom needed
+    from backends.results.files import write_atomically  # noqa: PLC0415 - seldom needed
     from backends.results.report import render_report  # noqa: PLC0415 - seldom needed
-    from backends.results.writer import write_atomically  # noqa: PLC0415 - seldom needed
 
     runs = run_results(viewed.state)
     text = render_report(report_context(viewed.state, viewed.path), runs, summarise(runs))

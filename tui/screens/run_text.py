@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from backends.campaign.snapshot import CampaignSnapshot, RunView, format_duration
-from backends.campaign.state import RunRecord, RunState
+from backends.campaign.record.snapshot import CampaignSnapshot, RunView, format_duration
+from backends.campaign.record.state import RunRecord, RunState
 from profiles.cleantext import clean_text
 from tui.text import bar, cell, join, number, plain, run_state
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN

@@ -8,9 +8,9 @@ from pathlib import Path
 from textual import on, work
 from textual.widget import Widget
 
-from backends.campaign.layout import host_log_path
-from backends.campaign.snapshot import CampaignSnapshot, ChartSeries, RunView, chart_series
-from backends.campaign.state import RunState
+from backends.campaign.folder.paths import host_log_path
+from backends.campaign.record.snapshot import CampaignSnapshot, ChartSeries, RunView, chart_series
+from backends.campaign.record.state import RunState
 from profiles.errors import DlperfError
 from tui.keys import bindings
 from tui.messages import Problem, Said

@@ -10,8 +10,8 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from backends.campaign.plan import Plan
-from backends.campaign.snapshot import format_duration
+from backends.campaign.plan.selection import Plan
+from backends.campaign.record.snapshot import format_duration
 from profiles.errors import DlperfError
 from tui.keys import bindings
 from tui.screens.dialogs import Dialog

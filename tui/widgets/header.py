@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from backends.campaign.snapshot import CampaignSnapshot
-from backends.hosts.model import HostSnapshot, HostState
+from backends.campaign.record.snapshot import CampaignSnapshot
+from backends.hosts.facts import HostSnapshot, HostState
 from tui.text import count, plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 

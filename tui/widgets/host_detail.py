@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.containers import ScrollableContainer
 from textual.widgets import Static
 
-from backends.hosts.model import Gpu, HostFacts, HostSnapshot, HostState, Topology
+from backends.hosts.facts import Gpu, HostFacts, HostSnapshot, HostState, Topology
 from tui.keys import bindings
 from tui.text import bar, count, gib, host_state, join, plain
 from tui.theme import BAD, GOOD, MUTED, WARN, link_colour

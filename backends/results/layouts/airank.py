@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backends.results.format import trimmed
 from backends.results.layouts.cells import speedup_cell
 from backends.results.layouts.common import (
     DASH,
@@ -14,9 +13,10 @@ from backends.results.layouts.common import (
     group_title,
     speedup_notes,
 )
+from backends.results.numbers import trimmed
 from backends.results.render import Column, Table
 from backends.results.summary import CaseResult, Group
-from backends.results.words import words
+from backends.results.translations import words
 
 TIME_TO_TRAIN = ("time_to_train", "time_to_train_s", "time2train", "train_time_s")
 ACCURACY = ("accuracy", "top1", "val_top1", "top_1", "acc", "miou", "mIoU", "map", "mAP")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backends.results.format import NOTHING, percent, ratio
+from backends.results.numbers import NOTHING, percent, ratio
 from backends.results.statistics import CV_AMBER, CV_RED
 from backends.results.summary import CaseResult, Concern, Group
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backends.results.summary import Concern, Group, parameters_text
-from backends.results.words import Lang, Words
+from backends.results.translations import Lang, Words
 
 Style = Literal["full", "oneflow"]
 

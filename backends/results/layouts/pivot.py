@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backends.results.format import trimmed
+from backends.results.frames import throughput_grid
 from backends.results.layouts.columns import pivot_labels, precision_order
 from backends.results.layouts.common import (
     DASH,
@@ -14,10 +14,10 @@ from backends.results.layouts.common import (
     simulated,
     throughput_caption,
 )
+from backends.results.numbers import trimmed
 from backends.results.render import Column, Link, Table
 from backends.results.summary import Group
-from backends.results.tables import throughput_grid
-from backends.results.words import Words, words
+from backends.results.translations import Words, words
 
 
 def pivot_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> tuple[Table, ...]:

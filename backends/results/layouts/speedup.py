@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from backends.results.format import NOTHING, fixed, percent
 from backends.results.layouts.cells import count_cell, cv_cell, speedup_cell
 from backends.results.layouts.common import (
     DEFAULT,
@@ -14,9 +13,10 @@ from backends.results.layouts.common import (
     speedup_notes,
     throughput_caption,
 )
+from backends.results.numbers import NOTHING, fixed, percent
 from backends.results.render import Column, Table
 from backends.results.summary import CaseResult, Concern, Group
-from backends.results.words import Words, words
+from backends.results.translations import Words, words
 from profiles.errors import SelectionError
 
 COLUMNS = (

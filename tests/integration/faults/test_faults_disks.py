@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from backends.campaign.journal import read_events
-from backends.campaign.state import RunState, fold
+from backends.campaign.record.journal import read_events
+from backends.campaign.record.state import RunState, fold
 from tests.support.campaigns import Bench, finish, only_run, until_running
 from tests.support.waiting import until
 

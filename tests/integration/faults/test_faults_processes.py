@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from backends.campaign import events as ev
-from backends.campaign import verdict
-from backends.campaign.journal import read_events
-from backends.campaign.state import RunState, fold
+from backends.campaign.record import events as ev
+from backends.campaign.record.journal import read_events
+from backends.campaign.record.state import RunState, fold
+from backends.campaign.run import verdict
 from tests.integration.faults.conftest import Measured
 from tests.support.campaigns import (
     Bench,

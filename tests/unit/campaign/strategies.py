@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from backends.campaign import events as ev
+from backends.campaign.record import events as ev
 
 RUN_IDS = ("r-0001-a1", "r-0002-a1", "r-0002-a2")
 HOSTS = ("node1", "node2")

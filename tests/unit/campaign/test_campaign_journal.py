@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backends.campaign import events as ev
-from backends.campaign.journal import (
+from backends.campaign.record import events as ev
+from backends.campaign.record.journal import (
     Journal,
     JournalError,
     JournalReader,
@@ -23,7 +23,7 @@ from backends.campaign.journal import (
     cut_torn_tail,
     read_events,
 )
-from backends.campaign.state import fold
+from backends.campaign.record.state import fold
 from tests.unit.campaign.strategies import RUN_IDS, events, journals, planned
 
 quickly = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.campaign.lock import (
+from backends.campaign.record.lock import (
     FILE_NAME,
     STALE_AFTER_S,
     CampaignLock,
@@ -50,7 +50,7 @@ def test_the_second_console_is_told_who_writes(tmp_path: Path) -> None:
 
 def test_a_lock_whose_process_is_gone_is_taken_over_at_once(tmp_path: Path) -> None:
     child = "import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path\n"
-    child += "from backends.campaign.lock import CampaignLock\n"
+    child += "from backends.campaign.record.lock import CampaignLock\n"
     child += "CampaignLock(Path(sys.argv[2])).acquire()\n"
     root = str(Path(__file__).resolve().parents[3])
     subprocess.run([sys.executable, "-c", child, root, str(tmp_path)], check=True)
@@ -136,7 +136,7 @@ RACER = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from backends.campaign.lock import CampaignLock, CampaignLockedError
+from backends.campaign.record.lock import CampaignLock, CampaignLockedError
 lock = CampaignLock(Path(sys.argv[2]))
 print("ready", flush=True)
 sys.stdin.readline()

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.campaign import events as ev
-from backends.campaign.layout import (
+from backends.campaign.folder.create import CannotCreateError, open_campaign, opening_events
+from backends.campaign.folder.paths import (
     campaign_name,
     create_directory,
     diagnosis_path,
@@ -19,16 +19,16 @@ from backends.campaign.layout import (
     safe_name,
     telemetry_path,
 )
-from backends.campaign.opening import CannotCreateError, open_campaign, opening_events
-from backends.campaign.plan import Plan, Selection
-from backends.campaign.planner import make_plan
-from backends.campaign.request import Request, read_request, write_request
-from backends.campaign.state import fold
-from backends.hosts.model import HostSnapshot, HostState
-from backends.inventory import Host
-from profiles.catalog import Catalog
+from backends.campaign.plan.planner import make_plan
+from backends.campaign.plan.request import Request, read_request, write_request
+from backends.campaign.plan.selection import Plan, Selection
+from backends.campaign.record import events as ev
+from backends.campaign.record.state import fold
+from backends.hosts.facts import HostSnapshot, HostState
+from backends.inventory.hosts import Host
 from profiles.errors import SelectionError
-from profiles.matrix import Case
+from profiles.format.catalog import Catalog
+from profiles.format.matrix import Case
 
 PROFILE = """
 name = "tiny"

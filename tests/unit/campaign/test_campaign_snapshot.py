@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from backends.campaign import events as ev
-from backends.campaign.snapshot import CampaignSnapshot, RunView, format_duration, take
-from backends.campaign.state import CampaignState, fold
+from backends.campaign.record import events as ev
+from backends.campaign.record.snapshot import CampaignSnapshot, RunView, format_duration, take
+from backends.campaign.record.state import CampaignState, fold
 from tests.unit.campaign.strategies import RUN_IDS, planned
 from tests.unit.campaign.test_campaign_state import assigned, readings, succeeded
 

@@ -8,8 +8,15 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.campaign import events as ev
-from backends.campaign.state import SERIES_POINTS, CampaignState, RunState, Series, apply, fold
+from backends.campaign.record import events as ev
+from backends.campaign.record.state import (
+    SERIES_POINTS,
+    CampaignState,
+    RunState,
+    Series,
+    apply,
+    fold,
+)
 from tests.unit.campaign.strategies import HOSTS, RUN_IDS, journals, planned
 
 LEGAL = {

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.engines.direct import DirectEngine, Offer, Wanted, schedule
-from backends.hosts.model import HostSnapshot, HostState
+from backends.hosts.facts import HostSnapshot, HostState
 
 
 def hosts(count: int, slots: int = 2) -> list[Offer]:

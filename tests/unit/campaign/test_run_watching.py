@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.campaign.contact import Contact
-from backends.campaign.inquiry import read_answer
-from backends.campaign.member import FailureLog
-from backends.campaign.verdict import Ended, exit_reason, judge_end, retry_delay_s
-from backends.campaign.watchdog import LONGEST_LOOK_S, StallWatch
-from backends.remote.model import RunPhase, RunStatus
+from backends.campaign.run.host_part import FailureLog
+from backends.campaign.run.postmortem import read_answer
+from backends.campaign.run.reconnect import Contact
+from backends.campaign.run.stall import LONGEST_LOOK_S, StallWatch
+from backends.campaign.run.verdict import Ended, exit_reason, judge_end, retry_delay_s
+from backends.remote.messages import RunPhase, RunStatus
 from backends.transports.base import HostUnreachableError, Problem
-from profiles.catalog import Catalog
-from profiles.failures import Failure
+from profiles.format.catalog import Catalog
+from profiles.logs.failures import Failure
 
 
 def test_a_run_without_readings_stalls_after_the_limit() -> None:

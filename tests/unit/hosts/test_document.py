@@ -8,9 +8,9 @@ from pathlib import Path
 
 from backends.hosts.document import host_document
 from backends.hosts.environment import environment_document, fingerprint, fingerprint_of
-from backends.hosts.model import HostSnapshot, HostState
+from backends.hosts.facts import HostSnapshot, HostState
 from backends.hosts.probe import parse_probe, snapshot_of
-from backends.inventory import Host
+from backends.inventory.hosts import Host
 
 ANSWER = (
     b"@@dlperf:begin\n10.5\n@@dlperf:os\nDebian\n@@dlperf:kernel\n6.1\n@@dlperf:cpus\n16\n"

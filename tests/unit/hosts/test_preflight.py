@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
+from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState
 from backends.hosts.finding import Finding, Level, worst
-from backends.hosts.model import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState
 from backends.hosts.needs import Need, needs_of
 from backends.hosts.preflight import check_needs, differences, host_findings, preflight
 from backends.hosts.probe import parse_probe
-from backends.inventory import Host
+from backends.inventory.hosts import Host
 from backends.transports.base import Completed, HostUnreachableError, Problem
-from profiles.matrix import Case
-from profiles.model import Profile
+from profiles.format.matrix import Case
+from profiles.format.profile import Profile
 
 GPU = Gpu(
     index=0,

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backends.inventory import Host
+from backends.inventory.hosts import Host
 from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite
 from backends.launchers.build import build, needs_port
-from profiles.catalog import load_file
 from profiles.errors import ProfileError
-from profiles.matrix import Case
-from profiles.model import Profile
+from profiles.format.catalog import load_file
+from profiles.format.matrix import Case
+from profiles.format.profile import Profile
 
 HEAD = """
 name = "tiny"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from profiles.logparse import LogParser
-from profiles.matrix import Case, make_case
-from profiles.model import Profile, Scalar
-from profiles.throughput import Measurement, measure_run
+from profiles.format.matrix import Case, make_case
+from profiles.format.profile import Profile, Scalar
+from profiles.logs.parser import LogParser
+from profiles.throughput.measure import Measurement, measure_run
 
 HEAD = """
 name = "sample"

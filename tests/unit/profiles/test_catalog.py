@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from profiles.catalog import Catalog, load_file
 from profiles.errors import ProfileError
+from profiles.format.catalog import Catalog, load_file
 from tests.unit.profiles.builders import HEAD, READING, write_profile
 
 GOOD = f"{HEAD}\n[measure]\n{READING}\n"

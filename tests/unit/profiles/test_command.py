@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiles.command import (
+from profiles.errors import ProfileError, SelectionError
+from profiles.format.settings import resolve_settings, split_overrides
+from profiles.format.template import (
     parameter_arguments,
     parameter_environment,
     placeholders,
     render_text,
     render_words,
 )
-from profiles.errors import ProfileError, SelectionError
-from profiles.settings import resolve_settings, split_overrides
 from tests.unit.profiles.builders import HEAD, READING, case, profile
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiles.errors import ProfileError
-from profiles.expression import Expression, parse_expression
+from profiles.format.expression import Expression, parse_expression
 
 VALUES: dict[str, Any] = {
     "precision": "amp",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from profiles.failures import BUILT_IN, FailureScanner
-from profiles.logparse import LogParser
+from profiles.logs.failures import BUILT_IN, FailureScanner
+from profiles.logs.parser import LogParser
 from tests.unit.profiles.builders import READING, case, parse, profile
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profiles.catalog import Catalog
-from profiles.literals import required_literals, stays_in_line
+from profiles.format.catalog import Catalog
+from profiles.logs.literals import required_literals, stays_in_line
 
 CATALOG = Catalog.load()
 BUNDLED = sorted(

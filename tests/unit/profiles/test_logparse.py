@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from profiles.cleantext import ESCAPE
-from profiles.logparse import LINE_LIMIT, LogParser, Reading
-from profiles.model import Profile
-from profiles.ranks import RankFilter
-from profiles.readings import to_number
+from profiles.format.profile import Profile
+from profiles.logs.parser import LINE_LIMIT, LogParser, Reading
+from profiles.logs.ranks import RankFilter
+from profiles.logs.readings import to_number
 from tests.unit.profiles.builders import READING, TIMED, case, parse, profile, readings
 
 PATTERNS = (

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from profiles.catalog import Catalog
-from profiles.logtree import recognise
+from profiles.format.catalog import Catalog
+from profiles.logs.tree import recognise
 from tests.unit.profiles.builders import HEAD, READING, profile
 
 CATALOG = Catalog.load()

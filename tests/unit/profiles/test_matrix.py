@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from profiles.errors import SelectionError
-from profiles.matrix import HostCapacity, exclusion, expand, infeasible, make_case, parse_tag
+from profiles.format.matrix import HostCapacity, exclusion, expand, infeasible, make_case, parse_tag
 from tests.unit.profiles.builders import HEAD, READING, case, profile
 
 

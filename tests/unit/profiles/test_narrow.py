@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from profiles.narrow import Narrower
+from profiles.logs.prefilter import Narrower
 
 LITERALS = (b"samples/s: ", b"iter ")
 HIT = b"iter 20 at 1.5 samples/s: 3"

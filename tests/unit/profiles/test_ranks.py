@@ -1,4 +1,4 @@
-from profiles.ranks import RankFilter
+from profiles.logs.ranks import RankFilter
 from tests.unit.profiles.builders import READING, parse, profile
 
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiles.averages import trimmed_mean
-from profiles.catalog import Catalog
 from profiles.errors import LogError
-from profiles.logparse import LogParser
-from profiles.matrix import Case
-from profiles.measurelog import measure_file
-from profiles.model import Profile, Trim
-from profiles.throughput import is_warmup, measure_run, reading_throughput
+from profiles.format.catalog import Catalog
+from profiles.format.matrix import Case
+from profiles.format.profile import Profile, Trim
+from profiles.logs.parser import LogParser
+from profiles.throughput.averages import trimmed_mean
+from profiles.throughput.file import measure_file
+from profiles.throughput.measure import is_warmup, measure_run, reading_throughput
 from tests.unit.profiles.builders import HEAD, READING, TIMED, case, measure, profile, readings
 
 

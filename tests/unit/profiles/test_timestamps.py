@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from profiles.timestamps import TimestampParser
+from profiles.logs.timestamps import TimestampParser
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from backends.results.model import RunResult
+from backends.results.run_result import RunResult
 from profiles.tags import parse_tag
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.results.entered import FiguresError, import_figures
+from backends.results.entered_figures import FiguresError, import_figures
 
 HEAD = 'framework = "F"\nmodel = "M"\n'
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from backends.results.importer import copy_logs, import_tree
+from backends.results.log_import import copy_logs, import_tree
 from backends.results.summary import summarise
-from profiles.catalog import Catalog
 from profiles.errors import LogError
+from profiles.format.catalog import Catalog
 
 LINE = "train: epoch 0, iter {}, loss: 6.5, top_1: 0.0, top_k: 0.0, samples/s: {}\n"
 

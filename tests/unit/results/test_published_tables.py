@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from backends.results.entered import import_figures
+from backends.results.entered_figures import import_figures
 from backends.results.layouts.airank import airank_tables
 from backends.results.layouts.common import LayoutOptions
-from backends.results.layouts.compare import compare_tables
 from backends.results.layouts.pivot import pivot_tables
+from backends.results.layouts.side_by_side import compare_tables
 from backends.results.layouts.speedup import speedup_tables
 from backends.results.render import Table, markdown_rows, render_markdown
 from backends.results.summary import Group, summarise

@@ -10,7 +10,7 @@ import pytest
 
 from backends.results.compare import Verdict
 from backends.results.document import FIGURE_COLUMNS, RESULT_COLUMNS, document
-from backends.results.entered import import_figures
+from backends.results.entered_figures import import_figures
 from backends.results.layouts.dlperf_json import dlperf_document
 from backends.results.layouts.speedup import COLUMNS, speedup_tables
 from backends.results.render import markdown_rows

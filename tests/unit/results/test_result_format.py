@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.results.format import fixed, percent, ratio, trimmed
+from backends.results.numbers import fixed, percent, ratio, trimmed
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from backends.hosts.model import Topology
-from backends.results.environment import topology_text
+from backends.hosts.facts import Topology
+from backends.results.environment_words import topology_text
 from backends.results.figures import draw_figures
+from backends.results.files import write_atomically, write_results
 from backends.results.report import ExecutedCommands, ReportContext, render_report
 from backends.results.summary import summarise
-from backends.results.writer import write_atomically, write_results
 from profiles.errors import DlperfError
 
 CONTEXT = ReportContext(

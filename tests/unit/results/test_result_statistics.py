@@ -156,7 +156,8 @@ def test_speedup_without_a_base_is_nothing_and_never_zero():
 
 def test_model_and_statistics_load_neither_pandas_nor_matplotlib():
     script = (
-        "import sys, backends.results.model, backends.results.statistics, backends.results.writer\n"
+        "import sys, backends.results.run_result, backends.results.statistics\n"
+        "import backends.results.files\n"
         "loaded = {name.split('.')[0] for name in sys.modules}\n"
         "print(sorted(loaded & {'pandas', 'matplotlib', 'numpy', 'textual', 'asyncssh'}))"
     )

@@ -9,10 +9,10 @@ import pytest
 
 from backends.results.concerns import concern_lines
 from backends.results.document import document, to_json
+from backends.results.frames import results_frame
 from backends.results.layouts.dlperf_json import dlperf_document
 from backends.results.layouts.speedup import speedup_tables
 from backends.results.summary import Concern, summarise
-from backends.results.tables import results_frame
 
 # The contract of the command line; more keys may come, none may go.
 RUN_KEYS = {

@@ -1,0 +1,67 @@
+"""What a campaign keeps rewriting: results.csv, results.json, report.md, environment.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from backends import version
+from backends.campaign.record.run_results import run_results
+from backends.campaign.record.state import CampaignState
+from backends.hosts.environment import environment_document
+from backends.hosts.facts import HostSnapshot
+from backends.results.files import write_atomically, write_results
+from backends.results.report import ExecutedCommands, ReportContext
+
+ENVIRONMENT = "environment.json"
+
+
+def write_environment(path: Path, snapshots: Sequence[HostSnapshot], recorded_at: float) -> None:
+    """Record what the hosts are now; ``recorded_at`` in seconds since the epoch."""
+    document = environment_document(snapshots, version=version(), recorded_at=recorded_at)
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    write_atomically(path / ENVIRONMENT, text)
+
+
+def read_environment(path: Path) -> dict[str, Any]:  # JSON
+    try:
+        document = json.loads((path / ENVIRONMENT).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def rewrite_results(state: CampaignState, path: Path) -> None:
+    """Bring the result files up to ``state``; blocking, so call it in a thread.
+
+    Raises
+    ------
+    OSError: a file could not be written; it is left as it was.
+    """
+    write_results(path, report_context(state, path), run_results(state))
+
+
+def report_context(state: CampaignState, path: Path) -> ReportContext:
+    """What a report says beside its figures, from the journal and environment.json."""
+    executed: dict[str, ExecutedCommands] = {}
+    for run in state.runs.values():
+        if run.commands and run.case.key not in executed:
+            lines = tuple(
+                (host, command)
+                for host, command in zip(run.hosts, run.commands, strict=False)
+                if command
+            )
+            executed[run.case.key] = ExecutedCommands(f"{run.profile} {run.case.label}", lines)
+    notes = [state.damage] if state.damage else []
+    if state.forced:
+        notes.append("Started with --force: findings of the preflight check were overridden.")
+        notes += state.overridden
+    return ReportContext(
+        campaign=state.campaign or path.name,
+        environment=read_environment(path),
+        commands=tuple(executed.values()),
+        version=state.version,
+        notes=tuple(notes),
+    )

@@ -1,0 +1,61 @@
+"""The campaigns on disk: which there are, and how far each has come."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from backends.campaign.record import journal
+from backends.campaign.record.lock import STALE_AFTER_S, CampaignLock
+from backends.campaign.record.state import RunState, fold
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignSummary:
+    """``state``: live (a console writes it), unfinished (nobody does), or finished."""
+
+    name: str
+    path: Path
+    state: str
+    done: int
+    failed: int
+    total: int
+    created_at: float | None
+    simulated: bool
+    imported: bool
+
+
+def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[CampaignSummary, ...]:
+    """Newest first. A directory that cannot be read counts as empty."""
+    try:
+        with os.scandir(directory) as entries:
+            paths = [Path(entry.path) for entry in entries if entry.is_dir()]
+    except OSError:
+        return ()
+    found = []
+    for path in paths:
+        if (path / journal.FILE_NAME).is_file():
+            found.append(summarise_campaign(path, clock))
+    return tuple(sorted(found, key=lambda s: (-(s.created_at or 0.0), s.name)))
+
+
+def summarise_campaign(path: Path, clock: Callable[[], float]) -> CampaignSummary:
+    state = fold(journal.read_events(path / journal.FILE_NAME, readings=False))
+    latest = state.latest_attempts()
+    held = CampaignLock(path, clock).holder()
+    live = (
+        held is not None and held[1] <= STALE_AFTER_S and not CampaignLock(path, clock).abandoned()
+    )
+    return CampaignSummary(
+        name=state.campaign or path.name,
+        path=path,
+        state="finished" if state.finished else "live" if live else "unfinished",
+        done=sum(run.state.ended for run in latest),
+        failed=sum(run.state is RunState.FAILED for run in latest),
+        total=len(latest),
+        created_at=state.created_at,
+        simulated=state.simulated,
+        imported=state.imported,
+    )

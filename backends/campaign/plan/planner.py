@@ -1,0 +1,156 @@
+"""Selection → plan: expand, check against the hosts, resolve settings. Pure; starts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backends.campaign.plan.selection import Plan, PlannedCase, Selection
+from backends.hosts.facts import HostSnapshot, HostState
+from backends.inventory.hosts import Host
+from profiles.durations import parse_duration
+from profiles.errors import SelectionError
+from profiles.format.catalog import Catalog
+from profiles.format.matrix import Case, HostCapacity, expand, infeasible
+from profiles.format.settings import resolve_settings, split_overrides
+from profiles.tags import format_tag, parse_tag
+
+MOST_REPEATS = 1000
+
+
+def make_plan(
+    selection: Selection,
+    catalog: Catalog,
+    hosts: Sequence[Host],
+    snapshots: Sequence[HostSnapshot],
+) -> Plan:
+    """The runs that the selection means on these hosts.
+
+    ``snapshots`` are the hosts' latest probes; a host without one, or not probed yet, counts with
+    its configured slots, or as unlimited where it has none.
+
+    Raises
+    ------
+    SelectionError, ProfileError: something in the selection does not exist, or is missing.
+    """
+    if not selection.profiles:
+        raise SelectionError("no profile was chosen", remedy="name one with --profile")
+    if selection.repeats is not None and not 1 <= selection.repeats <= MOST_REPEATS:
+        raise SelectionError(f"repeats must be 1 to {MOST_REPEATS}, not {selection.repeats}")
+    if selection.attempts < 1:
+        raise SelectionError(f"attempts must be 1 or more, not {selection.attempts}")
+    by_name = {snapshot.name: snapshot for snapshot in snapshots}
+    capacities, away = _capacities(hosts, by_name)
+    feasible: list[PlannedCase] = []
+    refused: list[PlannedCase] = []
+    for name in dict.fromkeys(selection.profiles):
+        for planned in _cases(selection, catalog, name):
+            reason = infeasible(planned.profile, planned.case, capacities)
+            if reason is None:
+                feasible.append(planned)
+            else:
+                reason = f"{reason} ({away})" if away else reason
+                refused.append(_refused(planned, reason))
+    _check_picked(selection, [*feasible, *refused])
+    return Plan(
+        selection, tuple(hosts), tuple(feasible), tuple(refused), _expected_s(feasible, hosts)
+    )
+
+
+def _refused(planned: PlannedCase, reason: str) -> PlannedCase:
+    return PlannedCase(planned.profile, planned.case, planned.repeats, planned.settings, reason)
+
+
+def _cases(selection: Selection, catalog: Catalog, name: str) -> list[PlannedCase]:
+    profile = catalog.get(name)
+    parameters, given = split_overrides(profile, _for_profile(selection, catalog, name))
+    settings = resolve_settings(profile, given)
+    repeats = selection.repeats or profile.matrix.repeats
+    tags = selection.cases or None
+    if selection.picked:
+        wanted = [key for key in selection.picked if key.split("/")[0] == profile.name]
+        sizes = {parse_tag(key.split("/")[1]) for key in wanted}
+        tags = tuple(format_tag(*size) for size in sorted(sizes, key=_small_first)) or None
+        cases: Sequence[Case] = [
+            case for case in expand(profile, tags, parameters) if case.key in wanted
+        ]
+    else:
+        cases = expand(profile, tags, parameters)
+    return [PlannedCase(profile, case, repeats, settings) for case in cases]
+
+
+def _small_first(size: tuple[int, int]) -> tuple[int, int]:
+    nodes, per_node = size
+    return nodes * per_node, nodes
+
+
+def _for_profile(selection: Selection, catalog: Catalog, name: str) -> dict[str, tuple[str, ...]]:
+    """The values that this profile knows, when several profiles are chosen at once.
+
+    A name that no chosen profile knows stays, so that the error names it.
+    """
+    if len(selection.profiles) == 1:
+        return dict(selection.values)
+    known_anywhere: set[str] = set()
+    for other in selection.profiles:
+        profile = catalog.get(other)
+        known_anywhere |= {*profile.parameters, *profile.settings}
+    own = catalog.get(name)
+    known_here = {*own.parameters, *own.settings}
+    return {
+        key: value
+        for key, value in selection.values.items()
+        if key in known_here or key not in known_anywhere
+    }
+
+
+def _check_picked(selection: Selection, found: Sequence[PlannedCase]) -> None:
+    missing = set(selection.picked) - {planned.case.key for planned in found}
+    if missing:
+        raise SelectionError(
+            f"no such case: {sorted(missing)[0]}", remedy="choose it from the matrix again"
+        )
+
+
+def _capacities(
+    hosts: Sequence[Host], snapshots: dict[str, HostSnapshot]
+) -> tuple[list[HostCapacity], str]:
+    """What the hosts can hold, and which cannot be reached ("node4: connection refused")."""
+    capacities = []
+    away = []
+    for host in hosts:
+        snapshot = snapshots.get(host.name)
+        if snapshot is not None and snapshot.state is HostState.UNREACHABLE:
+            away.append(f"{host.name}: {snapshot.reason}")
+        elif snapshot is None or snapshot.facts is None:
+            slots = host.slots or 1_000_000
+            capacities.append(HostCapacity(host.name, slots, slots))
+        else:
+            capacities.append(HostCapacity(host.name, snapshot.slots, len(snapshot.facts.gpus)))
+    return capacities, "; ".join(away[:3])
+
+
+def _expected_s(cases: Sequence[PlannedCase], hosts: Sequence[Host]) -> float | None:
+    """Wall time if runs fill the hosts side by side, in the order in which they start.
+
+    None where a profile says no duration. One round is laid out and taken as often as it is
+    repeated, which is exact but for the seams between the rounds.
+    """
+    free_at = [0.0] * max(1, len(hosts))
+    total = 0.0
+    for repeat in range(1, max((planned.repeats for planned in cases), default=0) + 1):
+        if repeat > 1 and all(planned.repeats >= repeat for planned in cases):
+            total += max(free_at)
+            continue
+        free_at = [0.0] * len(free_at)
+        for planned in cases:
+            launch = planned.profile.launch
+            if launch.expected is None:
+                return None
+            if planned.repeats < repeat:
+                continue
+            free_at.sort()
+            nodes = min(planned.case.nodes, len(free_at))
+            ends = free_at[nodes - 1] + parse_duration(launch.expected)
+            free_at[:nodes] = [ends + parse_duration(launch.settle)] * nodes
+        total += max(free_at)
+    return total

@@ -1,0 +1,154 @@
+"""``campaign.toml``: what was asked, for ``run --from`` to do again and ``resume`` to go on."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from backends.campaign.plan.selection import ATTEMPTS, Selection
+from backends.inventory.hosts import Host
+from backends.inventory.keys import ADDRESS, CHECKS, NAME
+from profiles.errors import SelectionError
+
+FILE_NAME = "campaign.toml"
+
+
+class _Asked(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    profiles: tuple[str, ...]
+    cases: tuple[str, ...] = ()
+    picked: tuple[str, ...] = ()
+    repeats: int | None = None
+    hosts: str = ""
+    name: str = ""
+    attempts: int = ATTEMPTS
+    values: Mapping[str, tuple[str, ...] | str | int | float] = {}
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    campaign: _Asked
+    profile_dirs: tuple[str, ...] = ()
+    forced: bool = False
+    hosts: tuple[dict[str, Any], ...] = ()  # Host's own fields
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The selection, and the hosts as the inventory described them then."""
+
+    selection: Selection
+    hosts: tuple[Host, ...]
+    profile_dirs: tuple[str, ...] = ()
+    forced: bool = False
+
+
+def write_request(path: Path, request: Request) -> None:
+    selection = request.selection
+    asked: dict[str, Any] = {"profiles": list(selection.profiles)}
+    if selection.name:
+        asked["name"] = selection.name
+    if selection.cases:
+        asked["cases"] = list(selection.cases)
+    if selection.picked:
+        asked["picked"] = list(selection.picked)
+    if selection.repeats is not None:
+        asked["repeats"] = selection.repeats
+    if selection.attempts != ATTEMPTS:
+        asked["attempts"] = selection.attempts
+    if selection.hosts:
+        asked["hosts"] = selection.hosts
+    if selection.values:
+        asked["values"] = {key: list(values) for key, values in selection.values.items()}
+    document: dict[str, Any] = {"campaign": asked}
+    if request.profile_dirs:
+        document["profile_dirs"] = list(request.profile_dirs)
+    if request.forced:
+        document["forced"] = True
+    document["hosts"] = [_host_table(host) for host in request.hosts]
+    text = "# What was asked. Do it again: dlperf-tui run --from campaign.toml\n\n"
+    path.write_text(text + tomli_w.dumps(document), encoding="utf-8")
+
+
+def read_request(path: Path) -> Request:
+    """Read a campaign.toml, or the one in a campaign directory.
+
+    Raises
+    ------
+    SelectionError: it is missing, not TOML, or does not say what to run.
+    """
+    file = path / FILE_NAME if path.is_dir() else path
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SelectionError(
+            "no such file", where=str(file), remedy="give a campaign.toml or a campaign directory"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SelectionError(f"cannot be read: {error}", where=str(file)) from error
+    except tomllib.TOMLDecodeError as error:
+        raise SelectionError(f"not valid TOML: {error}", where=str(file)) from None
+    try:
+        parsed = _File.model_validate(data)
+        hosts = tuple(_host(table) for table in parsed.hosts)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise SelectionError(
+            f"{key}: {first['msg'][:1].lower()}{first['msg'][1:]}",
+            where=str(file),
+            remedy="is it a campaign.toml? 'dlperf-tui run' writes one",
+        ) from None
+    except (TypeError, ValueError) as error:
+        raise SelectionError(
+            f"hosts: {error}", where=str(file), remedy="correct the entry, as in the inventory"
+        ) from None
+    asked = parsed.campaign
+    selection = Selection(
+        profiles=asked.profiles,
+        cases=asked.cases,
+        values={key: _texts(value) for key, value in asked.values.items()},
+        repeats=asked.repeats,
+        hosts=asked.hosts,
+        picked=asked.picked,
+        name=asked.name,
+        attempts=asked.attempts,
+    )
+    return Request(selection, hosts, parsed.profile_dirs, parsed.forced)
+
+
+def _texts(value: Sequence[str] | str | int | float) -> tuple[str, ...]:
+    return (str(value),) if isinstance(value, str | int | float) else tuple(value)
+
+
+def _host_table(host: Host) -> dict[str, Any]:
+    """Only what differs from the defaults; the values are TOML's own kinds."""
+    table: dict[str, Any] = {}
+    for field in fields(Host):
+        value = getattr(host, field.name)
+        if field.name == "name" or (value is not None and value != field.default):
+            table[field.name] = list(value) if isinstance(value, tuple) else value
+    return table
+
+
+def _host(table: Mapping[str, Any]) -> Host:
+    """Checked like an entry of the inventory: its values reach commands and paths."""
+    name = table.get("name")
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is not allowed as a host's name")
+    for key in ("address", "train_address"):
+        if table.get(key) and not ADDRESS.fullmatch(str(table[key])):
+            raise ValueError(f"{key} {table[key]!r} of {name} is not allowed")
+    for key, check in CHECKS.items():
+        if key in table:
+            check(table[key])
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
+    return Host(**values)

@@ -1,0 +1,44 @@
+"""From a campaign's state to the runs that statistics and reports take."""
+
+from __future__ import annotations
+
+from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.results.run_result import RunResult
+
+
+def run_results(state: CampaignState) -> tuple[RunResult, ...]:
+    """Every attempt at every repeat, in planning order; statistics take the last that ended."""
+    return tuple(_result(run, state) for run in state.runs.values())
+
+
+def _result(run: RunRecord, state: CampaignState) -> RunResult:
+    measured = run.throughput if run.state is RunState.SUCCEEDED else None
+    return RunResult(
+        run_id=run.run_id,
+        profile=run.profile,
+        framework=run.framework,
+        model=run.model,
+        case_tag=run.case.tag,
+        nodes=run.nodes,
+        gpus_per_node=run.gpus_per_node,
+        parameters=run.parameters,
+        repeat=run.repeat,
+        attempt=run.attempt,
+        state=str(run.state),
+        throughput=measured,
+        unit=run.unit,
+        reason=run.reason,
+        hosts=run.hosts,
+        log=run.log or None,
+        metrics=run.metrics,
+        gpu_memory_mib=run.gpu_memory_mib,
+        window=run.window,
+        statistic=run.statistic,
+        readings=run.reading_count,
+        warnings=run.warnings,
+        fingerprint=run.fingerprint,
+        started_at=run.started_at,
+        imported=state.imported,
+        simulated=state.simulated,
+        campaign=state.campaign,
+    )

@@ -1,0 +1,454 @@
+"""A campaign's state as a fold of its events: pure, total, and the same live as on resume.
+
+``state = reduce(apply, events, CampaignState())``. An event that is not legal in the present state
+changes nothing (a torn or doubled journal still yields a legal state). The run's state machine:
+
+    planned ◄─► starting ──► running
+       │            │           │
+       │            ├───────────┴──► cancelling
+       ▼            ▼                    │
+    cancelled   succeeded, failed ◄──────┴──► cancelled
+
+``starting`` means that hosts are assigned and something may exist on them; a run leaves it only
+with every host's answer, or back to ``planned`` when the hosts turn out to be held by others.
+``cancelling`` may still end in ``failed`` (the clean-up went wrong) or in ``succeeded`` (it was
+over before the word arrived).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from backends.campaign.record import events as ev
+from profiles.format.matrix import Case
+from profiles.scalars import Scalar
+
+SERIES_POINTS = 512
+
+
+class RunState(StrEnum):
+    PLANNED = "planned"
+    STARTING = "starting"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def active(self) -> bool:
+        """Something of the run may exist on its hosts."""
+        return self in (RunState.STARTING, RunState.RUNNING, RunState.CANCELLING)
+
+    @property
+    def ended(self) -> bool:
+        return self in (RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Fewer than 2 × SERIES_POINTS readings of a run, evenly thinned: every ``stride``-th.
+
+    ``times``: seconds since the epoch. ``values``: samples/s. 16 bytes a point, never changed.
+    """
+
+    stride: int = 1
+    times: array[float] = field(default_factory=lambda: array("d"))
+    values: array[float] = field(default_factory=lambda: array("d"))
+
+    @property
+    def points(self) -> Iterator[tuple[float, float]]:
+        return zip(self.times, self.values, strict=True)
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def extended(self, start: int, readings: Sequence[ev.JournaledReading]) -> Series:
+        """With the readings numbered ``start`` …; any batching gives the same series."""
+        stride = self.stride
+        kept = readings[-start % stride :: stride]
+        times = self.times + array("d", [reading[2] for reading in kept])
+        values = self.values + array("d", [reading[1] for reading in kept])
+        while len(times) >= 2 * SERIES_POINTS:
+            times, values = times[::2], values[::2]
+            stride *= 2
+        return Series(stride, times, values)
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """Everything known of one run. Times are seconds since the epoch on the login node."""
+
+    run_id: str
+    profile: str
+    framework: str
+    model: str
+    unit: str
+    nodes: int
+    gpus_per_node: int
+    parameters: Mapping[str, Scalar]
+    repeat: int
+    attempt: int
+    state: RunState = RunState.PLANNED
+    not_before: float = 0.0
+    retry_of: str = ""
+    hosts: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    port: int = 0
+    log: str = ""
+    boot_ids: tuple[str, ...] = ()
+    started_at: float | None = None
+    ended_at: float | None = None
+    reading_count: int = 0
+    warmup: int = 0
+    last_step: float | None = None
+    last_throughput: float | None = None
+    last_reading_at: float | None = None
+    series: Series = field(default_factory=Series)
+    lost_hosts: Mapping[str, tuple[float, str]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    throughput: float | None = None
+    used: int = 0
+    window: str = ""
+    statistic: str = ""
+    metrics: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    gpu_memory_mib: int | None = None
+    warnings: tuple[str, ...] = ()
+    fingerprint: str = ""
+    reason: str = ""
+    evidence: tuple[str, ...] = ()
+    category: str = ""
+    failed_host: str = ""
+    exit_status: int | None = None
+    retry: str = "never"
+    clean: str = ""
+
+    @property
+    def case(self) -> Case:
+        return Case(self.profile, self.nodes, self.gpus_per_node, self.parameters)
+
+    @property
+    def slot(self) -> tuple[object, ...]:
+        """The repeat that this run is an attempt at."""
+        size = (self.profile, self.nodes, self.gpus_per_node, self.repeat)
+        return (*size, *sorted(self.parameters.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignState:
+    campaign: str = ""
+    created_at: float | None = None
+    version: str = ""
+    simulated: bool = False
+    imported: bool = False
+    forced: bool = False
+    overridden: tuple[str, ...] = ()
+    finished: bool = False
+    runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
+    notes: tuple[tuple[float, str, str], ...] = ()  # (time, level, text), the last 50
+    lost_lines: int = 0  # of the journal; what they said is not known
+
+    @property
+    def damage(self) -> str:
+        """What the operator must know of a damaged journal; empty when it is whole."""
+        if not self.lost_lines:
+            return ""
+        lines = "1 line" if self.lost_lines == 1 else f"{self.lost_lines} lines"
+        return (
+            f"{lines} of the journal could not be read: runs may be missing, and with them the "
+            "base of the speedups"
+        )
+
+    def latest_attempts(self) -> tuple[RunRecord, ...]:
+        """The last attempt of every planned repeat, in planning order."""
+        latest: dict[tuple[object, ...], RunRecord] = {}
+        for run in self.runs.values():
+            latest[run.slot] = run
+        return tuple(latest.values())
+
+
+def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> CampaignState:
+    """What ``reduce(apply, events, state)`` gives, in one pass: a journal's readings are by far the
+    most of it, so those of a run are added up until something else happens to it."""
+    state = state or CampaignState()
+    runs = dict(state.runs)
+    readings: dict[str, _Readings] = {}
+
+    def settle(run_id: str) -> None:
+        if (waiting := readings.pop(run_id, None)) is not None:
+            runs[run_id] = waiting.added()
+
+    for event in events:
+        if type(event) is ev.ReadingsArrived:
+            waiting = readings.get(event.run_id)
+            if waiting is None:
+                run = runs.get(event.run_id)
+                if run is None or not run.state.active:
+                    continue
+                waiting = readings[event.run_id] = _Readings(run)
+            waiting.take(event)
+        elif (change := _CHANGES.get(type(event))) is not None:
+            run_id: str = event.run_id  # type: ignore[attr-defined]  # all of these have one
+            settle(run_id)
+            if (run := runs.get(run_id)) is not None:
+                runs[run_id] = change(run, event)
+        elif type(event) is ev.RunPlanned:
+            if event.run_id not in runs:
+                runs[event.run_id] = _planned(event)
+                state = replace(state, finished=False)
+        elif (handler := _HANDLERS.get(type(event))) is not None:
+            state = handler(replace(state, runs=runs), event)
+    for run_id in list(readings):
+        settle(run_id)
+    return replace(state, runs=runs)
+
+
+def apply(state: CampaignState, event: ev.Event) -> CampaignState:
+    """The state after ``event``. Never raises; an event without meaning here changes nothing."""
+    if (handler := _HANDLERS.get(type(event))) is not None:
+        return handler(state, event)
+    if isinstance(event, ev.RunPlanned):
+        if event.run_id in state.runs:
+            return state
+        runs = {**state.runs, event.run_id: _planned(event)}
+        return replace(state, runs=runs, finished=False)
+    change = _CHANGES.get(type(event))
+    if change is None:
+        return state
+    run_id: str = event.run_id  # type: ignore[attr-defined]  # all of these have one
+    run = state.runs.get(run_id)
+    if run is None or (changed := change(run, event)) is run:
+        return state
+    return replace(state, runs={**state.runs, run_id: changed})
+
+
+# What happens to the campaign --------------------------------------------------------------------
+
+
+def _created(state: CampaignState, event: ev.CampaignCreated) -> CampaignState:
+    if state.created_at is not None:
+        return state
+    return replace(
+        state,
+        campaign=event.campaign,
+        created_at=event.t,
+        version=event.version,
+        simulated=event.simulated,
+        imported=event.imported,
+        forced=event.forced,
+        overridden=event.overridden,
+    )
+
+
+def _noted(state: CampaignState, event: ev.Noted) -> CampaignState:
+    return replace(state, notes=(*state.notes, (event.t, event.level, event.text))[-50:])
+
+
+def _lines_lost(state: CampaignState, event: ev.LinesLost) -> CampaignState:
+    return replace(state, lost_lines=state.lost_lines + event.lines)
+
+
+def _finished(state: CampaignState, event: ev.CampaignFinished) -> CampaignState:
+    open_runs = any(not run.state.ended for run in state.runs.values())
+    if open_runs and not state.imported:  # figures left open are never run
+        return state
+    return replace(state, finished=True)
+
+
+def _reopened(state: CampaignState, event: ev.CampaignReopened) -> CampaignState:
+    return replace(state, finished=False)
+
+
+_HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]] = {
+    ev.CampaignCreated: _created,
+    ev.Noted: _noted,
+    ev.LinesLost: _lines_lost,
+    ev.CampaignFinished: _finished,
+    ev.CampaignReopened: _reopened,
+}
+
+
+# What happens to a run ---------------------------------------------------------------------------
+
+
+def _planned(event: ev.RunPlanned) -> RunRecord:
+    return RunRecord(
+        run_id=event.run_id,
+        profile=event.profile,
+        framework=event.framework,
+        model=event.model,
+        unit=event.unit,
+        nodes=event.nodes,
+        gpus_per_node=event.gpus_per_node,
+        parameters=event.parameters,
+        repeat=event.repeat,
+        attempt=event.attempt,
+        not_before=event.not_before,
+        retry_of=event.retry_of,
+    )
+
+
+def _assigned(run: RunRecord, event: ev.RunAssigned) -> RunRecord:
+    if run.state is not RunState.PLANNED:
+        return run
+    return replace(
+        run,
+        state=RunState.STARTING,
+        hosts=event.hosts,
+        commands=event.commands,
+        port=event.port,
+        log=event.log,
+        started_at=event.t,
+    )
+
+
+def _launched(run: RunRecord, event: ev.RunLaunched) -> RunRecord:
+    if run.state is not RunState.STARTING:
+        return run
+    return replace(run, state=RunState.RUNNING, boot_ids=event.boot_ids)
+
+
+def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
+    if run.state is not RunState.STARTING:
+        return run
+    return replace(
+        run,
+        state=RunState.PLANNED,
+        hosts=(),
+        commands=(),
+        port=0,
+        log="",
+        started_at=None,
+        lost_hosts={},
+    )
+
+
+def _readings(run: RunRecord, event: ev.ReadingsArrived) -> RunRecord:
+    if not run.state.active:
+        return run
+    waiting = _Readings(run)
+    waiting.take(event)
+    return waiting.added()
+
+
+class _Readings:
+    """A run's readings that are not in its record yet. By index: what it has is skipped."""
+
+    __slots__ = ("_count", "_new", "_run", "_warmup")
+
+    def __init__(self, run: RunRecord) -> None:
+        self._run = run
+        self._count = run.reading_count
+        self._warmup = run.warmup
+        self._new: list[ev.JournaledReading] = []
+
+    def take(self, event: ev.ReadingsArrived) -> None:
+        if event.first == self._count:
+            new = event.readings
+        elif 0 <= event.first < self._count:
+            new = event.readings[self._count - event.first :]
+        else:
+            return
+        if new:
+            self._new.extend(new)
+            self._count += len(new)
+            self._warmup = event.warmup
+
+    def added(self) -> RunRecord:
+        run = self._run
+        if not self._new:
+            return run
+        step, value, at = self._new[-1]
+        return replace(
+            run,
+            reading_count=self._count,
+            warmup=self._warmup,
+            last_step=step,
+            last_throughput=value,
+            last_reading_at=at,
+            series=run.series.extended(run.reading_count, self._new),
+        )
+
+
+def _contact(run: RunRecord, event: ev.ContactChanged) -> RunRecord:
+    if not run.state.active or event.host not in run.hosts:
+        return run
+    lost = {h: since for h, since in run.lost_hosts.items() if h != event.host}
+    if event.lost:
+        lost[event.host] = run.lost_hosts.get(event.host, (event.t, event.reason))
+    return replace(run, lost_hosts=lost)
+
+
+def _cancelling(run: RunRecord, event: ev.RunCancelling) -> RunRecord:
+    if run.state not in (RunState.STARTING, RunState.RUNNING):
+        return run
+    return replace(run, state=RunState.CANCELLING, reason=f"cancelled by {event.by}")
+
+
+def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
+    # An imported run was never started by us: its event carries the log itself.
+    if not run.state.active and not (run.state is RunState.PLANNED and event.log):
+        return run
+    return replace(
+        run,
+        state=RunState.SUCCEEDED,
+        ended_at=event.t,
+        lost_hosts={},
+        throughput=event.throughput,
+        reading_count=max(run.reading_count, event.readings),
+        used=event.used,
+        window=event.window,
+        statistic=event.statistic,
+        metrics=event.metrics,
+        gpu_memory_mib=event.gpu_memory_mib,
+        warnings=event.warnings,
+        fingerprint=event.fingerprint,
+        log=event.log or run.log,
+        reason="",
+    )
+
+
+def _failed(run: RunRecord, event: ev.RunFailed) -> RunRecord:
+    if run.state.ended:
+        return run
+    return replace(
+        run,
+        state=RunState.FAILED,
+        ended_at=event.t,
+        lost_hosts={},
+        reason=event.reason,
+        evidence=event.evidence,
+        category=event.category,
+        failed_host=event.host,
+        exit_status=event.exit_status,
+        retry=event.retry,
+        clean=event.clean,
+        log=event.log or run.log,
+    )
+
+
+def _cancelled(run: RunRecord, event: ev.RunCancelled) -> RunRecord:
+    if run.state.ended:
+        return run
+    return replace(
+        run, state=RunState.CANCELLED, ended_at=event.t, lost_hosts={}, clean=event.clean
+    )
+
+
+_CHANGES: Mapping[type[ev.Event], Callable[[RunRecord, Any], RunRecord]] = {
+    ev.RunAssigned: _assigned,
+    ev.RunLaunched: _launched,
+    ev.RunDeferred: _deferred,
+    ev.ReadingsArrived: _readings,
+    ev.ContactChanged: _contact,
+    ev.RunCancelling: _cancelling,
+    ev.RunSucceeded: _succeeded,
+    ev.RunFailed: _failed,
+    ev.RunCancelled: _cancelled,
+}

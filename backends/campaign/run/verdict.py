@@ -1,0 +1,128 @@
+"""Why a run ended as it did: the reason, the lines that show it, and whether to try again. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from backends.remote.messages import RunPhase, RunStatus
+from profiles.logs.failures import Failure
+from profiles.throughput.measure import Measurement
+
+NOW_S = 0.0
+LATER_S = 60.0
+
+NO_READING = "no reading"
+MEMORY_METRIC = "gpu_memory_mib"
+"""The metric by which a profile that prints GPU memory reports it."""
+
+_RETRY_DELAYS = {"now": NOW_S, "later": LATER_S}
+
+_SIGNALS = {
+    4: "illegal instruction",
+    6: "aborted",
+    7: "bus error",
+    9: "killed",
+    11: "segmentation fault",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run's work on its hosts ended; no ``reason`` and not ``cancelled``: it went well."""
+
+    reason: str = ""
+    category: str = ""
+    evidence: tuple[str, ...] = ()
+    host: str = ""
+    exit_status: int | None = None
+    retry: str = "never"
+    cancelled: bool = False
+    clean: str = ""
+
+    @property
+    def explains_itself(self) -> bool:
+        """Not merely an exit status: what other hosts' logs say is a consequence of it."""
+        return self.category not in ("exit", NO_READING) or (self.exit_status or 0) > 128
+
+    def explained(self, failures: Iterable[tuple[str, Sequence[Failure]]]) -> Ended:
+        """With the first named failure of any host's log, the failing host's own first.
+
+        What explains itself keeps its reason, unless it is a signal that the failing host's own
+        log has a name for; the failure's line is evidence in any case.
+        """
+        found = [(host, failure) for host, named in failures for failure in named]
+        found.sort(key=lambda item: item[0] != self.host)  # stable: log order within a host
+        if not found:
+            return self
+        host, failure = found[0]
+        evidence = (*self.evidence, failure.evidence_line)[:5]
+        own_signal = self.category == "exit" and host == self.host
+        if self.explains_itself and not own_signal:
+            return replace(self, evidence=evidence)
+        return replace(
+            self,
+            reason=failure.reason,
+            category=failure.reason,
+            evidence=evidence,
+            host=host,
+            retry=failure.retry,
+        )
+
+
+def judge_end(host: str, status: RunStatus, timeout: str) -> Ended | None:
+    """How the end on one host ends the run; None when it went well there."""
+    if status.phase is RunPhase.LOST:
+        what = "its supervisor was killed" if status.same_boot else "the host rebooted"
+        return Ended(
+            reason=f"{host}: {what}",
+            category="killed" if status.same_boot else "rebooted",
+            host=host,
+            retry="later",
+        )
+    if status.phase is RunPhase.ABSENT:
+        return Ended(reason=f"{host}: the run's directory is gone", category="killed", host=host)
+    if status.timed_out:
+        return Ended(reason=f"timed out after {timeout}", category="timeout", host=host)
+    if status.exit_code:
+        reason, retry = exit_reason(status.exit_code)
+        return Ended(
+            reason=f"{host}: {reason}",
+            category="exit",
+            exit_status=status.exit_code,
+            host=host,
+            retry=retry,
+        )
+    return None
+
+
+def exit_reason(status: int) -> tuple[str, str]:
+    """Reason and retry class of an exit status, as a shell reports it (128 + n: signal n)."""
+    if status == 127:
+        return "command not found on the host", "never"
+    if status == 126:
+        return "command cannot be executed on the host", "never"
+    if status > 128:
+        number = status - 128
+        retry = "never" if number == 4 else "later"  # the same instruction stays illegal
+        return f"killed by signal {number} ({_SIGNALS.get(number, 'terminated')})", retry
+    return f"exit status {status}", "never"
+
+
+def retry_delay_s(retry: str) -> float | None:
+    """Seconds until another attempt makes sense; None: never."""
+    return _RETRY_DELAYS.get(retry)
+
+
+def unmeasured(measurement: Measurement, last_lines: tuple[str, ...]) -> Ended:
+    """A run that ended well but whose log says nothing that can be measured."""
+    return Ended(
+        reason=measurement.reason or "its log has no reading",
+        category=NO_READING,
+        evidence=last_lines,
+    )
+
+
+def memory_of(measurement: Measurement) -> int | None:
+    value = measurement.metrics.get(MEMORY_METRIC)
+    return None if value is None else round(value)

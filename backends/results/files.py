@@ -1,0 +1,101 @@
+"""results.csv, results.json, report.md and the figures of a campaign, replaced as a whole or not
+at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from backends.results.document import Cell, document, result_columns, result_rows, to_json
+from backends.results.escaping import csv_cell
+from backends.results.report import ReportContext, render_report
+from backends.results.run_result import RunResult
+from backends.results.summary import Group, summarise
+from backends.results.translations import Lang
+
+
+def write_results(
+    directory: Path,
+    context: ReportContext,
+    runs: Sequence[RunResult],
+    *,
+    lang: Lang = "en",
+    figures: bool = False,
+) -> tuple[Group, ...]:
+    """Rewrite the results of a campaign from all that is known of its runs.
+
+    Call it from a thread where a screen must not wait. ``figures`` takes matplotlib.
+
+    Returns
+    -------
+    The summary that was written.
+
+    Raises
+    ------
+    OSError: the disk is full or the directory not writable; files that could not be written whole
+        are left as they were.
+    DlperfError: ``figures`` without matplotlib.
+    """
+    groups = summarise(runs)
+    if figures:
+        context = replace(context, figures=write_figures(directory, groups, lang))
+    write_atomically(directory / "results.json", to_json(document(context.campaign, runs, groups)))
+    write_atomically(directory / "results.csv", results_csv(groups))
+    write_atomically(directory / "report.md", render_report(context, runs, groups, lang))
+    return groups
+
+
+def results_csv(groups: Sequence[Group]) -> str:
+    """One row per case: see :func:`backends.results.document.result_columns`."""
+    columns = result_columns(groups)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([csv_cell(column) for column in columns])
+    for row in result_rows(groups):
+        writer.writerow([_csv_value(row.get(column)) for column in columns])
+    return out.getvalue()
+
+
+def _csv_value(value: Cell) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return csv_cell(value) if isinstance(value, str) else repr(value)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Replace ``path`` by a file with ``text`` in UTF-8, synced before it takes the name.
+
+    Raises
+    ------
+    OSError: nothing was replaced, and nothing half-written is left behind.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_figures(
+    directory: Path, groups: Sequence[Group], lang: Lang
+) -> tuple[tuple[str, str], ...]:
+    """Draw into ``directory/figures``; (title, path relative to ``directory``) of each."""
+    from backends.results.figures import draw_figures  # noqa: PLC0415 -- matplotlib takes a second
+
+    written = []
+    for figure in draw_figures(groups, lang):
+        write_atomically(directory / "figures" / figure.name, figure.svg)
+        written.append((figure.title, f"figures/{figure.name}"))
+    return tuple(written)

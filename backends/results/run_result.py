@@ -1,0 +1,105 @@
+"""One run as the results see it, whether it was measured here, simulated, or imported.
+
+This module and :mod:`backends.results.statistics` load neither pandas nor matplotlib.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from profiles.format.profile import Scalar
+
+SUCCEEDED = "succeeded"
+ENDED = frozenset({"succeeded", "failed", "cancelled"})
+"""States after which nothing more happens; a repeat counts in the n of "k of n" from then on."""
+
+
+def _nothing() -> Mapping[str, float]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """One attempt at one repeat of one case.
+
+    Parameters
+    ----------
+    throughput: global samples/s over the run's window; None where nothing was measured.
+    unit: of the throughput, as the profile names it: ``images/s``, ``sequences/s`` …
+    state: ``planned``, ``starting``, ``running``, ``cancelling``, ``succeeded``, ``failed`` or
+        ``cancelled``. Only a succeeded run's throughput enters a statistic.
+    log: rank 0's log, relative to the campaign directory.
+    gpu_memory_mib: the largest figure of any device of the run.
+    fingerprint: names the environment (driver, GPU model, image …); equal text, equal environment;
+        empty where it is unknown.
+    started_at: seconds since the epoch.
+    simulated: replayed by the simulated cluster; imported: not run here but read from logs or
+        entered by hand.
+    campaign: keeps the repeats of several campaigns apart when they are reported together.
+    """
+
+    run_id: str
+    profile: str
+    framework: str
+    model: str
+    case_tag: str
+    nodes: int
+    gpus_per_node: int
+    parameters: Mapping[str, Scalar]
+    repeat: int
+    attempt: int = 1
+    state: str = SUCCEEDED
+    throughput: float | None = None
+    unit: str = "samples/s"
+    reason: str = ""
+    hosts: tuple[str, ...] = ()
+    log: str | None = None
+    metrics: Mapping[str, float] = field(default_factory=_nothing)
+    gpu_memory_mib: int | None = None
+    window: str = ""
+    statistic: str = ""
+    readings: int = 0
+    warnings: tuple[str, ...] = ()
+    fingerprint: str = ""
+    started_at: float | None = None
+    imported: bool = False
+    simulated: bool = False
+    campaign: str = ""
+
+    @property
+    def gpus(self) -> int:
+        """Devices of the run: GPUs, or slots where there are none."""
+        return self.nodes * self.gpus_per_node
+
+    @property
+    def measured(self) -> float | None:
+        """The throughput where it may enter a statistic: of a succeeded run, finite, above 0."""
+        value = self.throughput
+        if self.state != SUCCEEDED or value is None or not math.isfinite(value) or value <= 0:
+            return None
+        return value
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+
+def batch_size(parameters: Mapping[str, Scalar]) -> int | None:
+    """Samples per device and step, from the parameter of that name; None where there is none."""
+    value = parameters.get("batch_size")
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        return int(value) if value.isascii() and value.isdecimal() else None
+    return int(value) if value is not None and value == int(value) else None
+
+
+def precision(parameters: Mapping[str, Scalar]) -> str | None:
+    """The parameter of that name as text; None where there is none."""
+    value = parameters.get("precision")
+    return None if value is None else str(value)

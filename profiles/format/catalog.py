@@ -1,0 +1,231 @@
+"""The catalogue: bundled profiles, the user's own, and those of ``--profile-dir``.
+
+A file that is wrong becomes a problem that names file, line, key and remedy; it never hides the
+other profiles. Later directories win over earlier ones: bundled, user, extra.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from profiles.errors import ProfileError
+from profiles.format.profile import Profile
+
+_NAMED_KEY = re.compile(r"((?:launch|matrix|measure|import|parameters)\.[\w.\[\]*-]+): ")
+
+LIBRARY = Path(__file__).parent.parent / "library"
+"""Where the bundled profiles are."""
+
+
+def load_file(path: Path) -> Profile:
+    """Read one profile.
+
+    Raises
+    ------
+    ProfileError: the file cannot be read, is not TOML, or does not describe a profile.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ProfileError(
+            f"cannot read the profile: {reason}", where=str(path), remedy="check path and access"
+        ) from error
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _toml_error(path, error) from None
+    try:
+        return Profile.model_validate(data)
+    except ValidationError as error:
+        raise _validation_error(path, text, error) from None
+
+
+class Catalog:
+    """Profiles by name. Problems are files that could not be read; the rest is still there."""
+
+    def __init__(
+        self,
+        profiles: Mapping[str, tuple[Profile, Path]],
+        problems: Mapping[Path, ProfileError],
+    ) -> None:
+        self._profiles = dict(sorted(profiles.items()))
+        self._problems = dict(problems)
+
+    @classmethod
+    def load(cls, extra_dirs: Sequence[Path] = (), user_dir: Path | None = None) -> Catalog:
+        """Read every ``*.toml`` of the directories. A user directory may be missing.
+
+        Raises
+        ------
+        ProfileError: one of ``extra_dirs`` is not a directory.
+        """
+        for directory in extra_dirs:
+            if not directory.is_dir():
+                raise ProfileError(
+                    "no such directory", where=str(directory), remedy="check --profile-dir"
+                )
+        directories = [LIBRARY, *([user_dir] if user_dir is not None else []), *extra_dirs]
+        profiles: dict[str, tuple[Profile, Path]] = {}
+        problems: dict[Path, ProfileError] = {}
+        for directory in directories:
+            seen: dict[str, Path] = {}
+            for path in sorted(directory.glob("*.toml")):
+                try:
+                    profile = load_file(path)
+                    _check_unique(profile, path, seen)
+                except ProfileError as problem:
+                    problems[path] = problem
+                else:
+                    seen[profile.name] = path
+                    profiles[profile.name] = (profile, path)
+        return cls(profiles, problems)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._profiles)
+
+    @property
+    def problems(self) -> tuple[ProfileError, ...]:
+        return tuple(self._problems.values())
+
+    def get(self, name_or_path: str) -> Profile:
+        """The profile of that name, or in that file when it has a slash or ends in ``.toml``.
+
+        Raises
+        ------
+        ProfileError: unknown name (with near matches), or the file is wrong.
+        """
+        return self._entry(name_or_path)[0]
+
+    def path(self, name_or_path: str) -> Path:
+        """The file that the profile was read from; raises like :meth:`get`."""
+        return self._entry(name_or_path)[1]
+
+    def _entry(self, name_or_path: str) -> tuple[Profile, Path]:
+        if "/" in name_or_path or name_or_path.endswith(".toml"):
+            path = Path(name_or_path).expanduser()
+            return load_file(path), path
+        if name_or_path in self._profiles:
+            return self._profiles[name_or_path]
+        for path, problem in self._problems.items():
+            if path.stem == name_or_path:
+                raise problem
+        near = difflib.get_close_matches(name_or_path, self._profiles, n=3, cutoff=0.5)
+        raise ProfileError(
+            f"no profile is called {name_or_path!r}",
+            remedy=f"did you mean {' or '.join(near)}?"
+            if near
+            else "dlperf-tui profiles lists them; a path to a .toml file works too",
+        )
+
+
+def _check_unique(profile: Profile, path: Path, seen: Mapping[str, Path]) -> None:
+    if profile.name in seen:
+        raise ProfileError(
+            f"{seen[profile.name].name} beside it is also called {profile.name!r}",
+            where=f"{path}: name",
+            remedy="rename one of the two",
+        )
+
+
+def _toml_error(path: Path, error: tomllib.TOMLDecodeError) -> ProfileError:
+    message = str(error)
+    where = str(path)
+    if position := re.search(r" ?\(at line (\d+), column (\d+)\)$", message):
+        where = f"{path}:{position.group(1)}:{position.group(2)}"
+        message = message[: position.start()]
+    message = message.removesuffix(" (at end of document)")
+    return ProfileError(
+        f"not valid TOML: {message}", where=where, remedy="mend the line; text needs quotes"
+    )
+
+
+def _validation_error(path: Path, text: str, error: ValidationError) -> ProfileError:
+    details = error.errors(include_url=False)
+    # A misspelt key also leaves the right one missing: the misspelling is what to tell.
+    first = next((detail for detail in details if detail["type"] == "extra_forbidden"), details[0])
+    # A value of several kinds is tried as each; pydantic names the kind in the location.
+    location = [part for part in first["loc"] if not _is_kind(part)]
+    message = first["msg"].removeprefix("Value error, ")
+    if not location and (named := _NAMED_KEY.match(message)):
+        # A check across keys says itself which one is wrong.
+        location = [*named.group(1).split(".")]
+        message = message[named.end() :]
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    key = key.lstrip(".")
+    remedy = ""
+    if first["type"] == "extra_forbidden":
+        message, remedy = f"unknown key {location[-1]!r}", _near_key(location)
+    elif first["type"] == "missing":
+        message, remedy = f"{location[-1]!r} is missing", "add it"
+    elif first["type"] != "value_error":
+        message = f"{message[:1].lower()}{message[1:]}, not {first['input']!r}"
+    if len(details) > 1:
+        remedy = "; ".join(filter(None, (remedy, f"{len(details) - 1} more to mend after that")))
+    line = _line_of(text, location)
+    where = f"{path}:{line}" if line else str(path)
+    return ProfileError(message, where=f"{where}: {key}" if key else where, remedy=remedy)
+
+
+_KINDS = frozenset({"str", "int", "float", "bool", "is-instance", "constrained-str"})
+
+
+def _is_kind(part: int | str) -> bool:
+    return isinstance(part, str) and (
+        part in _KINDS or part.startswith(("tuple[", "literal[", "function-", "constrained-"))
+    )
+
+
+def _near_key(location: Sequence[int | str]) -> str:
+    known = _known_keys(location[:-1])
+    near = difflib.get_close_matches(str(location[-1]), known, n=1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"known keys: {', '.join(known)}" if known else "remove it"
+
+
+def _known_keys(location: Sequence[int | str]) -> list[str]:
+    schema = Profile.model_json_schema(by_alias=True)
+    node = schema
+    for part in location:
+        if isinstance(part, int):
+            node = node.get("items", {})
+        elif part in node.get("properties", {}):
+            node = node["properties"][part]
+        else:
+            node = node.get("additionalProperties", {}) or {}
+        for choice in (node, *node.get("anyOf", ()), *node.get("allOf", ())):
+            if "$ref" in choice:
+                node = schema["$defs"][choice["$ref"].rsplit("/", 1)[1]]
+                break
+    return list(node.get("properties", {}))
+
+
+def _line_of(text: str, location: Sequence[int | str]) -> int | None:
+    """The line that sets the key, found by the deepest table header and key that the text has."""
+    names = [re.sub(r"\[\d+\]$", "", part) for part in location if isinstance(part, str)]
+    lines = text.splitlines()
+    for depth in range(len(names), 0, -1):
+        header = ".".join(names[: depth - 1])
+        if (line := _find_key(lines, header, names[depth - 1])) is not None:
+            return line
+    return None
+
+
+def _find_key(lines: Sequence[str], header: str, key: str) -> int | None:
+    current = ""
+    for number, line in enumerate(lines, start=1):
+        if table := re.match(r"\s*\[{1,2}\s*([^\[\]]+?)\s*\]{1,2}", line):
+            current = table.group(1).replace('"', "").replace("'", "")
+            if current == (f"{header}.{key}" if header else key):
+                return number
+        elif current == header and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""", line):
+            return number
+    return None

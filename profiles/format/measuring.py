@@ -1,0 +1,160 @@
+"""How a log becomes a number: the ``[measure]`` section of a profile, see docs/statistics.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from profiles.format.checks import READING_GROUPS, check_pattern
+from profiles.format.fields import Condition, Count, Model, Pattern
+
+Statistic = Literal["elapsed", "mean", "median", "trimmed_mean", "harmonic_mean", "last"]
+
+
+class Window(Model):
+    """Which readings count.
+
+    By reading: ``skip`` from the front, ``drop`` from the end, or the ``last`` n. By step: those
+    with ``from_step`` <= step <= ``to_step``. The two ways are not combined.
+    """
+
+    skip: Count = 0
+    drop: Count = 0
+    last: Annotated[int, Field(ge=1, strict=True)] | None = None
+    from_step: float | None = None
+    to_step: float | None = None
+
+    @property
+    def by_step(self) -> bool:
+        return self.from_step is not None or self.to_step is not None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.by_step and (self.skip or self.drop or self.last):
+            raise ValueError("a window is given by step or by reading; remove one of the two")
+        if self.last is not None and (self.skip or self.drop):
+            raise ValueError("last already says which readings count; remove skip and drop")
+        if None not in (self.from_step, self.to_step) and self.from_step > self.to_step:  # type: ignore[operator]
+            raise ValueError(f"from_step {self.from_step:g} is after to_step {self.to_step:g}")
+        return self
+
+
+class Trim(Model):
+    """How many sorted readings ``trimmed_mean`` drops from each end: the larger of the two."""
+
+    at_least: Count = 5
+    fraction: float = Field(default=0.05, ge=0, lt=0.5)
+
+
+class Metric(Model):
+    """A further figure of merit. ``scale`` multiplies what the log says (0.01, 1024 …).
+
+    ``timestamp``: the reading is a point in time in this strptime format, taken in seconds.
+    ``span`` is the last reading less the first, so that timestamps give a duration.
+    """
+
+    reading: Pattern
+    statistic: Literal["last", "first", "max", "min", "mean", "median", "sum", "span"] = "last"
+    timestamp: str | None = None
+    unit: str = ""
+    scale: float = 1.0
+    description: str = ""
+
+    @model_validator(mode="after")
+    def _groups(self) -> Self:
+        check_pattern(self.reading, required={"value"}, known={"value"})
+        return self
+
+
+class FailurePattern(Model):
+    """A line that names why a run failed; ``retry``: whether another attempt makes sense."""
+
+    pattern: Pattern
+    reason: str = Field(min_length=1)
+    retry: Literal["never", "now", "later"] = "never"
+
+
+class Rule(Model):
+    """How readings become one number. Everything can be overridden per case by a variant."""
+
+    reading: Pattern
+    kind: Literal["throughput", "step_time"] = "throughput"
+    scope: Literal["global", "per_device"] = "global"
+    ranks: tuple[int, ...] | Literal["all"] = (0,)
+    rank_prefix: str | None = None  # pattern with a group "rank"; None: mpirun's
+    timestamp: str | None = None  # strptime format of the reading's group "time"
+    window: Window = Window()
+    statistic: Statistic = "elapsed"
+    trim: Trim = Trim()
+    summary: str | None = None
+    summary_scope: Literal["global", "per_device"] = "global"
+
+    @model_validator(mode="after")
+    def _groups(self) -> Self:
+        required = {"value"} | ({"step"} if self.window.by_step else set())
+        if self.timestamp is not None:
+            required.add("time")
+        check_pattern(self.reading, required=required, known=READING_GROUPS)
+        if self.timestamp is None and "(?P<time>" in self.reading:
+            raise ValueError("the reading has a group 'time'; say its format with timestamp = '%…'")
+        if self.rank_prefix is not None:
+            check_pattern(self.rank_prefix, required={"rank"}, known={"rank"})
+        if self.summary:
+            check_pattern(self.summary, required={"value"}, known={"value"})
+        return self
+
+
+class Variant(Model):
+    """Overrides of the rule for the cases where ``when`` holds; the first that holds is taken.
+
+    A variant knows the case only, never the file: ``when`` reads parameters and
+    ``nodes``, ``gpus_per_node``, ``gpus``. ``summary = ""`` removes the summary.
+    """
+
+    when: Condition
+    reading: Pattern | None = None
+    kind: Literal["throughput", "step_time"] | None = None
+    scope: Literal["global", "per_device"] | None = None
+    ranks: tuple[int, ...] | Literal["all"] | None = None
+    rank_prefix: str | None = None
+    timestamp: str | None = None
+    window: Window | None = None
+    statistic: Statistic | None = None
+    trim: Trim | None = None
+    summary: str | None = None
+    summary_scope: Literal["global", "per_device"] | None = None
+
+
+class Measure(Rule):
+    """The measuring rule, its variants by case, further figures of merit and named failures.
+
+    ``stated``: how the log itself tells a parameter's value; a log that says something else than
+    its case gives a warning, since one of the two is wrong.
+    """
+
+    metrics: Mapping[str, Metric] = Field(default_factory=dict)
+    stated: Mapping[str, Pattern] = Field(default_factory=dict)
+    failure: tuple[FailurePattern, ...] = ()
+    variant: tuple[Variant, ...] = ()
+
+    @model_validator(mode="after")
+    def _variants(self) -> Self:
+        _made_now = self.rules  # so that a variant's mistake is told with the profile's own
+        return self
+
+    @cached_property
+    def rules(self) -> tuple[tuple[str, Rule], ...]:
+        """Complete rules with their conditions, in order; the last one's is empty: always."""
+        variants = [(variant.when, self._with(variant)) for variant in self.variant]
+        return (*variants, ("", self._with(None)))
+
+    def _with(self, variant: Variant | None) -> Rule:
+        """The complete rule: this one with what ``variant`` overrides."""
+        values = {name: getattr(self, name) for name in Rule.model_fields}
+        if variant is not None:
+            overrides = {name: getattr(variant, name) for name in Rule.model_fields}
+            values |= {name: value for name, value in overrides.items() if value is not None}
+        return Rule(**values)

@@ -1,0 +1,355 @@
+"""What a profile says: one framework's implementation of one model, its launch and its log.
+
+All models are frozen pydantic models; :mod:`profiles.format.catalog` reads them from TOML and turns
+validation errors into :class:`profiles.errors.ProfileError`. The format is described in
+docs/profiles.md, the measuring rules in docs/statistics.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from profiles.format.checks import PATH_GROUPS, check_condition, check_pattern, check_placeholders
+from profiles.format.expression import parse_expression
+from profiles.format.fields import (
+    CaseTag,
+    Command,
+    Condition,
+    Duration,
+    Model,
+    Name,
+    Pattern,
+)
+from profiles.format.measuring import FailurePattern, Measure, Metric, Rule, Trim, Variant, Window
+from profiles.format.template import fill_numbers
+from profiles.scalars import Scalar, scalar_text
+from profiles.tags import parse_tag
+
+if TYPE_CHECKING:
+    from profiles.format.matrix import Case
+
+__all__ = [
+    "ANY_CHOICE",
+    "CASE_NAMES",
+    "LAUNCH_NAMES",
+    "Container",
+    "FailurePattern",
+    "ImportPaths",
+    "Launch",
+    "LaunchVariant",
+    "Launcher",
+    "Matrix",
+    "Measure",
+    "Metric",
+    "Model",
+    "Parameter",
+    "Profile",
+    "Rule",
+    "Scalar",
+    "Setting",
+    "Trim",
+    "Variant",
+    "Window",
+    "scalar_text",
+]
+
+CASE_NAMES = frozenset({"nodes", "gpus_per_node", "gpus"})
+"""What a condition can read besides the parameters."""
+
+LAUNCH_NAMES = CASE_NAMES | {
+    "arguments",
+    "devices",
+    "global_batch",
+    "host_slots",
+    "interface",
+    "master_address",
+    "master_port",
+    "node_address",
+    "node_addresses",
+    "node_names",
+    "node_rank",
+    "repeat",
+    "run_id",
+}
+"""Placeholders that the launcher fills in commands, besides parameters and settings."""
+
+# Templates that computed numbers are filled into.
+_COMPUTED_IN = ("launch.command", "launch.environment", "launch.mpi_", "launch.workdir", "launch.v")
+
+ANY_CHOICE = "*"
+"""Key of ``arguments`` and ``environment`` that stands for every choice without its own entry."""
+
+
+class Parameter(Model):
+    """One axis of the matrix.
+
+    ``environment`` and ``arguments`` are keyed by the choice as text, or by ``*`` for all others.
+    ``free``: the operator may also give values of the same kind that are not among the choices.
+    """
+
+    choices: tuple[Scalar, ...] = Field(min_length=1)
+    default: Scalar
+    description: str = ""
+    free: bool = False
+    environment: Mapping[str, Mapping[str, str]] = Field(default_factory=dict)
+    arguments: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+
+    @property
+    def choice_texts(self) -> tuple[str, ...]:
+        return tuple(scalar_text(choice) for choice in self.choices)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        texts = self.choice_texts
+        if len(set(texts)) != len(texts):
+            raise ValueError(f"choices {list(texts)} repeat a value; list each once")
+        if scalar_text(self.default) not in texts:
+            raise ValueError(f"default {self.default!r} is not among the choices {list(texts)}")
+        for key in (*self.environment, *self.arguments):
+            if key not in texts and key != ANY_CHOICE:
+                raise ValueError(f"{key!r} is not among the choices {list(texts)}; use one or '*'")
+        return self
+
+
+class Setting(Model):
+    """Something the operator must have in place: a data path, an image, a checkout.
+
+    ``check`` is what preflight verifies on every host of a run before anything starts.
+    """
+
+    description: str
+    default: str | None = None  # None: the operator must give it
+    check: Literal["none", "directory", "file", "executable", "image"] = "none"
+
+
+class Matrix(Model):
+    """The cases that are offered; ``exclude``: conditions of :mod:`profiles.format.expression`."""
+
+    cases: tuple[CaseTag, ...] = Field(min_length=1)
+    repeats: Annotated[int, Field(ge=1, le=1000, strict=True)] = 1
+    exclude: tuple[Condition, ...] = ()
+
+
+class Container(Model):
+    """``image``, ``mounts``, ``options`` and ``workdir`` may hold placeholders."""
+
+    image: str = Field(min_length=1)
+    runtime: Literal["docker", "podman", "singularity", "apptainer"] = "docker"
+    mounts: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    workdir: str | None = None
+
+
+Launcher = Literal["per_node", "first_node", "mpirun", "torchrun"]
+
+
+class LaunchVariant(Model):
+    """What is launched otherwise for the cases where ``when`` holds.
+
+    ``environment`` is added to the launch's own; ``bare = true`` leaves the container out.
+    """
+
+    when: Condition
+    launcher: Launcher | None = None
+    command: Command | None = None
+    workdir: str | None = None
+    environment: Mapping[str, str] | None = None
+    container: Container | None = None
+    mpi_arguments: tuple[str, ...] | None = None
+    timeout: Duration | None = None
+    stall_timeout: Duration | None = None
+    expected: Duration | None = None
+    bare: bool = False
+
+
+class Launch(Model):
+    """How ranks get started. ``command`` is split into words, then placeholders are filled.
+
+    ``timeout``: a run is ended after it. ``stall_timeout``: a run without a reading for so long is
+    diagnosed and ended. ``lost_limit``: a run whose host cannot be reached for so long has failed.
+    ``settle``: idle time on a host before its next run. ``expected``: a run's usual duration, for
+    estimates before one was seen. ``mpi_arguments``: more words for ``mpirun`` before the command.
+    ``computed``: numbers for placeholders, as arithmetic over the case's parameters and size.
+    ``variant``: overrides by case; the first that holds is taken, see :meth:`Profile.launch_for`.
+    """
+
+    launcher: Launcher
+    command: Command
+    stage: tuple[str, ...] = ()
+    workdir: str | None = None
+    environment: Mapping[str, str] = Field(default_factory=dict)
+    container: Container | None = None
+    mpi_arguments: tuple[str, ...] = ()
+    timeout: Duration = "2h"
+    stall_timeout: Duration = "10m"
+    lost_limit: Duration = "15m"
+    settle: Duration = "0s"
+    expected: Duration | None = None
+    computed: Mapping[Name, Condition] = Field(default_factory=dict)
+    variant: tuple[LaunchVariant, ...] = ()
+
+    def with_variant(self, variant: LaunchVariant | None) -> Launch:
+        """The complete launch: this one with what ``variant`` overrides, without variants."""
+        changes: dict[str, object] = {"variant": ()}
+        if variant is not None:
+            for name in LaunchVariant.model_fields.keys() - {"when", "bare", "environment"}:
+                value = getattr(variant, name)
+                if value is not None:
+                    changes[name] = value
+            changes["environment"] = {**self.environment, **(variant.environment or {})}
+            if variant.bare:
+                changes["container"] = None
+        return self.model_copy(update=changes)
+
+    def with_numbers(self, numbers: Mapping[str, int | float]) -> Launch:
+        """This launch with the placeholders that ``numbers`` names filled in."""
+
+        def fill(text: str) -> str:
+            return fill_numbers(text, numbers)
+
+        changes: dict[str, object] = {
+            "computed": {},
+            "command": fill(self.command),
+            "environment": {name: fill(text) for name, text in self.environment.items()},
+            "mpi_arguments": tuple(fill(text) for text in self.mpi_arguments),
+        }
+        if self.workdir is not None:
+            changes["workdir"] = fill(self.workdir)
+        return self.model_copy(update=changes)
+
+    def templates(self) -> tuple[tuple[str, str], ...]:
+        """Every text that may hold placeholders, with the key it stands under."""
+        found = [("command", self.command)]
+        found += [(f"environment.{name}", text) for name, text in self.environment.items()]
+        if self.workdir is not None:
+            found.append(("workdir", self.workdir))
+        found += [("stage", text) for text in self.stage]
+        if self.container is not None:
+            found.append(("container.image", self.container.image))
+            found += [("container.mounts", text) for text in self.container.mounts]
+            found += [("container.options", text) for text in self.container.options]
+            found.append(("container.workdir", self.container.workdir or ""))
+        found += [("mpi_arguments", text) for text in self.mpi_arguments]
+        for index, variant in enumerate(self.variant):
+            for key, text in self.with_variant(variant).templates():
+                if (key, text) not in found:
+                    found.append((f"variant[{index}].{key}", text))
+        return tuple(found)
+
+
+class ImportPaths(Model):
+    """How an existing log's path tells its case; see :mod:`profiles.logs.tree`.
+
+    ``paths`` are regular expressions searched in the path, with ``/`` as separator. Groups: nodes,
+    gpus_per_node, gpus, repeat, and the names of parameters; what no group tells is 1 or the
+    parameter's default. ``values`` maps what a group caught to a parameter's value
+    (``values.precision.fp16 = "amp"``). ``gpus_per_node``: how many devices the nodes had, where a
+    path tells only their total.
+    """
+
+    paths: tuple[Pattern, ...] = ()
+    values: Mapping[str, Mapping[str, Scalar]] = Field(default_factory=dict)
+    gpus_per_node: Annotated[int, Field(ge=1, strict=True)] = 8
+
+
+class Profile(Model):
+    """One TOML file of the catalogue. ``devices``: "gpu" where CPU slots would be of no use."""
+
+    name: Name
+    framework: str = Field(min_length=1)
+    model: str = Field(min_length=1)
+    unit: str = "samples/s"
+    source: str = ""
+    description: str = ""
+    devices: Literal["any", "gpu"] = "any"
+    parameters: Mapping[Name, Parameter] = Field(default_factory=dict)
+    settings: Mapping[Name, Setting] = Field(default_factory=dict)
+    matrix: Matrix
+    launch: Launch
+    measure: Measure
+    import_: ImportPaths = Field(default=ImportPaths(), alias="import")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        names = frozenset(self.parameters)
+        for reserved in sorted((names | set(self.settings)) & LAUNCH_NAMES):
+            raise ValueError(f"{reserved!r} is filled by the launcher; choose another name")
+        for both in sorted(names & set(self.settings)):
+            raise ValueError(f"{both!r} is both a parameter and a setting; rename one")
+        for where, condition in self._conditions():
+            # A number need not be computable for every case; that is told when one is planned.
+            tried = () if where.startswith("launch.computed") else self._tried()
+            check_condition(condition, where=where, known=names | CASE_NAMES, tried=tried)
+        known = names | set(self.settings) | LAUNCH_NAMES
+        for name in sorted(known & set(self.launch.computed)):
+            raise ValueError(f"launch.computed.{name}: {name!r} is taken; choose another name")
+        for key, template in self._templates():
+            if key.startswith("parameters."):  # part of the case, wherever it is launched
+                filled = names | CASE_NAMES | {"global_batch"}
+            elif key.startswith(_COMPUTED_IN):
+                filled = known | set(self.launch.computed)
+            else:
+                filled = known
+            check_placeholders(template, where=key, known=filled)
+        for index, path in enumerate(self.import_.paths):
+            known_groups = PATH_GROUPS | names
+            where = f"import.paths[{index}]"
+            check_pattern(path, where=where, required=set(), known=known_groups)
+        for name, pattern in self.measure.stated.items():
+            where = f"measure.stated.{name}"
+            check_pattern(pattern, where=where, required={"value"}, known={"value"})
+        for name in sorted(set(self.measure.stated) - names):
+            raise ValueError(f"measure.stated.{name}: no parameter is called {name!r}")
+        for name in sorted(set(self.import_.values) - names):
+            raise ValueError(f"import.values.{name}: no parameter is called {name!r}")
+        return self
+
+    def _conditions(self) -> list[tuple[str, str]]:
+        """Every expression over a case, with the key it stands under."""
+        found = [(f"matrix.exclude[{n}]", text) for n, text in enumerate(self.matrix.exclude)]
+        found += [
+            (f"measure.variant[{n}].when", variant.when)
+            for n, variant in enumerate(self.measure.variant)
+        ]
+        found += [
+            (f"launch.variant[{n}].when", variant.when)
+            for n, variant in enumerate(self.launch.variant)
+        ]
+        computed = self.launch.computed.items()
+        return found + [(f"launch.computed.{name}", text) for name, text in computed]
+
+    def _tried(self) -> list[dict[str, Scalar]]:
+        """Values that conditions are tried with: the defaults at the matrix' own sizes."""
+        defaults = {name: parameter.default for name, parameter in self.parameters.items()}
+        sizes = map(parse_tag, self.matrix.cases)
+        return [
+            {**defaults, "nodes": nodes, "gpus_per_node": gpus, "gpus": nodes * gpus}
+            for nodes, gpus in sizes
+        ]
+
+    def launch_for(self, case: Case) -> Launch:
+        """How the case is launched: the first variant that holds, computed numbers filled in.
+
+        Raises
+        ------
+        ProfileError: a condition or an arithmetic expression does not fit the case's values.
+        """
+        values = case.values()
+        held = (v for v in self.launch.variant if parse_expression(v.when).holds(values))
+        launch = self.launch.with_variant(next(held, None))
+        computed = launch.computed.items()
+        numbers = {name: parse_expression(text).number(values) for name, text in computed}
+        return launch.with_numbers(numbers) if numbers else launch
+
+    def _templates(self) -> Sequence[tuple[str, str]]:
+        found = [(f"launch.{key}", text) for key, text in self.launch.templates()]
+        for name, parameter in self.parameters.items():
+            for choice, words in parameter.arguments.items():
+                found += [(f"parameters.{name}.arguments.{choice}", word) for word in words]
+            for choice, environment in parameter.environment.items():
+                where = f"parameters.{name}.environment.{choice}"
+                found += [(f"{where}.{key}", text) for key, text in environment.items()]
+        return found

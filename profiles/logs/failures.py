@@ -1,0 +1,220 @@
+"""Why a run failed, told from its log: named patterns and the line that is the evidence.
+
+Failures are looked for in the first ``HEAD`` and the last ``TAIL`` bytes of a log: what stops a run
+at once stands at the front, what ends a long one stands at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from profiles.cleantext import ESCAPE_BYTES, clean_line
+from profiles.format.patterns import compile_pattern
+from profiles.format.profile import Profile
+from profiles.logs.lines import lines_with
+from profiles.logs.literals import required_literals
+
+Retry = Literal["never", "now", "later"]
+
+HEAD = 1 << 20
+TAIL = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """``retry``: whether another attempt makes sense at all, at once, or only after a while."""
+
+    reason: str
+    evidence_line: str
+    retry: Retry = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFailure:
+    """One of ``hints`` is in every line that the pattern finds; none: every line is tried."""
+
+    reason: str
+    pattern: re.Pattern[str]
+    hints: tuple[bytes, ...]
+    retry: Retry
+
+
+def _known(reason: str, *patterns: str, retry: Retry = "never") -> KnownFailure:
+    hints = tuple(literals[0] for literals in map(required_literals, patterns) if literals)
+    complete = hints if len(hints) == len(patterns) else ()
+    return KnownFailure(reason, compile_pattern("|".join(patterns)), complete, retry)
+
+
+BUILT_IN: tuple[KnownFailure, ...] = (
+    _known(
+        "out of GPU memory",
+        r"CUDA(?: error:)? out of memory",
+        r"CUDA_ERROR_OUT_OF_MEMORY",
+        r"RESOURCE_EXHAUSTED",
+        r"ResourceExhaustedError",
+        r"Out of memory error on GPU",
+        r"cudaErrorMemoryAllocation",
+        r"cudaMalloc failed: out of memory",
+        r"torch\.OutOfMemoryError",
+    ),
+    _known(
+        "shared memory too small",
+        r"insufficient shared memory",
+        r"unable to (?:write to|open|resize) file </torch_",
+        r"Bus error",
+    ),
+    _known(
+        "out of host memory",
+        r"MemoryError",
+        r"Cannot allocate memory",
+        r"Out of memory: Kill",
+        r"oom-kill",
+        r"std::bad_alloc",
+    ),
+    _known(
+        "driver or GPU does not fit the framework",
+        r"no kernel image is available",
+        r"CUDA driver version is insufficient",
+        r"no CUDA-capable device",
+        r"forward compatibility was attempted",
+    ),
+    _known(
+        "NCCL failed",
+        r"ncclInternalError",
+        r"ncclSystemError",
+        r"ncclUnhandledCudaError",
+        r"ncclRemoteError",
+        r"ncclInvalidUsage",
+        r"NCCL error",
+        r"NCCL WARN",
+        r"Watchdog caught collective operation timeout",
+        retry="now",
+    ),
+    _known("port in use", r"Address already in use", r"EADDRINUSE", retry="now"),
+    _known(
+        "another host could not be reached",
+        r"Connection refused",
+        r"Connection timed out",
+        r"No route to host",
+        r"Network is unreachable",
+        r"Could not resolve hostname",
+        r"Name or service not known",
+        retry="later",
+    ),
+    _known("Python module missing", r"ModuleNotFoundError", r"No module named"),
+    _known(
+        "shared library missing",
+        r"error while loading shared libraries",
+        r"ImportError: .*cannot open shared object file",
+        r"version `\S+' not found",
+    ),
+    _known("disk full", r"No space left on device", r"Disk quota exceeded"),
+    _known("permission denied", r"[Pp]ermission denied"),
+    _known(
+        "command not found",
+        r"command not found",
+        r"(?:^|: )\S+: not found$",
+        r"executable file not found",
+        r"not recognized as an internal or external command",
+    ),
+    _known(
+        "container image missing",
+        r"Unable to find image",
+        r"manifest unknown",
+        r"pull access denied",
+        r"No such image",
+    ),
+    _known("illegal instruction", r"Illegal instruction"),
+    _known(
+        "segmentation fault", r"[Ss]egmentation fault", r"\bSIGSEGV\b", r"signal 11\b", retry="now"
+    ),
+    _known(
+        "command line not understood",
+        r"unrecognized arguments",
+        r"the following arguments are required",
+        r"invalid choice: ",
+    ),
+    _known("file missing", r"FileNotFoundError", r"No such file or directory", r"can't open file"),
+    _known("killed", r"(?:^|\s)Killed\s*$", r"\bSIGKILL\b", r"signal 9\b", retry="later"),
+    _known(
+        "Python exception",
+        r"^(?:\[rank\d+\]: ?)?[A-Za-z_][\w.]*Error(?:: .*)?$",
+        r"^(?:\[rank\d+\]: ?)?[A-Za-z_][\w.]*Exception(?:: .*)?$",
+    ),
+)
+"""In order of precedence: a specific reason stands before what it also looks like."""
+
+
+def from_profile(profile: Profile) -> tuple[KnownFailure, ...]:
+    """The profile's own failures, as patterns to look for before the built-in ones."""
+    return tuple(
+        _known(failure.reason, failure.pattern, retry=failure.retry)
+        for failure in profile.measure.failure
+    )
+
+
+class FailureScanner:
+    """Keeps the first and the last part of a log, and searches them when it is asked."""
+
+    def __init__(
+        self, known: Sequence[KnownFailure], *, head: int = HEAD, tail: int = TAIL
+    ) -> None:
+        self._known = known
+        self._head = bytearray()
+        self._head_left = head
+        self._tail_limit = tail
+        self._tail: deque[bytes] = deque()
+        self._tail_bytes = 0
+        self._answer: tuple[Failure, ...] | None = None
+
+    def feed(self, block: bytes) -> None:
+        """Take complete lines, ended by newlines."""
+        self._answer = None
+        if self._head_left > 0:
+            end = len(block)
+            if end > self._head_left:
+                end = block.find(b"\n", self._head_left - 1) + 1 or len(block)
+            self._head += block[:end]
+            self._head_left -= end
+            block = block[end:]
+        if block:
+            kept = block[-self._tail_limit - 1 :]  # one byte more: does a line start there?
+            self._tail.append(kept)
+            self._tail_bytes += len(kept)
+            while self._tail_bytes - len(self._tail[0]) > self._tail_limit:
+                self._tail_bytes -= len(self._tail.popleft())
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """The first evidence of each known failure, in their order of precedence."""
+        if self._answer is None:
+            tail = b"".join(self._tail)
+            if len(tail) > self._tail_limit:
+                tail = tail[tail.find(b"\n", len(tail) - self._tail_limit - 1) + 1 :]
+            parts = (ESCAPE_BYTES.sub(b"", self._head), ESCAPE_BYTES.sub(b"", tail))
+            found = (_first(known, parts) for known in self._known)
+            self._answer = tuple(failure for failure in found if failure is not None)
+        return self._answer
+
+
+def _first(known: KnownFailure, parts: Sequence[bytes]) -> Failure | None:
+    for part in parts:
+        evidence = _evidence(known, part)
+        if evidence is not None:
+            return Failure(known.reason, evidence, known.retry)
+    return None
+
+
+def _evidence(known: KnownFailure, block: bytes) -> str | None:
+    first: tuple[int, str] | None = None
+    for hint in known.hints or (None,):
+        limit = len(block) if first is None else first[0]
+        for start, line in lines_with(block[:limit] if first else block, hint):
+            if known.pattern.search(line.decode("utf-8", "replace")):
+                first = (start, clean_line(line))
+                break
+    return None if first is None else first[1]

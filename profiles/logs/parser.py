@@ -1,0 +1,130 @@
+"""Bytes of a log to readings, incrementally: any chunking gives the same readings.
+
+A log is cut into lines at newlines and carriage returns, of which the first ``LINE_LIMIT`` bytes
+count; escape sequences are dropped; a rank filter picks the parts that count. In each line every
+non-overlapping match of the profile's patterns is taken.
+
+Most lines of a log are of no interest. So a block of lines is first searched for a text that every
+match must contain (:mod:`profiles.logs.literals`); only lines that hold it are decoded. Where a
+pattern cannot cross a line end and the block is plain ASCII, it runs over the whole block at once.
+"""
+
+from __future__ import annotations
+
+from profiles.cleantext import ESCAPE_BYTES, clean_text
+from profiles.format.matrix import Case
+from profiles.format.profile import Profile
+from profiles.format.rules import rule_for
+from profiles.logs.failures import BUILT_IN, Failure, FailureScanner, from_profile
+from profiles.logs.lines import cut_long_lines
+from profiles.logs.metrics import MetricValues
+from profiles.logs.ranks import MPI_PREFIX, RankFilter
+from profiles.logs.readings import Columns, Reading, Readings
+from profiles.logs.search import ReadingSink, Search, Sink, TextSink, ValueSink
+from profiles.logs.timestamps import TimestampParser
+
+__all__ = ["LINE_LIMIT", "Failure", "LogParser", "Reading", "Readings"]
+
+LINE_LIMIT = 1 << 16
+"""Bytes of a line that are looked at; longer lines lose their end, never the lines after them."""
+
+
+class LogParser:
+    """Reads one log by the profile's rule for the case.
+
+    Attributes
+    ----------
+    rule: the profile's measuring rule for the case.
+    readings: all readings so far.
+    """
+
+    def __init__(self, profile: Profile, case: Case) -> None:
+        self.rule = rule_for(profile, case)
+        columns = Columns()
+        self.readings = Readings(columns)
+        times = TimestampParser(self.rule.timestamp).seconds if self.rule.timestamp else None
+        self._sink = ReadingSink(columns, times)
+        self._summary = MetricValues("last")
+        self._metrics = {
+            name: (MetricValues(metric.statistic), metric.scale)
+            for name, metric in profile.measure.metrics.items()
+        }
+        self._stated = {name: TextSink() for name in profile.measure.stated}
+        self._searches = self._plan(profile)
+        self._failures = FailureScanner((*from_profile(profile), *BUILT_IN))
+        self._tail = bytearray()
+
+    def feed(self, data: bytes) -> Readings:
+        """Take the next bytes of the log; returns the new readings."""
+        before = len(self.readings)
+        end = data.rfind(b"\n") + 1
+        returns = b"\r" in data
+        if returns:  # to look for the last one is slow where there is none
+            end = max(end, data.rfind(b"\r") + 1)
+        if end:
+            block = b"".join((self._tail, memoryview(data)[:end]))
+            self._tail.clear()
+            # The tail is what came after a line end: it has none.
+            self._block(block.replace(b"\r", b"\n") if returns else block)
+        # What is beyond the limit of an unfinished line will not be looked at: do not keep it.
+        self._tail += data[end : end + LINE_LIMIT - len(self._tail)]
+        return self.readings[before:]
+
+    def finish(self) -> Readings:
+        """The log has ended, perhaps without a newline; returns the readings of its last line."""
+        before = len(self.readings)
+        if self._tail:
+            block = bytes(self._tail)
+            self._tail.clear()
+            self._block(block)
+        return self.readings[before:]
+
+    @property
+    def rejected(self) -> int:
+        """Matches of the reading whose value was no finite number."""
+        return self._sink.rejected
+
+    @property
+    def summary_value(self) -> float | None:
+        """The value of the last summary line; None without one."""
+        return self._summary.value
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The further figures of merit that the log has, scaled to their units."""
+        return {
+            name: values.value * scale
+            for name, (values, scale) in self._metrics.items()
+            if values.value is not None
+        }
+
+    @property
+    def stated(self) -> dict[str, str]:
+        """Parameter values that the log itself tells, display-safe."""
+        texts = {name: sink.text for name, sink in self._stated.items()}
+        return {name: clean_text(text) for name, text in texts.items() if text is not None}
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Named failures, the profile's own before the built-in ones."""
+        return self._failures.failures
+
+    def _plan(self, profile: Profile) -> tuple[Search, ...]:
+        sinks: list[tuple[str, Sink]] = [(self.rule.reading, self._sink)]
+        if self.rule.summary:
+            sinks.append((self.rule.summary, ValueSink(self._summary)))
+        for name, metric in profile.measure.metrics.items():
+            seconds = TimestampParser(metric.timestamp).seconds if metric.timestamp else None
+            sinks.append((metric.reading, ValueSink(self._metrics[name][0], seconds)))
+        sinks += [(profile.measure.stated[name], sink) for name, sink in self._stated.items()]
+        ranks = RankFilter(self.rule.ranks, self.rule.rank_prefix or MPI_PREFIX)
+        return tuple(Search(pattern, ranks, sink) for pattern, sink in sinks)
+
+    def _block(self, block: bytes) -> None:
+        """Take complete lines, ended by newlines."""
+        block = cut_long_lines(block, LINE_LIMIT)
+        self._failures.feed(block)
+        if b"\x1b" in block:
+            block = ESCAPE_BYTES.sub(b"", block)
+        for search in self._searches:
+            search.run(block)

@@ -1,0 +1,202 @@
+"""One pattern over blocks of lines, as cheaply as the pattern and the block allow."""
+
+from __future__ import annotations
+
+import math
+import re
+from array import array
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, Protocol, cast
+
+from profiles.format.patterns import compile_pattern
+from profiles.logs.lines import lines_backwards, lines_with
+from profiles.logs.literals import required_literals, stays_in_line
+from profiles.logs.metrics import MetricValues
+from profiles.logs.prefilter import Narrower
+from profiles.logs.ranks import RankFilter
+from profiles.logs.readings import Columns, to_number
+
+Text = str | bytes
+Column = Sequence[Text]
+
+_GROUPS = ("value", "step", "time")
+_NAN = math.nan
+_BULK = 16  # matches from which on columns are faster than rows
+_END = 16384  # where a log's last match of a pattern often is
+
+
+class Sink(Protocol):
+    """Where matches go. ``last_only``: an accepted match makes all before it worthless."""
+
+    last_only: bool
+
+    def add(self, value: Text, step: Text, time: Text) -> bool:
+        """Take one match, empty texts for what it lacks; False when its value is no number."""
+
+    def add_all(self, values: Column, steps: Column | None, times: Column | None) -> None:
+        """Take matches in the order of the log; None for a group that the pattern lacks."""
+
+
+class Search:
+    """One pattern, where its matches go, and ``ranks``: whose output counts."""
+
+    def __init__(self, pattern: str, ranks: RankFilter, sink: Sink) -> None:
+        literals = required_literals(pattern)
+        self._literal = literals[0] if literals else None
+        self._narrower = Narrower(literals)
+        self._ranks = ranks
+        self._sink = sink
+        self._pattern = compile_pattern(pattern)
+        groups = self._pattern.groupindex
+        self._columns = tuple(groups[name] - 1 if name in groups else None for name in _GROUPS)
+        whole = stays_in_line(pattern)
+        self._bytes_pattern = re.compile(pattern.encode(), re.MULTILINE) if whole else None
+        self._text_pattern = re.compile(pattern, re.ASCII | re.MULTILINE) if whole else None
+
+    def run(self, block: bytes) -> None:
+        """Search a block of lines that ends where a line ends."""
+        if self._sink.last_only:
+            end = block[block.rfind(b"\n", 0, -_END) + 1 :] if len(block) > _END else block
+            if self._last(end) or end is block:
+                return
+        lines = self._narrower.narrow(block)
+        if self._sink.last_only:
+            self._last(lines)
+            return
+        if self._bytes_pattern is None or self._text_pattern is None:
+            found: list[Any] = []
+            for _start, line in lines_with(lines, self._literal):
+                found += self._line(line)
+            self._take(found)
+            return
+        if self._ranks.concerns(lines):
+            lines = self._ranks.select(lines)
+        if lines.isascii():
+            self._take(self._bytes_pattern.findall(lines))
+        else:
+            self._take(self._text_pattern.findall(lines.decode("utf-8", "replace")))
+
+    def _last(self, block: bytes) -> bool:
+        """Hand over the last acceptable match; False without one."""
+        for line in lines_backwards(block, self._literal):
+            for row in reversed(self._line(line)):
+                value, step, time = (
+                    "" if at is None else row if isinstance(row, str) else row[at]
+                    for at in self._columns
+                )
+                if self._sink.add(value, step, time):
+                    return True
+        return False
+
+    def _line(self, line: bytes) -> list[str] | list[tuple[str, ...]]:
+        text = line.decode("utf-8", "replace")
+        if not self._ranks.concerns(line):
+            return self._pattern.findall(text)
+        return [row for part in self._ranks.parts(text) for row in self._pattern.findall(part)]
+
+    def _take(self, found: Sequence[Any]) -> None:
+        """What findall found (Any: the texts of the only group, or tuples of all groups)."""
+        if not found:
+            return
+        columns: list[Column | None] = [None, None, None]
+        for position, group in enumerate(self._columns):
+            if group is not None:  # picking columns costs a fifth of zip(*found)
+                single = self._pattern.groups == 1
+                columns[position] = found if single else list(map(itemgetter(group), found))
+        values, steps, times = columns
+        self._sink.add_all(values or (), steps, times)
+
+
+class ReadingSink:
+    """Appends to columns. Times go through ``seconds``; ``rejected`` counts unusable values."""
+
+    last_only = False
+
+    def __init__(self, columns: Columns, seconds: Callable[[str], float] | None) -> None:
+        self.rejected = 0
+        self._columns = columns
+        self._seconds = seconds
+
+    def add(self, value: Text, step: Text, time: Text) -> bool:
+        number = to_number(value)
+        if not math.isfinite(number):
+            self.rejected += bool(value)
+            return False
+        self._columns.append(number, to_number(step), self._time(time))
+        return True
+
+    def add_all(self, values: Column, steps: Column | None, times: Column | None) -> None:
+        if not self._add_bulk(values, steps, times):
+            nothing = ("",) * len(values)
+            for value, step, time in zip(values, steps or nothing, times or nothing, strict=True):
+                self.add(value, step, time)
+
+    def _add_bulk(self, values: Column, steps: Column | None, times: Column | None) -> bool:
+        """All at once, if there are many and every value is a finite number; else nothing."""
+        if len(values) < _BULK:
+            return False
+        try:
+            numbers = array("d", map(float, _encoded(values)))
+        except ValueError:
+            return False
+        if not math.isfinite(sum(numbers)):
+            return False
+        seconds = None if times is None else array("d", map(self._time, times))
+        self._columns.extend(numbers, None if steps is None else _encoded(steps), seconds)
+        return True
+
+    def _time(self, text: Text) -> float:
+        if self._seconds is None or not text:
+            return _NAN
+        return self._seconds(text if isinstance(text, str) else text.decode("ascii"))
+
+
+class TextSink:
+    """Keeps the last text."""
+
+    last_only = True
+
+    def __init__(self) -> None:
+        self.text: str | None = None
+
+    def add(self, value: Text, step: Text = "", time: Text = "") -> bool:
+        self.text = value if isinstance(value, str) else value.decode("ascii")
+        return True
+
+    def add_all(
+        self, values: Column, steps: Column | None = None, times: Column | None = None
+    ) -> None:
+        self.add(values[-1])
+
+
+class ValueSink:
+    """Hands finite values to a metric. ``seconds`` reads them where they are points in time."""
+
+    def __init__(self, values: MetricValues, seconds: Callable[[str], float] | None = None) -> None:
+        self.last_only = values.statistic == "last"
+        self._values = values
+        self._seconds = seconds
+
+    def add(self, value: Text, step: Text = "", time: Text = "") -> bool:
+        if self._seconds is None:
+            number = to_number(value)
+        else:
+            number = self._seconds(value if isinstance(value, str) else value.decode("ascii"))
+        if not math.isfinite(number):
+            return False
+        self._values.add(number)
+        return True
+
+    def add_all(
+        self, values: Column, steps: Column | None = None, times: Column | None = None
+    ) -> None:
+        for value in values:
+            self.add(value)
+
+
+def _encoded(texts: Column) -> Sequence[bytes]:
+    """The texts as bytes; findall gives all of one kind."""
+    if texts and isinstance(texts[0], str):
+        return [str(text).encode() for text in texts]
+    return cast("Sequence[bytes]", texts)

@@ -1,0 +1,74 @@
+"""Existing logs: which case and repeat a file is, told from its path.
+
+DLPerf's own tree is known without being declared: ``<anything>/4n8g/r50_b128_fp32_1.log``. Other
+names are declared by the profile, see :class:`~profiles.format.profile.ImportPaths`. Only the
+profile's patterns decide; the log's content never does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from profiles.errors import SelectionError
+from profiles.format.matrix import Case, make_case
+from profiles.format.patterns import compile_pattern
+from profiles.format.profile import Profile
+
+DLPERF_TREE = (
+    r"(?:^|/)(?P<nodes>\d+)n(?P<gpus_per_node>\d+)g/"
+    r"[^/]+?_b(?:s|sz)?(?P<batch_size>\d+)_(?P<precision>[A-Za-z0-9]+)(?:_(?P<repeat>\d+))?\.log$"
+)
+"""``logs/<framework>/<model>/<4n8g>/<model>_b<batch>_<precision>_<repeat>.log``"""
+
+_SIZES = frozenset({"nodes", "gpus_per_node", "gpus", "repeat"})
+
+
+@dataclass(frozen=True)
+class RecognisedLog:
+    """``repeat`` counts from 1; None where the path does not say."""
+
+    case: Case
+    repeat: int | None
+
+
+def recognise(profile: Profile, path: Path | str) -> RecognisedLog | None:
+    """The case and repeat of a log, by the first pattern that fits its path and the profile.
+
+    None: no pattern fits, or what the path says is no case of the profile (an unknown precision).
+    """
+    text = path.as_posix() if isinstance(path, Path) else path.replace("\\", "/")
+    for pattern in (*profile.import_.paths, DLPERF_TREE):
+        match = compile_pattern(pattern).search(text)
+        if match is not None:
+            caught = {name: value for name, value in match.groupdict().items() if value}
+            recognised = _recognised(profile, caught)
+            if recognised is not None:
+                return recognised
+    return None
+
+
+def _recognised(profile: Profile, caught: Mapping[str, str]) -> RecognisedLog | None:
+    values = {
+        name: profile.import_.values.get(name, {}).get(text, text)
+        for name, text in caught.items()
+        if name not in _SIZES and name in profile.parameters
+    }
+    try:
+        nodes, gpus_per_node = _size(caught, profile.import_.gpus_per_node)
+        case = make_case(profile, nodes, gpus_per_node, values)
+    except SelectionError:
+        return None
+    repeat = int(caught["repeat"]) if "repeat" in caught else None
+    return RecognisedLog(case, repeat)
+
+
+def _size(caught: Mapping[str, str], per_node: int) -> tuple[int, int]:
+    if "gpus" not in caught:
+        return int(caught.get("nodes", 1)), int(caught.get("gpus_per_node", 1))
+    gpus = int(caught["gpus"])
+    nodes = int(caught["nodes"]) if "nodes" in caught else -(-gpus // per_node)
+    if nodes < 1 or gpus < 1 or gpus % nodes:
+        raise SelectionError(f"{gpus} devices cannot be spread evenly over {nodes} nodes")
+    return nodes, gpus // nodes
