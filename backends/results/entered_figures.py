@@ -49,7 +49,7 @@ class _Entry(BaseModel):
 
 
 class Figure(_Entry):
-    """One case, or one repeat of it. Several throughputs are as many repeats; none: not run."""
+    """One case, or one repeat of it. Several throughputs are as many repeats."""
 
     case: str
     throughput: Speed | tuple[Speed, ...] | None = None
@@ -72,7 +72,8 @@ class FiguresFile(Figures):
 def import_figures(path: Path) -> list[RunResult]:
     """The runs of a ``.toml`` or ``.csv`` file of figures, marked as imported, in file order.
 
-    A figure without a throughput is a planned run: its case is known and shows as "-".
+    A figure with metrics of its own and no throughput has succeeded in those; one with neither is
+    a planned run: its case is known and shows as "-".
 
     Raises
     ------
@@ -215,7 +216,7 @@ def _figure_runs(
             gpus_per_node=gpus_per_node,
             parameters=parameters,
             repeat=repeat,
-            state="planned" if speed is None else "succeeded",
+            state="planned" if speed is None and not figure.metrics else "succeeded",
             throughput=None if speed is None else float(speed),
             unit=common["unit"] or "samples/s",
             log=_relative(logs[index], where) if logs else None,

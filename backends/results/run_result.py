@@ -85,6 +85,14 @@ class RunResult:
         return value
 
     @property
+    def succeeded(self) -> bool:
+        """Whether it counts in the k of "k of n": it was measured, or gives metrics alone, as a
+        published accuracy does."""
+        if self.measured is not None:
+            return True
+        return self.state == SUCCEEDED and self.throughput is None and bool(self.metrics)
+
+    @property
     def ended(self) -> bool:
         return self.state in ENDED
 

@@ -86,7 +86,7 @@ class CaseResult:
     @property
     def succeeded(self) -> int:
         """The k of "k of n"."""
-        return len(self.measured_runs)
+        return len(self.runs) - len(self.failed_runs)
 
     @property
     def repeats(self) -> int:
@@ -95,7 +95,7 @@ class CaseResult:
 
     @property
     def failed_runs(self) -> tuple[RunResult, ...]:
-        return tuple(run for run in self.runs if run.measured is None)
+        return tuple(run for run in self.runs if not run.succeeded)
 
     @property
     def fingerprints(self) -> frozenset[str]:
@@ -111,11 +111,9 @@ class CaseResult:
     @property
     def metrics(self) -> dict[str, float]:
         """Median over the successful repeats of every further figure of merit."""
-        names = sorted({name for run in self.measured_runs for name in run.metrics})
-        return {
-            name: median(run.metrics[name] for run in self.measured_runs if name in run.metrics)
-            for name in names
-        }
+        good = [run.metrics for run in self.runs if run.succeeded]
+        names = sorted({name for metrics in good for name in metrics})
+        return {name: median(m[name] for m in good if name in m) for name in names}
 
     @property
     def simulated(self) -> bool:

@@ -44,6 +44,32 @@ CATALOG = Catalog.load()
 ADDRESSES = [f"10.11.0.{last}" for last in range(2, 6)]  # the reports' own
 
 
+ONE_LOG_PER_CASE = {
+    "mmseg-deeplabv3p",
+    "mmseg-hrnet",
+    "ngc-mxnet-resnet50",
+    "ngc-pytorch-bert",
+    "ngc-pytorch-resnet50",
+    "ngc-pytorch-resnet50-convergence",
+    "ngc-tensorflow-bert",
+    "ngc-tensorflow-resnet50",
+    "ngc-tensorflow2-maskrcnn",
+    "paddleclas-resnet50",
+    "paddlenlp-bert",
+    "paddlenlp-transformer",
+    "paddleseg-deeplabv3p",
+    "paddleseg-hrnet",
+}
+"""The reports that these reproduce list a single log for each case."""
+
+
+def test_repeats_are_those_of_the_source():
+    repeats = {name: CATALOG.get(name).matrix.repeats for name in NAMES}
+    assert {name for name, n in repeats.items() if n == 1} == ONE_LOG_PER_CASE | {"cpu-smoke"}
+    assert repeats["paddle-resnet50"] == 6  # "6 groups by default", and a listing of six
+    assert {n for n in repeats.values() if n != 1} <= {5, 6, 7}
+
+
 def case_of(name: str, tag: str, **parameters: str) -> tuple[Profile, Case]:
     profile = CATALOG.get(name)
     return profile, expand(profile, [tag], {key: [value] for key, value in parameters.items()})[0]

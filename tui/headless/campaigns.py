@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from backends.campaign.controller import CampaignController
+from backends.campaign.plan.remarks import repeats_remarks
 from backends.campaign.plan.selection import DryRun, Plan
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.snapshot import CampaignSnapshot, format_duration
@@ -49,6 +50,7 @@ async def plan(arguments: argparse.Namespace) -> int:
                         for planned, r in zip(made.refused, elsewhere, strict=True)
                     ],
                     "expected_s": made.expected_s,
+                    "remarks": repeats_remarks(made),
                 }
             )
             return OK
@@ -57,7 +59,7 @@ async def plan(arguments: argparse.Namespace) -> int:
         for planned, run in zip(made.refused, elsewhere, strict=True):
             print(f"cannot run here: {planned.infeasible}; where it can, it is")
             _print_dry_run(run)
-        say(_summary(made))
+        _say_summary(made)
         return OK
     finally:
         await workspace.close()
@@ -104,6 +106,12 @@ def _say_refused(made: Plan) -> None:
         say(f"left out: {planned.profile.name} {planned.case.tag}: {planned.infeasible}")
 
 
+def _say_summary(made: Plan) -> None:
+    say(_summary(made))
+    for remark in repeats_remarks(made):
+        say(f"note: {remark}")
+
+
 def _summary(made: Plan) -> str:
     expected = f", ≈ {format_duration(made.expected_s)}" if made.expected_s else ""
     cases, runs, hosts = (
@@ -127,7 +135,7 @@ async def run(arguments: argparse.Namespace) -> int:
     try:
         _say_refused(made)
         overridden = await _check(workspace, made, force=arguments.force)
-        say(_summary(made))
+        _say_summary(made)
         controller = await workspace.start(made, force=arguments.force, overridden=overridden)
         say(f"campaign {controller.path}")
         return await _see_through(workspace, controller, arguments)

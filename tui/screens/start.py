@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
+from backends.campaign.plan.remarks import repeats_remarks
 from backends.campaign.plan.selection import Plan
 from backends.campaign.record.snapshot import format_duration
 from profiles.errors import DlperfError
@@ -49,6 +50,8 @@ def plan_text(plan: Plan) -> Text:
     if plan.expected_s is not None:
         text.append(f" · about {format_duration(plan.expected_s)}")
     text.append(f" · on {hosts}{more}\n", MUTED)
+    for remark in repeats_remarks(plan):
+        text.append(f"▲ {plain(remark)}\n", WARN)
     return text
 
 

@@ -71,7 +71,7 @@ def _end(run: RunResult, now: float) -> ev.Event | None:
         return ev.RunFailed(
             t=now, run_id=run.run_id, reason=run.reason, category="no reading", log=run.log or ""
         )
-    if run.state != "succeeded" or run.throughput is None:
+    if not run.succeeded:
         return None
     return ev.RunSucceeded(
         t=now,

@@ -119,8 +119,10 @@ class RunCancelling(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSucceeded(Event):
+    """``throughput``: null only for a published result that has metrics alone."""
+
     run_id: str
-    throughput: float
+    throughput: float | None
     readings: int
     used: int
     window: str

@@ -94,6 +94,7 @@ class RunRecord:
     parameters: Mapping[str, Scalar]
     repeat: int
     attempt: int
+    imported: bool = False
     state: RunState = RunState.PLANNED
     not_before: float = 0.0
     retry_of: str = ""
@@ -200,7 +201,7 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
                 runs[run_id] = change(run, event)
         elif type(event) is ev.RunPlanned:
             if event.run_id not in runs:
-                runs[event.run_id] = _planned(event)
+                runs[event.run_id] = _planned(state, event)
                 state = replace(state, finished=False)
         elif (handler := _HANDLERS.get(type(event))) is not None:
             state = handler(replace(state, runs=runs), event)
@@ -216,7 +217,7 @@ def apply(state: CampaignState, event: ev.Event) -> CampaignState:
     if isinstance(event, ev.RunPlanned):
         if event.run_id in state.runs:
             return state
-        runs = {**state.runs, event.run_id: _planned(event)}
+        runs = {**state.runs, event.run_id: _planned(state, event)}
         return replace(state, runs=runs, finished=False)
     change = _CHANGES.get(type(event))
     if change is None:
@@ -277,7 +278,7 @@ _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]
 # What happens to a run ---------------------------------------------------------------------------
 
 
-def _planned(event: ev.RunPlanned) -> RunRecord:
+def _planned(state: CampaignState, event: ev.RunPlanned) -> RunRecord:
     return RunRecord(
         run_id=event.run_id,
         profile=event.profile,
@@ -289,6 +290,7 @@ def _planned(event: ev.RunPlanned) -> RunRecord:
         parameters=event.parameters,
         repeat=event.repeat,
         attempt=event.attempt,
+        imported=state.imported,
         not_before=event.not_before,
         retry_of=event.retry_of,
     )
@@ -392,8 +394,8 @@ def _cancelling(run: RunRecord, event: ev.RunCancelling) -> RunRecord:
 
 
 def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
-    # An imported run was never started by us: its event carries the log itself.
-    if not run.state.active and not (run.state is RunState.PLANNED and event.log):
+    # An imported run was never started by us; it may not even have a log.
+    if not run.state.active and not (run.state is RunState.PLANNED and run.imported):
         return run
     return replace(
         run,

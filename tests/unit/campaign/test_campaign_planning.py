@@ -20,6 +20,7 @@ from backends.campaign.folder.paths import (
     telemetry_path,
 )
 from backends.campaign.plan.planner import make_plan
+from backends.campaign.plan.remarks import repeats_remarks
 from backends.campaign.plan.request import Request, read_request, write_request
 from backends.campaign.plan.selection import Plan, Selection
 from backends.campaign.record import events as ev
@@ -289,3 +290,29 @@ def test_picked_cases_run_small_ones_first_whatever_the_order_of_marking() -> No
     plan = make_plan(Selection(("cpu-smoke",), picked=tuple(keys)), catalog, hosts, ())
     tags = [planned.case.tag for planned in plan.cases]
     assert tags == ["1n1g", "1n2g", "2n1g", "2n2g", "4n1g"]
+
+
+@pytest.mark.parametrize(
+    ("repeats", "says"),
+    [
+        (1, "1 repeat per case: it cannot tell how far repeats scatter"),
+        (2, "2 repeats per case: they give no interval"),
+        (3, None),
+        (None, None),
+    ],
+)
+def test_a_plan_says_what_too_few_repeats_cannot_tell(
+    catalog: Catalog, repeats: int | None, says: str | None
+) -> None:
+    chosen_plan = make_plan(chosen(cases=("1n1g",), repeats=repeats), catalog, hosts(1), ())
+    remarks = repeats_remarks(chosen_plan)
+    assert len(remarks) == (says is not None)
+    assert all(remark.startswith(says or "") for remark in remarks)
+
+
+def test_a_profile_of_one_repeat_is_told_apart_from_the_others() -> None:
+    catalog = Catalog.load()
+    selection = Selection(("cpu-smoke", "torch-resnet50"), cases=("1n1g",))
+    made = make_plan(selection, catalog, hosts(1), ())
+    (remark,) = repeats_remarks(made)
+    assert remark.startswith("1 repeat per case of cpu-smoke, the profile's own number: ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -137,11 +138,14 @@ def test_a_deferred_run_is_planned_again_and_keeps_nothing_of_its_hosts() -> Non
     assert (run.state, run.hosts, run.started_at) == (RunState.PLANNED, (), None)
 
 
-def test_success_without_a_start_counts_only_for_an_imported_log() -> None:
+@pytest.mark.parametrize("log", ["", "logs/there.log"])
+def test_success_without_a_start_counts_only_in_an_imported_campaign(log: str) -> None:
     run_id = RUN_IDS[0]
-    assert fold([planned(run_id), succeeded(run_id)]).runs[run_id].state is RunState.PLANNED
-    imported = fold([planned(run_id), succeeded(run_id, log="logs/there.log")]).runs[run_id]
-    assert (imported.state, imported.log) == (RunState.SUCCEEDED, "logs/there.log")
+    journal = [planned(run_id), succeeded(run_id, log=log)]
+    assert fold(journal).runs[run_id].state is RunState.PLANNED
+    begun = ev.CampaignCreated(t=0.0, campaign="c", imported=True)
+    imported = fold([begun, *journal]).runs[run_id]
+    assert (imported.state, imported.log) == (RunState.SUCCEEDED, log)
 
 
 def test_the_latest_attempt_stands_for_a_repeat() -> None:

@@ -1,4 +1,7 @@
-"""The published tables regenerate cell for cell from figures entered by hand."""
+"""The published tables regenerate cell for cell from figures entered by hand.
+
+The figures go the whole way: a file, ``import``, a campaign's journal, and back out of it.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from backends.campaign.folder.imported import create_imported
+from backends.campaign.record.journal import FILE_NAME, read_events
+from backends.campaign.record.run_results import run_results
+from backends.campaign.record.state import fold
 from backends.results.entered_figures import import_figures
 from backends.results.layouts.airank import airank_tables
 from backends.results.layouts.common import LayoutOptions
@@ -196,7 +203,9 @@ def groups_of(tmp_path: Path) -> Callable[..., tuple[Group, ...]]:
     def groups_of(text: str, suffix: str = ".toml") -> tuple[Group, ...]:
         path = tmp_path / f"figures{suffix}"
         path.write_text(text, encoding="utf-8")
-        return summarise(import_figures(path))
+        campaign = tmp_path / "campaign"
+        create_imported(campaign, import_figures(path), now=0.0)
+        return summarise(run_results(fold(read_events(campaign / FILE_NAME))))
 
     return groups_of
 
