@@ -13,9 +13,9 @@ from textual.command import Provider
 from textual.screen import Screen
 
 from profiles.errors import DlperfError
-from tui.commands import ActionsProvider
 from tui.keys import bindings
 from tui.messages import CampaignStarted, Problem, Said
+from tui.palette import ActionsProvider
 from tui.screens.dialogs import Answer, Choice, Reading
 from tui.screens.help import focused_panels, help_text, notes_text
 from tui.screens.hosts import HostsPage

@@ -22,7 +22,7 @@ from backends.workspace import Workspace
 from profiles.format.catalog import Catalog
 from tests.console.conftest import LARGE, console, screen_text, shows, until
 from tests.support.sshd import SshHosts, make_key
-from tui.headless.asking import TerminalPrompter
+from tui.cli.shared.asking import TerminalPrompter
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.questions import ConsolePrompter
 

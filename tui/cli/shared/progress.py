@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from backends.campaign.record.snapshot import CampaignSnapshot, RunView, format_duration
 from backends.transports.base import Prompter
-from tui.headless.asking import TerminalPrompter
-from tui.headless.common import say
+from tui.cli.shared.asking import TerminalPrompter
+from tui.cli.shared.output import say
 
 EVERY_S = 0.25
 

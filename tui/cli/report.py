@@ -1,4 +1,4 @@
-"""report and compare: tables of campaigns, and what became slower."""
+"""``report``: tables of one or more campaigns."""
 
 from __future__ import annotations
 
@@ -8,28 +8,43 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from backends.campaign.record.run_results import run_results
-from backends.results.compare import compare as compare_runs
-from backends.results.compare import comparison_document, comparison_table
 from backends.results.files import write_atomically, write_figures
 from backends.results.layouts.common import LayoutOptions
 from backends.results.publish import Layout, publish
-from backends.results.render import render_markdown
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
-from backends.workspace import Workspace
-from profiles.errors import DlperfError, SelectionError
-from tui.headless.common import open_workspace, print_json, say
+from profiles.errors import DlperfError
+from tui.cli.shared.exit_codes import OK
+from tui.cli.shared.options import open_workspace
+from tui.cli.shared.output import say
+from tui.cli.shared.results import runs_of
 
-OK, REGRESSION = 0, 1
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("campaigns_named", metavar="CAMPAIGN", nargs="+")
+    parser.add_argument(
+        "--layout", choices=("speedup", "pivot", "compare", "airank", "dlperf-json")
+    )
+    parser.add_argument("--format", choices=("md", "csv", "json"))
+    parser.add_argument("--lang", choices=("en", "zh"), default="en")
+    parser.add_argument("--center", choices=("median", "mean"), default="median")
+    parser.add_argument(
+        "--style", choices=("full", "oneflow"), default="full", help="of the speedup layout"
+    )
+    parser.add_argument("--columns", metavar="NAME,NAME", help="of the speedup layout")
+    parser.add_argument(
+        "--decimals", metavar="N", type=int, choices=range(10), help="of the throughput, 0 to 9"
+    )
+    parser.add_argument("--figures", action="store_true", help="SVG figures beside the markdown")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path)
 
 
-def report(arguments: argparse.Namespace) -> int:
-    """``report``: one layout of one or more campaigns."""
+def run(arguments: argparse.Namespace) -> int:
+    """One layout of one or more campaigns."""
     workspace = open_workspace(arguments)
     paths = [workspace.find_campaign(name) for name in arguments.campaigns_named]
     base = _base(arguments.output, paths)
-    runs = [_linked(run, path, base) for path in paths for run in _runs(workspace, path)]
+    runs = [_linked(run, path, base) for path in paths for run in runs_of(workspace, path)]
     layout: Layout = "speedup" if arguments.layout is None else arguments.layout
     text = publish(
         " + ".join(path.name for path in paths),
@@ -75,40 +90,3 @@ def _write(path: Path, text: str) -> None:
         raise DlperfError(
             f"cannot write: {error.strerror}", where=str(path), remedy="give another -o"
         ) from error
-
-
-def compare(arguments: argparse.Namespace) -> int:
-    """``compare``: exit code 1 when the candidate has a regression."""
-    workspace = open_workspace(arguments)
-    baseline, candidate = (
-        _runs(workspace, workspace.find_campaign(name))
-        for name in (arguments.baseline, arguments.candidate)
-    )
-    result = compare_runs(baseline, candidate, parse_threshold(arguments.threshold))
-    if arguments.json:
-        print_json(comparison_document(result))
-    else:
-        print(render_markdown([comparison_table(result)]), end="")
-    return REGRESSION if result.regressions else OK
-
-
-def parse_threshold(text: str) -> float:
-    """``2%`` or ``2`` as 0.02.
-
-    Raises
-    ------
-    SelectionError: it is no number.
-    """
-    try:
-        return float(text.strip().removesuffix("%")) / 100
-    except ValueError:
-        raise SelectionError(
-            f"{text!r} is no percentage", where="--threshold", remedy="such as 2%"
-        ) from None
-
-
-def _runs(workspace: Workspace, path: Path) -> tuple[RunResult, ...]:
-    runs = run_results(workspace.state(path))
-    if not runs:
-        raise SelectionError("the campaign has no runs", where=str(path))
-    return runs

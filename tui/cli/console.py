@@ -6,10 +6,12 @@ import argparse
 import sys
 
 from profiles.errors import DlperfError
-from tui.headless.common import open_workspace
+from tui.cli.shared.exit_codes import OK
+from tui.cli.shared.options import open_workspace
 
 
-def open_console(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Opens it; what it leaves to say is printed when it has closed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise DlperfError(
             "the console needs a terminal",
@@ -23,4 +25,4 @@ def open_console(arguments: argparse.Namespace) -> int:
     told = DlperfApp(workspace, readonly=arguments.readonly, prompter=prompter).run()
     if told:
         print(told)
-    return 0
+    return OK

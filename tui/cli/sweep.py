@@ -1,4 +1,4 @@
-"""hosts and sweep: what the hosts are, and what runs of ours left on them."""
+"""``sweep``: what runs of ours left on the hosts."""
 
 from __future__ import annotations
 
@@ -7,70 +7,35 @@ import asyncio
 import sys
 from collections.abc import Mapping
 
-from backends.hosts.document import host_document
-from backends.hosts.facts import HostSnapshot, HostState
-from backends.hosts.topology import topology_block
 from backends.inventory.hosts import select
 from backends.remote.client import RemoteHost
 from backends.remote.messages import Leftover, RunPhase
 from backends.transports.base import HostUnreachableError
 from backends.workspace import Workspace
-from tui.headless.common import chosen_hosts, open_workspace, print_json, say
-
-OK, FAILED = 0, 1
-
-
-async def hosts(arguments: argparse.Namespace) -> int:
-    """``hosts``: probe and print. Exit code 1 when a host cannot be reached."""
-    workspace = open_workspace(arguments)
-    try:
-        chosen = select(workspace.inventory, chosen_hosts(arguments) or None)
-        await workspace.probe([host.name for host in chosen])
-        names = {host.name for host in chosen}
-        snapshots = [s for s in workspace.known_snapshots() if s.name in names]
-    finally:
-        await workspace.close()
-    if arguments.json:
-        print_json([host_document(snapshot) for snapshot in snapshots])
-    else:
-        for snapshot in snapshots:
-            _print_host(snapshot)
-    away = [s for s in snapshots if s.state is HostState.UNREACHABLE]
-    return FAILED if away else OK
+from tui.cli.shared.exit_codes import FAILED, OK
+from tui.cli.shared.options import add_hosts, chosen_hosts, open_workspace
+from tui.cli.shared.output import say
 
 
-def _print_host(snapshot: HostSnapshot) -> None:
-    reason = f"  {snapshot.reason}" if snapshot.reason else ""
-    print(f"{snapshot.name}  {snapshot.address}  {snapshot.state}{reason}")
-    if snapshot.remedy:
-        print(f"  {snapshot.remedy}")
-    facts = snapshot.facts
-    if facts is None:
-        return
-    print(f"  {facts.cpus} CPUs {facts.cpu_model}, {facts.memory_mib / 1024:.0f} GiB, {facts.os}")
-    print(f"  load {facts.load1:.2f}, clock offset {facts.certain_clock_offset_s:+.2f} s")
-    for gpu in facts.gpus:
-        used = "–" if gpu.memory_used_mib is None else f"{gpu.memory_used_mib}"
-        total = "–" if gpu.memory_total_mib is None else f"{gpu.memory_total_mib}"
-        print(f"  GPU{gpu.index} {gpu.name}  {used}/{total} MiB  {gpu.utilization_pct or 0}%")
-    if not facts.gpus:
-        print(f"  no GPU; {snapshot.slots} slots")
-    for process in facts.gpu_processes:
-        print(f"  GPU{process.gpu_index} used by {process.user}: {process.command}")
-    if facts.topology is not None:
-        for line in topology_block(facts.topology).splitlines():
-            print(f"  {line}")
-    for warning in snapshot.warnings:
-        print(f"  warning: {warning}")
+def add(parser: argparse.ArgumentParser) -> None:
+    add_hosts(parser)
+    parser.add_argument(
+        "--running", action="store_true", help="also what a console may be measuring right now"
+    )
+    parser.add_argument("--yes", action="store_true", help="end leftovers without asking")
 
 
-async def sweep(arguments: argparse.Namespace) -> int:
-    """``sweep``: list what runs of ours left on the hosts and, when told to, end it.
+def run(arguments: argparse.Namespace) -> int:
+    """List what runs of ours left on the hosts and, when told to, end it.
 
     A run that a console is measuring, and one that still runs for a campaign that is not kept
     here, is listed and let be; ``--running`` ends those too. Files of runs that have ended are
     leftovers as well; only processes make the exit code 1.
     """
+    return asyncio.run(_sweep(arguments))
+
+
+async def _sweep(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     try:
         chosen = select(workspace.inventory, chosen_hosts(arguments) or None)

@@ -1,4 +1,4 @@
-"""profiles: list them, show one, check a file."""
+"""``profiles``: list them, show one, check a file."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from pathlib import Path
 from profiles.errors import ProfileError
 from profiles.format.catalog import load_file
 from profiles.format.profile import Profile
-from tui.headless.common import open_workspace, say
+from tui.cli.shared.exit_codes import OK, WRONG
+from tui.cli.shared.options import open_workspace
+from tui.cli.shared.output import say
 
-OK, WRONG = 0, 2
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", nargs="?", choices=("list", "show", "check"), default="list")
+    parser.add_argument("target", nargs="?", metavar="NAME|FILE")
 
 
-def profiles(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
     """``profiles [list | show NAME | check FILE]``."""
     if arguments.action == "list":
         return _list(arguments)

@@ -1,10 +1,8 @@
-"""What several commands need: the workspace, the selection, printing."""
+"""Options that several commands share, and what they ask for: hosts, a selection, JSON."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +11,48 @@ from backends.campaign.plan.selection import Selection
 from backends.transports.base import Prompter
 from backends.workspace import Workspace
 from profiles.errors import SelectionError
-from tui.headless.asking import terminal_prompter
+from tui.cli.shared.asking import terminal_prompter
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+
+
+def add_hosts(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--hosts", metavar="NODESET", help="only these")
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """What to run; :func:`asked` reads it."""
+    group = parser.add_argument_group("selection")
+    group.add_argument(
+        "-p",
+        "--profile",
+        metavar="P",
+        action="append",
+        default=[],
+        help="a profile's name or .toml file; may be given several times",
+    )
+    group.add_argument(
+        "-c", "--case", metavar="TAG", nargs="+", action="extend", default=[], help="such as 2n8g"
+    )
+    group.add_argument(
+        "--set",
+        metavar="NAME=V[,V]",
+        nargs="+",
+        action="extend",
+        default=[],
+        help="choices of a parameter, or a setting's value",
+    )
+    group.add_argument("-r", "--repeats", metavar="N", type=int, help="repeats of every case")
+    group.add_argument(
+        "--attempts", metavar="N", type=int, help="tries of a run that another try can help (2)"
+    )
+    group.add_argument("--hosts", metavar="NODESET", help="such as node[1-4] or @v100")
+    group.add_argument("--name", default="", help="the campaign's name, after the date")
+    group.add_argument(
+        "--from", dest="from_file", metavar="FILE", type=Path, help="a campaign.toml, to do again"
+    )
 
 
 def open_workspace(
@@ -72,13 +111,3 @@ def _values(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
             )
         values[name.strip()] = tuple(text.split(","))
     return values
-
-
-def print_json(document: object) -> None:
-    json.dump(document, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write("\n")
-
-
-def say(text: str) -> None:
-    """A line for the person at the terminal; never on stdout, which may be a document."""
-    print(text, file=sys.stderr, flush=True)

@@ -1,26 +1,36 @@
-"""parse and import: throughput of logs that exist already."""
+"""``parse``: throughput of logs that exist already."""
 
 from __future__ import annotations
 
 import argparse
-import time
 from pathlib import Path
 from typing import Any
 
 from profiles.errors import LogError, SelectionError
 from profiles.format.matrix import Case
 from profiles.format.profile import Profile
+from profiles.logs.tree import recognise
 from profiles.tags import parse_tag
 from profiles.throughput.file import measure_file
 from profiles.throughput.measure import Measurement
-from tui.headless.common import open_workspace, print_json, say
+from tui.cli.shared.exit_codes import FAILED, OK
+from tui.cli.shared.options import add_json, open_workspace
+from tui.cli.shared.output import print_json, say
 
-OK, FAILED = 0, 1
 MOST_GPUS = 1_000_000
 
 
-def parse(arguments: argparse.Namespace) -> int:
-    """``parse``: one throughput per log; exit code 1 when one could not be measured."""
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-p", "--profile", metavar="P", required=True)
+    parser.add_argument("--gpus", metavar="N", type=int, help="devices of the run in all")
+    parser.add_argument("--batch-size", metavar="B", type=int, help="samples per device and step")
+    parser.add_argument("--case", metavar="TAG", help="such as 4n8g; instead of --gpus")
+    parser.add_argument("logs", metavar="LOG", nargs="+", type=Path)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """One throughput per log; exit code 1 when one could not be measured."""
     profile = open_workspace(arguments).catalog.get(arguments.profile)
     for path in arguments.logs:
         if path.is_dir():
@@ -48,8 +58,6 @@ def _case(
     profile: Profile, path: Path, arguments: argparse.Namespace
 ) -> tuple[Case, tuple[str, ...]]:
     """What the options say, else what the path says, else one device."""
-    from profiles.logs.tree import recognise  # noqa: PLC0415 (only here)
-
     recognised = recognise(profile, path)
     warnings = []
     if arguments.case is not None and arguments.gpus is not None:
@@ -111,43 +119,3 @@ def _print(document: dict[str, Any]) -> None:
         print(f"  {name}: {metric:g}")
     for warning in document["warnings"]:
         say(f"  warning: {warning}")
-
-
-def import_tree(arguments: argparse.Namespace) -> int:
-    """``import``: logs, or a file of figures, become a campaign that reports like any other."""
-    from backends.campaign.folder.artifacts import rewrite_results  # noqa: PLC0415
-    from backends.campaign.folder.imported import create_imported  # noqa: PLC0415 (only here)
-    from backends.results.entered_figures import import_figures  # noqa: PLC0415
-    from backends.results.log_import import copy_logs  # noqa: PLC0415
-    from backends.results.log_import import import_tree as measure_tree  # noqa: PLC0415
-
-    output: Path = arguments.output
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise SelectionError("exists already", where=str(output), remedy="give another -o")
-    if arguments.profile is None:
-        if arguments.tree.suffix.lower() not in (".toml", ".csv"):
-            raise SelectionError(
-                "reading logs takes a profile",
-                where=str(arguments.tree),
-                remedy="give it with --profile; a file of figures is a .toml or .csv",
-            )
-        runs = tuple(import_figures(arguments.tree))
-    else:
-        profile = open_workspace(arguments).catalog.get(arguments.profile)
-        found = measure_tree(profile, arguments.tree)
-        for warning in found.warnings:
-            say(f"warning: {warning}")
-        runs = found.runs
-        try:
-            copy_logs(found, output)
-        except OSError as error:
-            raise LogError(
-                f"cannot copy the logs: {error.strerror}",
-                where=str(output),
-                remedy="check permissions and free space",
-            ) from error
-    state = create_imported(output, runs, time.time())
-    rewrite_results(state, output)
-    measured = sum(run.throughput is not None for run in runs)
-    print(f"{output}: {len(runs)} runs, {measured} measured")
-    return OK if measured else FAILED

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tui.cli
+from tui.cli import main
+from tui.cli.commands import COMMANDS, CONSOLE, command_file
+
+NO_COMMANDS = {"__init__", "__main__", "commands", "parser", "program", CONSOLE}
+HEAVY = {"asyncio", "asyncssh", "pandas", "pydantic", "textual", "backends.workspace"}
+
+
+def loaded_by(*words: str) -> set[str]:
+    """The modules that one call of the program imports."""
+    code = f"import sys\nfrom tui.cli import main\nmain({list(words)!r})\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_every_file_of_a_command_is_named_and_every_name_has_its_file() -> None:
+    files = {file.stem for file in Path(tui.cli.__file__).parent.glob("*.py")} - NO_COMMANDS
+    assert {file.removesuffix("_") for file in files} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert callable(command_file(name).run)
+    assert main([name, "--help"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"usage: dlperf-tui {name} ")
+    assert "--inventory FILE" in said
+    assert " ".join(COMMANDS[name].summary.split()) in " ".join(said.split())
+
+
+def test_asking_for_the_version_or_for_help_imports_nothing_heavy() -> None:
+    assert loaded_by("--version").isdisjoint(HEAVY)
+    assert loaded_by("--help").isdisjoint(HEAVY)
+
+
+def test_a_command_does_not_wait_for_what_another_needs() -> None:
+    loaded = {module for module in loaded_by("profiles", "--help") if module.startswith("tui.cli.")}
+    assert {f"tui.cli.{name}" for name in COMMANDS} & loaded == {"tui.cli.profiles"}
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_an_option_of_every_command_may_stand_before_or_after_its_name(
+    before: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = ("--campaigns", str(tmp_path / "none"))
+    assert main([*option, "status"] if before else ["status", *option]) == 0
+    assert str(tmp_path / "none") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if command.changes])
+def test_looking_only_refuses_what_changes_something(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needed = {"resume": ["x"], "cancel": ["x"], "import": ["x", "-o", "y"]}.get(name, [])
+    assert main(["--readonly", name, *needed]) == 2
+    assert capsys.readouterr().err == (
+        "dlperf-tui: --readonly: this command changes something; leave --readonly out\n"
+    )

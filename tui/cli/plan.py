@@ -1,0 +1,68 @@
+"""``plan``: what a selection would run; starts nothing."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from backends.campaign.plan.remarks import repeats_remarks
+from backends.campaign.plan.selection import DryRun
+from tui.cli.shared.exit_codes import OK
+from tui.cli.shared.options import add_json, add_selection
+from tui.cli.shared.output import print_json
+from tui.cli.shared.planning import make_plan, say_summary
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_selection(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Every run, its hosts, its exact commands.
+
+    A case that these hosts cannot run is shown as it would be on hosts that can.
+    """
+    return asyncio.run(_plan(arguments))
+
+
+async def _plan(arguments: argparse.Namespace) -> int:
+    workspace, made = await make_plan(arguments, must_run=False)
+    try:
+        runs = workspace.dry_run(made)
+        elsewhere = workspace.dry_run_elsewhere(made)
+        if arguments.json:
+            print_json(
+                {
+                    "runs": [
+                        {"label": r.label, "hosts": r.hosts, "commands": r.commands} for r in runs
+                    ],
+                    "refused": [
+                        {
+                            "profile": planned.profile.name,
+                            "case": planned.case.tag,
+                            "reason": planned.infeasible,
+                            "commands": r.commands,
+                        }
+                        for planned, r in zip(made.refused, elsewhere, strict=True)
+                    ],
+                    "expected_s": made.expected_s,
+                    "remarks": repeats_remarks(made),
+                }
+            )
+            return OK
+        for run in runs:
+            _print_dry_run(run)
+        for planned, run in zip(made.refused, elsewhere, strict=True):
+            print(f"cannot run here: {planned.infeasible}; where it can, it is")
+            _print_dry_run(run)
+        say_summary(made)
+        return OK
+    finally:
+        await workspace.close()
+
+
+def _print_dry_run(run: DryRun) -> None:
+    print(run.label)
+    for host, command in zip(run.hosts, run.commands, strict=False):
+        print(f"  {host}: {command or '(ranks are started from the first host)'}")

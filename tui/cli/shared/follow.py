@@ -1,0 +1,97 @@
+"""A campaign at work, followed to its end or left to itself."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import shlex
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from backends.campaign.controller import CampaignController
+from backends.campaign.record.run_results import run_results
+from backends.campaign.record.state import CampaignState, RunState
+from backends.workspace import Workspace
+from tui.cli.shared.exit_codes import FAILED, INTERRUPTED, OK
+from tui.cli.shared.output import print_json, say
+from tui.cli.shared.progress import show_progress
+
+
+async def see_through(
+    workspace: Workspace, controller: CampaignController, arguments: argparse.Namespace
+) -> int:
+    """Follow to the end and print what came out, or detach on a signal. The exit code."""
+    interrupted = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, interrupted.set)
+    try:
+        finished = await _first_of(
+            controller.wait,
+            interrupted.wait,
+            show=lambda: show_progress(controller.snapshot, workspace.prompter),
+        )
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)
+    if not finished:
+        await controller.detach()
+        name = shlex.quote(controller.path.name)
+        if arguments.campaigns is not None:
+            name = f"{name} --campaigns {shlex.quote(str(arguments.campaigns))}"
+        say(f"interrupted; the runs go on. Come back with: dlperf-tui resume {name}")
+        return INTERRUPTED
+    return _conclude(controller.state, controller.path, as_json=arguments.json)
+
+
+async def _first_of(
+    work: Callable[[], Awaitable[None]],
+    stop: Callable[[], Awaitable[object]],
+    show: Callable[[], Awaitable[None]],
+) -> bool:
+    """Whether ``work`` ended before ``stop``; ``show`` runs beside it."""
+    working = asyncio.ensure_future(work())
+    stopping = asyncio.ensure_future(stop())
+    showing = asyncio.ensure_future(show())
+    try:
+        await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+            return True
+        return False
+    finally:
+        for task in (stopping, showing):
+            task.cancel()
+        await asyncio.gather(stopping, showing, return_exceptions=True)
+        if not working.done():
+            working.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await working
+
+
+def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
+    from backends.results.concerns import concern_lines  # noqa: PLC0415 (loads when needed)
+    from backends.results.document import document  # noqa: PLC0415
+    from backends.results.layouts.speedup import speedup_tables  # noqa: PLC0415
+    from backends.results.render import render_markdown  # noqa: PLC0415
+    from backends.results.summary import summarise  # noqa: PLC0415
+
+    runs = run_results(state)
+    groups = summarise(runs)
+    failed = [run for run in state.latest_attempts() if run.state is RunState.FAILED]
+    if as_json:
+        print_json(document(state.campaign, runs, groups))
+    else:
+        print(render_markdown(speedup_tables(groups)))
+        for group in groups:
+            for case in group.cases:
+                for line in concern_lines(case, group):
+                    say(f"note: {case.case}: {line}")
+    for run in failed:
+        say(f"failed: {run.case.label} #{run.repeat}: {run.reason}")
+        for line in run.evidence:
+            say(f"    {line}")
+    say(f"report and raw logs: {path}")
+    return FAILED if failed else OK

@@ -1,0 +1,70 @@
+"""From the options to a plan on hosts that were looked at."""
+
+from __future__ import annotations
+
+import argparse
+
+from backends.campaign.plan.remarks import repeats_remarks
+from backends.campaign.plan.selection import Plan
+from backends.campaign.record.snapshot import format_duration
+from backends.inventory.hosts import select
+from backends.workspace import Workspace
+from profiles.errors import SelectionError
+from tui.cli.shared.options import asked, open_workspace
+from tui.cli.shared.output import say
+
+
+async def make_plan(
+    arguments: argparse.Namespace, *, must_run: bool = True
+) -> tuple[Workspace, Plan]:
+    """The workspace, for the caller to close, and the plan.
+
+    ``must_run``: a case that was named and cannot run is an error.
+    """
+    selection, request = asked(arguments)
+    workspace = open_workspace(arguments, request.profile_dirs if request else ())
+    try:
+        if request is not None:
+            selection = workspace.adopt_hosts(request, selection)
+        hosts = select(workspace.inventory, selection.hosts or None)
+        workspace.plan(selection)  # what is wrong whatever the hosts are is said at once
+        await workspace.probe([host.name for host in hosts])
+        made = workspace.plan(selection)
+        if selection.cases and must_run:
+            _refuse_named(made)
+    except BaseException:
+        await workspace.close()
+        raise
+    return workspace, made
+
+
+def _refuse_named(made: Plan) -> None:
+    """A case that was asked for by name and cannot run is an error, not a remark."""
+    for planned in made.refused:
+        raise SelectionError(
+            f"case {planned.case.tag} of {planned.profile.name} cannot run: {planned.infeasible}",
+            remedy="leave it out, or give more hosts",
+        )
+
+
+def say_summary(made: Plan) -> None:
+    say(_summary(made))
+    for remark in repeats_remarks(made):
+        say(f"note: {remark}")
+
+
+def _summary(made: Plan) -> str:
+    expected = f", ≈ {format_duration(made.expected_s)}" if made.expected_s else ""
+    cases, runs, hosts = (
+        _count(number, noun)
+        for number, noun in (
+            (len(made.cases), "case"),
+            (made.run_count, "run"),
+            (len(made.hosts), "host"),
+        )
+    )
+    return f"{cases}, {runs} on {hosts}{expected}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,18 @@
+"""The runs of a campaign that is on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from backends.campaign.record.run_results import run_results
+from backends.results.run_result import RunResult
+from backends.workspace import Workspace
+from profiles.errors import SelectionError
+
+
+def runs_of(workspace: Workspace, path: Path) -> tuple[RunResult, ...]:
+    """Raises :class:`SelectionError` where there is none."""
+    runs = run_results(workspace.state(path))
+    if not runs:
+        raise SelectionError("the campaign has no runs", where=str(path))
+    return runs
