@@ -3,15 +3,13 @@ at all."""
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from backends.results.document import Cell, document, result_columns, result_rows, to_json
-from backends.results.escaping import csv_cell
+from backends.results.document import document, to_json
+from backends.results.frames import results_csv
 from backends.results.report import ReportContext, render_report
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
@@ -47,25 +45,6 @@ def write_results(
     write_atomically(directory / "results.csv", results_csv(groups))
     write_atomically(directory / "report.md", render_report(context, runs, groups, lang))
     return groups
-
-
-def results_csv(groups: Sequence[Group]) -> str:
-    """One row per case: see :func:`backends.results.document.result_columns`."""
-    columns = result_columns(groups)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([csv_cell(column) for column in columns])
-    for row in result_rows(groups):
-        writer.writerow([_csv_value(row.get(column)) for column in columns])
-    return out.getvalue()
-
-
-def _csv_value(value: Cell) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return csv_cell(value) if isinstance(value, str) else repr(value)
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backends.results.document import result_columns, result_rows
+from backends.results.document import Cell, result_columns, result_rows
+from backends.results.escaping import csv_cell
 from backends.results.summary import Group
 
 if TYPE_CHECKING:
@@ -30,6 +33,25 @@ def results_frame(groups: Sequence[Group]) -> pd.DataFrame:
 
     frame = pd.DataFrame.from_records(result_rows(groups), columns=list(result_columns(groups)))
     return frame.convert_dtypes()
+
+
+def results_csv(groups: Sequence[Group]) -> str:
+    """One row per case: see :func:`backends.results.document.result_columns`."""
+    columns = result_columns(groups)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([csv_cell(column) for column in columns])
+    for row in result_rows(groups):
+        writer.writerow([_csv_value(row.get(column)) for column in columns])
+    return out.getvalue()
+
+
+def _csv_value(value: Cell) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return csv_cell(value) if isinstance(value, str) else repr(value)
 
 
 def throughput_grid(groups: Sequence[Group]) -> Grid:

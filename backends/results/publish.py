@@ -2,50 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, get_args
+from collections.abc import Sequence
+from typing import get_args
 
-from backends.results.document import document, to_json
-from backends.results.files import results_csv
-from backends.results.layouts.airank import airank_tables
+from backends.results.layouts import airank, dlperf_json, pivot, side_by_side, speedup
+from backends.results.layouts.base import Format, Results
 from backends.results.layouts.common import DEFAULT, LayoutOptions
-from backends.results.layouts.dlperf_json import dlperf_document
-from backends.results.layouts.pivot import pivot_tables
-from backends.results.layouts.side_by_side import compare_tables
-from backends.results.layouts.speedup import speedup_tables
-from backends.results.render import Table, render_csv, render_markdown
 from backends.results.run_result import RunResult
-from backends.results.summary import Center, Group, summarise
+from backends.results.summary import Center, summarise
 from profiles.errors import SelectionError
 
-Layout = Literal["speedup", "pivot", "compare", "airank", "dlperf-json"]
-Format = Literal["md", "csv", "json"]
-
-LAYOUTS: tuple[Layout, ...] = get_args(Layout)
-FORMATS: tuple[Format, ...] = get_args(Format)
-
-_TABLES: Mapping[str, Callable[[Sequence[Group], LayoutOptions], tuple[Table, ...]]] = {
-    "speedup": speedup_tables,
-    "pivot": pivot_tables,
-    "compare": compare_tables,
-    "airank": airank_tables,
+LAYOUTS = {
+    layout.name: layout
+    for layout in (
+        speedup.LAYOUT,
+        pivot.LAYOUT,
+        side_by_side.LAYOUT,
+        airank.LAYOUT,
+        dlperf_json.LAYOUT,
+    )
 }
+"""Every layout by its name, the usual one first. A new one is a file and a line here."""
+
+FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 def publish(
     campaign: str,
     runs: Sequence[RunResult],
     *,
-    layout: Layout = "speedup",
+    layout: str = "speedup",
     format: Format | None = None,
     center: Center = "median",
     options: LayoutOptions = DEFAULT,
 ) -> str:
-    """The text of one layout; ends with a line break.
-
-    ``md`` (the default) gives the layout's tables. ``csv`` gives them as CSV; the speedup layout
-    gives the long table of results.csv unless ``options`` choose columns. ``json`` is the document
-    of results.json whatever the layout; ``dlperf-json`` is always JSON.
+    """The text of one layout in the format asked for, else in its own; ends with a line break.
 
     Raises
     ------
@@ -55,16 +46,11 @@ def publish(
         raise SelectionError(f"no layout {layout!r}", remedy=f"choose from {', '.join(LAYOUTS)}")
     if format is not None and format not in FORMATS:
         raise SelectionError(f"no format {format!r}", remedy=f"choose from {', '.join(FORMATS)}")
-    groups = summarise(runs, center)
-    if layout == "dlperf-json":
-        if format not in (None, "json"):
-            raise SelectionError(f"dlperf-json is no {format}", remedy="leave --format out")
-        return to_json(dlperf_document(groups))
-    if format == "json":
-        return to_json(document(campaign, runs, groups))
-    if not groups:
+    chosen = LAYOUTS[layout]
+    written_as = format or chosen.formats[0]
+    if written_as not in chosen.formats:
+        raise SelectionError(f"{layout} is no {format}", remedy="leave --format out")
+    results = Results(campaign, runs, summarise(runs, center))
+    if written_as != "json" and not results.groups:
         raise SelectionError("no runs to report", where=campaign, remedy="run the campaign first")
-    if format == "csv" and layout == "speedup" and options == LayoutOptions(lang=options.lang):
-        return results_csv(groups)
-    tables = _TABLES[layout](groups, options)
-    return render_csv(tables) if format == "csv" else render_markdown(tables)
+    return chosen.writers[written_as](results, options)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from backends.results.files import write_atomically, write_figures
 from backends.results.layouts.common import LayoutOptions
-from backends.results.publish import Layout, publish
+from backends.results.publish import FORMATS, LAYOUTS, publish
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
 from profiles.errors import DlperfError
@@ -22,10 +22,8 @@ from tui.cli.shared.results import runs_of
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("campaigns_named", metavar="CAMPAIGN", nargs="+")
-    parser.add_argument(
-        "--layout", choices=("speedup", "pivot", "compare", "airank", "dlperf-json")
-    )
-    parser.add_argument("--format", choices=("md", "csv", "json"))
+    parser.add_argument("--layout", choices=tuple(LAYOUTS), help=_said_of_layouts())
+    parser.add_argument("--format", choices=FORMATS)
     parser.add_argument("--lang", choices=("en", "zh"), default="en")
     parser.add_argument("--center", choices=("median", "mean"), default="median")
     parser.add_argument(
@@ -39,17 +37,22 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", type=Path)
 
 
+def _said_of_layouts() -> str:
+    return "; ".join(
+        f"{layout.name}: {layout.help} ({', '.join(layout.formats)})" for layout in LAYOUTS.values()
+    )
+
+
 def run(arguments: argparse.Namespace) -> int:
     """One layout of one or more campaigns."""
     workspace = open_workspace(arguments)
     paths = [workspace.find_campaign(name) for name in arguments.campaigns_named]
     base = _base(arguments.output, paths)
     runs = [_linked(run, path, base) for path in paths for run in runs_of(workspace, path)]
-    layout: Layout = "speedup" if arguments.layout is None else arguments.layout
     text = publish(
         " + ".join(path.name for path in paths),
         runs,
-        layout=layout,
+        layout=arguments.layout or next(iter(LAYOUTS)),
         format=arguments.format,
         center=arguments.center,
         options=LayoutOptions(

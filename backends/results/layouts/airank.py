@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from backends.results.layouts.base import layout_of_tables
 from backends.results.layouts.cells import speedup_cell
 from backends.results.layouts.common import (
     DASH,
@@ -66,3 +67,8 @@ def _metric(case: CaseResult, names: Sequence[str], *, decimals: int) -> str:
     metrics = case.metrics
     value = next((metrics[name] for name in names if name in metrics), None)
     return trimmed(value, decimals, thousands=True, nothing=DASH)
+
+
+LAYOUT = layout_of_tables(
+    "airank", "time to train, throughput, accuracy and speedup by number of GPUs", airank_tables
+)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from backends.results.document import to_json
+from backends.results.layouts.base import Layout
 from backends.results.summary import Group
 
 Speeds = dict[str, float | int | None]
@@ -58,3 +60,10 @@ def _long_name(name: str, group: Group) -> str:
         if key not in ("batch_size", "precision")
     )
     return "_".join(filter(None, [name, group.profile, *others, group.campaign]))
+
+
+LAYOUT = Layout(
+    "dlperf-json",
+    "what DLPerf's scripts save",
+    {"json": lambda results, _options: to_json(dlperf_document(results.groups))},
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backends.results.frames import throughput_grid
+from backends.results.layouts.base import layout_of_tables
 from backends.results.layouts.columns import pivot_labels, precision_order
 from backends.results.layouts.common import (
     DASH,
@@ -71,3 +72,8 @@ def _links(own: Sequence[Group], labels: Sequence[str], w: Words) -> list[Link]:
                 text = f"{name} #{repeat}" if len(logs) > 1 else name
                 links.append((case.gpus, case.nodes, column, Link(text, log)))
     return [link for *_, link in sorted(links, key=lambda entry: entry[:3])]
+
+
+LAYOUT = layout_of_tables(
+    "pivot", "GPUs down, precision and batch size across, logs below", pivot_tables
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from backends.results.layouts.base import layout_of_tables
 from backends.results.layouts.cells import speedup_cell
 from backends.results.layouts.columns import framework_labels
 from backends.results.layouts.common import (
@@ -68,3 +69,8 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
         caption=w.gap.join([center, *bases]),
         notes=tuple(speedup_notes(own, w)),
     )
+
+
+LAYOUT = layout_of_tables(
+    "compare", "frameworks side by side, each with its speedup", compare_tables
+)

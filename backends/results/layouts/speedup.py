@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from backends.results.frames import results_csv
+from backends.results.layouts.base import Results, layout_of_tables
 from backends.results.layouts.cells import count_cell, cv_cell, speedup_cell
 from backends.results.layouts.common import (
     DEFAULT,
@@ -14,7 +16,7 @@ from backends.results.layouts.common import (
     throughput_caption,
 )
 from backends.results.numbers import NOTHING, fixed, percent
-from backends.results.render import Column, Table
+from backends.results.render import Column, Table, render_csv
 from backends.results.summary import CaseResult, Concern, Group
 from backends.results.translations import Words, words
 from profiles.errors import SelectionError
@@ -125,3 +127,18 @@ def _cells(group: Group, decimals: int) -> Mapping[str, Callable[[CaseResult], s
         "cv": cv_cell,
         "n": count_cell,
     }
+
+
+def _csv(results: Results, options: LayoutOptions) -> str:
+    """The long table of results.csv, unless columns, a style or decimals were chosen."""
+    if options == LayoutOptions(lang=options.lang):
+        return results_csv(results.groups)
+    return render_csv(speedup_tables(results.groups, options))
+
+
+LAYOUT = layout_of_tables(
+    "speedup",
+    "a table per profile and set of parameters, as DLPerf prints it",
+    speedup_tables,
+    csv=_csv,
+)

@@ -9,9 +9,11 @@ import re
 
 import pytest
 
+from backends.results.layouts.base import Layout
 from backends.results.layouts.common import LayoutOptions
 from backends.results.publish import LAYOUTS, publish
 from profiles.errors import SelectionError
+from tui.cli import main
 
 
 @pytest.fixture
@@ -32,6 +34,19 @@ def test_layout_prints_as_markdown_and_csv(runs, layout, lang):
     text = publish("c", runs, layout=layout, format="csv", options=options)
     rows = [row for row in csv.reader(io.StringIO(text)) if row]
     assert len(rows) >= 2
+
+
+def test_a_new_layout_is_a_value_in_the_mapping(runs, monkeypatch, capsys):
+    """What its file would hold: a name, a word of help and a writer for each of its formats."""
+    counting = Layout(
+        "counting", "how many runs", {"md": lambda results, options: f"{len(results.runs)} runs\n"}
+    )
+    monkeypatch.setitem(LAYOUTS, counting.name, counting)
+    assert publish("c", runs, layout="counting") == "5 runs\n"
+    with pytest.raises(SelectionError, match="counting is no csv"):
+        publish("c", runs, layout="counting", format="csv")
+    assert main(["report", "--help"]) == 0
+    assert "counting: how many runs (md)" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "dlperf-json"])

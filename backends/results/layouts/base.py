@@ -1,0 +1,64 @@
+"""What every layout is: a name, a word of help, and a writer for each format that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from backends.results.document import document, to_json
+from backends.results.layouts.common import LayoutOptions
+from backends.results.render import Table, render_csv, render_markdown
+from backends.results.run_result import RunResult
+from backends.results.summary import Group
+
+Format = Literal["md", "csv", "json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What there is to lay out: the runs of a campaign, or of several, and their summary."""
+
+    campaign: str
+    runs: Sequence[RunResult]
+    groups: Sequence[Group]
+
+
+Writer = Callable[[Results, LayoutOptions], str]
+Tables = Callable[[Sequence[Group], LayoutOptions], tuple[Table, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """``writers``: by format, the one that is taken when none is asked for first.
+
+    A writer returns text that ends with a line break, and raises SelectionError for options that it
+    does not have.
+    """
+
+    name: str
+    help: str
+    writers: Mapping[Format, Writer]
+
+    @property
+    def formats(self) -> tuple[Format, ...]:
+        return tuple(self.writers)
+
+
+def layout_of_tables(name: str, help: str, tables: Tables, *, csv: Writer | None = None) -> Layout:
+    """Tables as markdown and as CSV; as JSON the document of results.json.
+
+    ``csv``: what is written instead of the tables.
+    """
+
+    def markdown(results: Results, options: LayoutOptions) -> str:
+        return render_markdown(tables(results.groups, options))
+
+    def tables_csv(results: Results, options: LayoutOptions) -> str:
+        return render_csv(tables(results.groups, options))
+
+    return Layout(name, help, {"md": markdown, "csv": csv or tables_csv, "json": write_document})
+
+
+def write_document(results: Results, _options: LayoutOptions) -> str:
+    return to_json(document(results.campaign, results.runs, results.groups))
