@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test check bench screenshots faults torch-test clean
+.PHONY: run test test-without-tools check bench screenshots faults torch-test clean
 
 run: $(READY)  ## The console; without a terminal the same CPU smoke campaign, headless.
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/dlperf-tui; \
@@ -12,6 +12,10 @@ run: $(READY)  ## The console; without a terminal the same CPU smoke campaign, h
 
 test: $(READY)  ## All tests but those that need PyTorch or take minutes.
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+test-without-tools: $(READY)  ## What could differ without sshd, ssh, tmux, iproute2, iptables.
+	$(BIN)/python -m tests.without_tools $(BIN)/python -m pytest -n 2 \
+		tests/integration tests/console/test_hostile_terminal.py $(PYTEST_ARGS)
 
 check: $(READY)  ## Style, types, architecture.
 	$(BIN)/ruff check .

@@ -171,12 +171,12 @@ def _network_problem(error: Exception, said: str) -> Problem:
         return Problem.TIMEOUT
     if isinstance(error, socket.gaierror):
         return Problem.UNRESOLVED
-    if isinstance(error, OSError):
-        # Where a name has several addresses asyncio gives all their errors in one text.
-        numbers = [error.errno, *(int(n) for n in re.findall(r"\[Errno (\d+)\]", said))]
-        for number in numbers:
-            if number in _BY_ERRNO:
-                return _BY_ERRNO[number]
+    # Where a name has several addresses asyncio gives all their errors in one text, and a jump host
+    # may say no more than that either.
+    own = [error.errno] if isinstance(error, OSError) else []
+    for number in (*own, *(int(number) for number in re.findall(r"\[Errno (\d+)\]", said))):
+        if number in _BY_ERRNO:
+            return _BY_ERRNO[number]
     text = said.lower()
     return next((problem for part, problem in _BY_TEXT.items() if part in text), Problem.OTHER)
 

@@ -74,6 +74,9 @@ class Logins:
                 # sshd also just hangs up when it has no key of a type that known_hosts has.
                 if len(retries) == 1 and (gone := await self._key_type_gone(target, through)):
                     raise gone from error
+            except asyncssh.KeyExchangeFailed as error:  # what other servers say of that
+                gone = await self._key_type_gone(target, through)
+                raise gone or login_problem(host, error) from error
             except TimeoutError as error:
                 after = self._settings.login_timeout_s if client.reached else None
                 raise login_problem(host, error, login_timeout_s=after) from error
@@ -165,6 +168,16 @@ class Logins:
                 Problem.UNKNOWN_HOST_KEY,
                 f"cannot write {target.known_hosts[0]}: {failure.strerror}",
             ) from failure
+        known = await asyncio.to_thread(
+            self._known_hosts.look_up, target.known_hosts, target.known_as, "", target.port
+        )
+        if not known.types:  # else the question would come again and again
+            raise HostUnreachableError(
+                target.host.name,
+                Problem.UNKNOWN_HOST_KEY,
+                f"{target.known_hosts[0]} keeps no key",
+                remedy="set known_hosts to a file in the inventory",
+            ) from error
 
     async def _key_type_gone(
         self, target: Target, through: Connection | None

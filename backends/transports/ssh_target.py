@@ -36,9 +36,10 @@ def resolve(host: Host) -> Target:
     Raises asyncssh.ConfigParseError, ValueError or OSError.
     """
     path = Path(host.ssh_config or "~/.ssh/config").expanduser()
-    if host.ssh_config and not path.is_file():
+    nothing = path.resolve() == Path(os.devnull)  # as in ssh -F /dev/null
+    if host.ssh_config and not path.is_file() and not nothing:
         raise FileNotFoundError(2, "no such ssh configuration", str(path))
-    config = (str(path),) if os.access(path, os.R_OK) else ()
+    config = (str(path),) if os.access(path, os.R_OK) and not nothing else ()
     options = asyncssh.SSHClientConnectionOptions(
         host=host.address or host.name,
         port=host.port or (),

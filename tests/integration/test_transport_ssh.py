@@ -132,6 +132,16 @@ async def test_an_unknown_key_is_added_on_the_operators_word_and_only_then(
     await TransportPool().get(node.host).connect()
 
 
+async def test_known_hosts_that_keep_nothing_are_asked_about_once(node: ServedHost) -> None:
+    operator = Operator(trust=True)
+    host = replace(node.host, known_hosts="/dev/null")
+    async with asyncio.timeout(20):
+        error = await problem_of(TransportPool(prompter=operator), host)
+    assert error.problem is Problem.UNKNOWN_HOST_KEY
+    assert "/dev/null" in str(error)
+    assert len(operator.asked) == 1
+
+
 async def test_a_new_known_hosts_file_is_private(node: ServedHost, tmp_path: Path) -> None:
     file = tmp_path / "new" / "known_hosts"
     host = replace(node.host, known_hosts=str(file))
@@ -194,6 +204,8 @@ async def test_without_anybody_to_ask_a_locked_key_points_to_the_agent(
 async def test_the_agent_holds_a_locked_key(
     node: ServedHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pool: TransportPool
 ) -> None:
+    if shutil.which("ssh-agent") is None:
+        pytest.skip("ssh-agent is not installed")
     agent = await asyncio.create_subprocess_exec(
         "ssh-agent", "-D", "-a", str(tmp_path / "agent"), stdout=asyncio.subprocess.DEVNULL
     )
@@ -287,6 +299,27 @@ async def test_questions_of_the_server_reach_the_operator_and_stop_the_clock(
 
 
 # --- the ssh configuration ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("null", ["/dev/null", "~/empty"])
+async def test_dev_null_is_an_ssh_configuration_that_says_nothing(
+    null: str, node: ServedHost, tmp_path: Path, pool: TransportPool
+) -> None:
+    ours = tmp_path / "home" / ".ssh" / "config"
+    ours.parent.mkdir()
+    ours.write_text("Host *\n  Port 1\n  ProxyJump nobody@127.0.0.1:1\n")
+    (tmp_path / "home" / "empty").symlink_to("/dev/null")
+    host = replace(node.host, ssh_config=null)
+    assert (await pool.get(host).run("echo in")).stdout == b"in\n"
+
+
+@pytest.mark.parametrize("path", ["missing", "."])
+async def test_an_ssh_configuration_that_is_no_file_is_named(
+    path: str, node: ServedHost, tmp_path: Path, pool: TransportPool
+) -> None:
+    error = await problem_of(pool, replace(node.host, ssh_config=str(tmp_path / path)))
+    assert error.problem is Problem.CONFIGURATION
+    assert str(tmp_path / path) in str(error)
 
 
 async def test_an_alias_of_the_ssh_configuration_is_completed_by_it(
@@ -414,8 +447,6 @@ async def test_a_server_that_allows_two_sessions_still_runs_ten_commands(
     ssh_hosts: SshHosts, pool: TransportPool
 ) -> None:
     (node,) = ssh_hosts(1, options=["MaxSessions 2"])
-    if not node.real:
-        pytest.skip("sshd is not installed")
     commands = (pool.get(node.host).run(f"sleep 0.05; echo {n}") for n in range(10))
     done = await asyncio.gather(*commands)
     assert [answer.stdout for answer in done] == [b"%d\n" % n for n in range(10)]
@@ -536,8 +567,6 @@ async def test_a_closed_pool_does_not_come_back(node: ServedHost) -> None:
 async def test_what_rc_files_print_is_no_part_of_the_output(
     node: ServedHost, tmp_path: Path, pool: TransportPool
 ) -> None:
-    if not node.real:
-        pytest.skip("sshd is not installed")
     key = node.directory / "authorized_keys"
     wrapped = tmp_path / "shell"
     wrapped.write_text(
@@ -553,8 +582,6 @@ async def test_what_rc_files_print_is_no_part_of_the_output(
 async def test_an_account_without_a_shell_says_what_it_answered(
     node: ServedHost, pool: TransportPool
 ) -> None:
-    if not node.real:
-        pytest.skip("sshd is not installed")
     key = node.directory / "authorized_keys"
     key.write_text(f'command="echo This account is \\033[31mdisabled" {key.read_text()}')
     with pytest.raises(HostUnreachableError, match="This account is"):
@@ -566,7 +593,7 @@ async def test_any_login_shell_hands_the_command_on_unchanged(
     shell: str, node: ServedHost, pool: TransportPool
 ) -> None:
     program = shutil.which(shell)
-    if program is None or not node.real:
+    if program is None:
         pytest.skip(f"{shell} is not installed")
     run = f"{program} sh" if shell == "busybox" else program
     key = node.directory / "authorized_keys"

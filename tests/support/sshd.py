@@ -25,8 +25,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def sshd_program() -> str | None:
-    """The sshd of this machine, None where there is none."""
-    return shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+    """The sshd of this machine, None where there is none, or :mod:`tests.without_tools` hides it.
+
+    Often it lies where only root looks.
+    """
+    beyond = "" if os.environ.get("DLPERF_WITHOUT_TOOLS") else ":/usr/sbin:/usr/local/sbin"
+    return shutil.which("sshd", path=os.environ.get("PATH", "") + beyond)
 
 
 def free_port(address: str) -> int:
@@ -73,6 +77,11 @@ class ServedHost:
     def work_dir(self) -> Path:
         return Path(self.host.work_dir)
 
+    @property
+    def silent(self) -> Path:
+        """While this file exists, asyncssh's server logs in and answers no command."""
+        return self.directory / "silent"
+
     def start(self) -> None:
         if self.real:
             command = [str(sshd_program()), "-D", "-e", "-f", str(self._configuration())]
@@ -81,6 +90,7 @@ class ServedHost:
             authorized = str(self.directory / "authorized_keys")
             command = [sys.executable, "-m", "tests.support.asyncssh_server"]
             command += [self.address, str(self.port), key, authorized]
+            command += [str(self.silent), str(self._max_sessions())]
         command = [*self.prefix, *command]
         self.home.mkdir(exist_ok=True)
         log_path = self.directory / "sshd.log"
@@ -140,6 +150,12 @@ class ServedHost:
         path.write_text("\n".join(lines) + "\n")
         return path
 
+    def _max_sessions(self) -> int:
+        """The one option of sshd's that asyncssh's server knows."""
+        given = dict(option.split(" ", 1) for option in self.options)
+        assert not given.keys() - {"MaxSessions"}, self.options
+        return int(given.get("MaxSessions", 10))
+
     def _answers(self) -> bool:
         if self.process is not None and self.process.poll() is not None:
             raise AssertionError(f"sshd ended: {self.log()}")
@@ -188,8 +204,12 @@ class SshHosts:
         address: str = "",
         port: int = 0,
         prefix: Sequence[str] = (),
+        real: bool | None = None,
     ) -> ServedHost:
-        """Start one host. ``options``: lines of sshd_config that come before the usual ones."""
+        """Start one host. ``options``: lines of sshd_config that come before the usual ones.
+
+        ``real``: None: as the others.
+        """
         number = len(self.served) + 1
         name = name or f"node{number}"
         address = address or f"127.0.0.{10 + number}"
@@ -209,7 +229,8 @@ class SshHosts:
         shutil.copy(f"{self.identity}.pub", directory / "authorized_keys")
         key = make_key(directory / "host_key")
         self._trust(host, key)
-        served = ServedHost(host, directory, options=options, prefix=prefix, real=self.real)
+        served = ServedHost(host, directory, options=options, prefix=prefix)
+        served.real = self.real if real is None else real
         self.served.append(served)
         served.start()
         return served
