@@ -8,10 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from backends.inventory.hosts import Host
 from backends.transports.pool import TransportPool
 from tests.support.sshd import SshHosts
+
+# Speed is for the benchmarks to show; a busy machine is no falsified property.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture
