@@ -1,0 +1,96 @@
+"""Simulated hosts by name, behind the face of a transport pool."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+from backends.inventory.hosts import Host
+from backends.simulated.files import Disk
+from backends.simulated.link import Link
+from backends.simulated.machine import Machine, Network
+from backends.simulated.spec import HostSpec
+from backends.simulated.supervising import Asked, Workloads
+from backends.simulated.transport import SimulatedTransport, Timekeeper
+from backends.simulated.workload import HOLD, Workload
+from backends.transports.base import Transport
+
+_HOLDS = b"exec sleep "
+
+
+class SimulatedCluster:
+    """Machines that share a network, and a transport to each. Make it on a running event loop.
+
+    Parameters
+    ----------
+    specs: the machines by host name.
+    workloads: what runs do there; those that only hold their host are known already.
+    seed: pids, boot ids and ports follow from it.
+    epoch: wall-clock time at the beginning, seconds since the epoch.
+    speed: simulated seconds per second of the loop.
+    shared_disk: all homes are one file system.
+    """
+
+    def __init__(
+        self,
+        specs: Mapping[str, HostSpec],
+        workloads: Workloads,
+        *,
+        seed: int = 0,
+        epoch: float = 0.0,
+        speed: float = 1.0,
+        shared_disk: bool = False,
+    ) -> None:
+        self.time = Timekeeper(speed)
+        self._epoch = epoch
+        network = Network(random.Random(f"{seed}/network"))  # noqa: S311 (no secret)
+        disk = Disk() if shared_disk else None
+
+        def workload(asked: Asked) -> Workload:
+            return HOLD if asked.script.startswith(_HOLDS) else workloads(asked)
+
+        self.machines = {
+            name: Machine(
+                name,
+                spec,
+                workload,
+                chance=random.Random(f"{seed}/{name}"),  # noqa: S311 (no secret)
+                network=network,
+                disk=disk,
+                epoch=epoch,
+            )
+            for name, spec in specs.items()
+        }
+        self.links = {name: Link(speed=speed) for name in specs}
+        self._transports: dict[str, SimulatedTransport] = {}
+
+    def clock(self) -> float:
+        """The login node's time in the simulated world, seconds since the epoch."""
+        return self._epoch + self.time.now
+
+    def crash(self, name: str, down_s: float) -> None:
+        """Take a machine's power for so long: connections break, processes are gone."""
+        machine, link = self.machines[name], self.links[name]
+        self.time.bring(machine)
+        machine.kernel.crash(down_s)
+        link.reset()
+        self.time.bring(machine)
+
+    # The face of a pool --------------------------------------------------------------------------
+
+    def get(self, host: Host | str) -> Transport:
+        """The transport of a host; KeyError for one that this cluster does not have."""
+        name = host if isinstance(host, str) else host.name
+        if name not in self._transports:
+            known = Host(name, address=name) if isinstance(host, str) else host
+            self._transports[name] = SimulatedTransport(
+                known, self.machines[name], self.links[name], self.time
+            )
+        return self._transports[name]
+
+    def ask_again(self) -> None:
+        """Nobody is ever asked anything."""
+
+    async def close(self) -> None:
+        for transport in self._transports.values():
+            await transport.close()

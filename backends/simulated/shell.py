@@ -1,0 +1,246 @@
+"""Commands as a simulated host executes them: the words of our own clients, and no others."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from backends.hosts.preflight import CHECK_SCRIPT
+from backends.hosts.probe import PROBE_SCRIPT
+from backends.simulated import answers
+from backends.simulated.kernel import Pause, Routine
+from backends.simulated.supervising import Asked
+from backends.simulated.workload import FOREVER
+from backends.simulated.wrapper import BEYOND, FAILED, UNKNOWN, WRONG, Failed
+
+if TYPE_CHECKING:
+    from backends.simulated.machine import Machine
+
+NOT_INSTALLED, NOT_FOUND = 97, 127
+LOOK_EVERY_S = 0.1
+
+_WRAPPED = re.compile(r"test -r (\S+) \|\| exit 97; exec sh \S+ (.*)", re.DOTALL)
+_INSTALL = re.compile(r"umask 077; d=(\S+); .*mv -f .*", re.DOTALL)
+
+
+@dataclass(slots=True, eq=False)
+class Execution:
+    """A command at work on a host: what it has printed so far, and its exit status at the end.
+
+    ``told``: called when there is more of either. ``deaf``: nobody reads any more.
+    """
+
+    stdout: bytearray = field(default_factory=bytearray)
+    stderr: bytearray = field(default_factory=bytearray)
+    status: int | None = None
+    deaf: bool = False
+    told: Callable[[], None] = lambda: None
+
+    def say(self, text: str | bytes) -> None:
+        self.stdout += text.encode() if isinstance(text, str) else text
+        self.told()
+
+    def end(self, status: int) -> None:
+        self.status = status
+        self.told()
+
+
+def execute(machine: Machine, command: str, stdin: bytes) -> Execution:
+    """Begin a command; what it does is seen on the answer, as the machine's time goes on."""
+    execution = Execution()
+
+    def whole() -> Routine:
+        if machine.pace_s:
+            yield Pause(machine.kernel.now + machine.pace_s)
+        try:
+            yield from _routine(machine, execution, command, stdin)
+        except Failed as failed:
+            if failed.reason:
+                execution.stderr += f"error: {failed.reason}\n".encode()
+            execution.end(failed.status)
+        else:
+            execution.end(0)
+
+    machine.kernel.run(whole())
+    return execution
+
+
+def _routine(machine: Machine, execution: Execution, command: str, stdin: bytes) -> Routine:
+    if wrapped := _WRAPPED.fullmatch(command):
+        path, words = wrapped.groups()
+        if path not in machine.disk.wrappers:
+            raise Failed("", NOT_INSTALLED)
+        return _wrapper(machine, execution, shlex.split(words), stdin)
+    if installing := _INSTALL.fullmatch(command):
+        return _install(machine, installing[1], stdin)
+    if stdin in (PROBE_SCRIPT, CHECK_SCRIPT):
+        return _look(machine, execution, shlex.split(command)[4:], stdin)
+    return _program(machine, execution, command)
+
+
+def _look(machine: Machine, execution: Execution, words: list[str], script: bytes) -> Routine:
+    """One of the scripts that look at a host and change nothing."""
+    if script == CHECK_SCRIPT:
+        execution.say(answers.checks(words))
+    else:
+        execution.say(answers.probe(machine, gpus="nogpu" not in words))
+    yield from ()
+
+
+def _program(machine: Machine, execution: Execution, command: str) -> Routine:
+    if "nvidia-smi --query-gpu=" in command and machine.spec.gpus:
+        return _telemetry(machine, execution, command)
+    if "python3 -c" in command:
+        return _reach(machine, execution, command)
+    if "@free" in command:
+        return _once(execution, lambda: answers.postmortem(machine))
+    raise Failed("a simulated host does not know this command", NOT_FOUND)
+
+
+def _once(execution: Execution, answer: Callable[[], str]) -> Routine:
+    execution.say(answer())
+    yield from ()
+
+
+def _install(machine: Machine, path: str, wrapper: bytes) -> Routine:
+    if machine.disk.take(len(wrapper)) < len(wrapper):
+        raise Failed("No space left on device", FAILED)
+    machine.disk.wrappers.add(path)
+    yield from ()
+
+
+def _wrapper(machine: Machine, execution: Execution, words: Sequence[str], stdin: bytes) -> Routine:
+    verb, host, *arguments = words
+    if host != machine.wrapper.host:
+        raise Failed(f"this machine is {machine.wrapper.host}, not {host}", WRONG)
+    if verb not in _VERBS:
+        raise Failed(f"no such verb: {verb}", WRONG)
+    return _VERBS[verb](machine, execution, arguments, stdin)
+
+
+def _start(
+    machine: Machine, execution: Execution, arguments: Sequence[str], stdin: bytes
+) -> Routine:
+    asked, size = _asked(machine.wrapper.host, arguments, stdin)
+    return machine.launcher.start(execution.say, asked, size)
+
+
+def _asked(host: str, arguments: Sequence[str], stdin: bytes) -> tuple[Asked, int]:
+    run_id, size, timeout, grace, lease_dir, who, container, *digests = arguments
+    asked = Asked(
+        run_id=run_id,
+        host=host,
+        script=stdin,
+        timeout_s=None if timeout == "-" else float(timeout),
+        grace_s=int(grace) / 100,
+        lease_dir=lease_dir,
+        who=who,
+        container=container,
+        digests=tuple(digests),
+    )
+    return asked, int(size)
+
+
+def _digest(machine: Machine, execution: Execution, run_id: str) -> Routine:
+    files = machine.wrapper.files(run_id)
+    if files is None or files.log is None:
+        raise Failed("", UNKNOWN)
+    execution.say(f"@digest {answers.sha256(files.log)}\n")
+    yield from ()
+
+
+def _follow(machine: Machine, execution: Execution, run_id: str, offset: int) -> Routine:
+    """The log's bytes from ``offset`` on, until the run has ended; the answer is on stderr."""
+    wrapper, kernel = machine.wrapper, machine.kernel
+    files = wrapper.files(run_id)
+    if files is not None and not files.known and wrapper.starting(files):
+        yield from wrapper.await_supervisor(files, 10.0)
+    if files is None or not files.known or files.log is None:
+        execution.stderr += str(wrapper.look(files)).encode()
+        raise Failed("", UNKNOWN)
+    log = files.log
+    if offset > len(log):
+        raise Failed(f"offset {offset} is beyond the end, {len(log)}", BEYOND)
+
+    def more(than: int) -> Callable[[], bool]:
+        return lambda: len(log) > than or wrapper.supervisor(files) is None or execution.deaf
+
+    lives = True
+    while (lives or offset < len(log)) and not execution.deaf:
+        lives = wrapper.supervisor(files) is not None  # first: the last bytes count
+        if offset < len(log):
+            execution.say(bytes(log[offset:]))
+            offset = len(log)
+        if lives:
+            yield Pause(kernel.now + LOOK_EVERY_S)
+            yield Pause(FOREVER, more(offset))
+    execution.stderr += str(wrapper.look(wrapper.files(run_id))).encode()
+
+
+def _telemetry(machine: Machine, execution: Execution, command: str) -> Routine:
+    """One line per GPU and second, as ``nvidia-smi -l 1``, until nobody reads any more."""
+    fields = command.partition("--query-gpu=")[2].split()[0].split(",")
+    execution.say(answers.gpu_header(fields))
+    while not execution.deaf:
+        execution.say(answers.gpu_rows(machine, fields))
+        if " -l" not in command:
+            return
+        yield Pause(machine.kernel.now + 1.0)
+
+
+def _reach(machine: Machine, execution: Execution, command: str) -> Routine:
+    """Our program that listens for a moment, or connects to those who do."""
+    words = shlex.split(command)
+    if not machine.spec.python:
+        raise Failed("python3: not found", NOT_FOUND)
+    if "listen" in words:
+        token, seconds, count = words[words.index("listen") + 1 :][:3]
+        port = machine.network.listen(token, int(count))
+        execution.say(f"port {port}\n")
+        yield Pause(
+            machine.kernel.now + float(seconds),
+            lambda: execution.deaf or not machine.network.listens(port),
+        )
+        machine.network.forget(port)
+        return
+    targets = iter(_until_shell(words[words.index("connect") + 2 :]))
+    for name, _address, to, token in zip(targets, targets, targets, targets, strict=False):
+        execution.say(f"{name}\t{machine.network.connect(int(to), token)}\n")
+
+
+def _until_shell(words: Sequence[str]) -> list[str]:
+    """The arguments of ``connect``, without the shell's own words behind them."""
+    found: list[str] = []
+    for word in words:
+        if word.endswith(";"):
+            return [*found, word.removesuffix(";")]
+        found.append(word)
+    return found
+
+
+_Verb = Callable[["Machine", Execution, Sequence[str], bytes], Routine]
+
+_VERBS: Mapping[str, _Verb] = {
+    "start": _start,
+    "follow": lambda machine, execution, words, _: _follow(
+        machine, execution, words[0], int(words[1])
+    ),
+    "status": lambda machine, execution, words, _: machine.wrapper.status(execution.say, words[0]),
+    "digest": lambda machine, execution, words, _: _digest(machine, execution, words[0]),
+    "cancel": lambda machine, execution, words, _: machine.wrapper.cancel(
+        execution.say, words[0], words[1]
+    ),
+    "remove": lambda machine, execution, words, _: machine.wrapper.remove(words[0]),
+    "sweep": lambda machine, execution, words, _: machine.wrapper.sweep(execution.say),
+    "lease": lambda machine, execution, words, _: machine.wrapper.show_lease(
+        execution.say, words[0]
+    ),
+    "port": lambda machine, execution, words, _: machine.wrapper.port(execution.say),
+    "stage": lambda machine, execution, words, stdin: machine.wrapper.stage(words, stdin),
+    "diagnose": lambda machine, execution, words, _: _once(
+        execution, lambda: answers.diagnosis(machine, words[0])
+    ),
+}

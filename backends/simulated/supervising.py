@@ -1,0 +1,286 @@
+"""How a simulated host starts a run exactly once, and what its supervisor does until its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from backends.simulated.files import ExitRecord, HolderNote, Lease, RunFiles, SupervisorRecord
+from backends.simulated.kernel import Pause, Process, Routine
+from backends.simulated.workload import FOREVER, Child, Workload
+from backends.simulated.wrapper import (
+    HELD,
+    MISSING_STAGE,
+    Ending,
+    Failed,
+    Finishing,
+    Wrapper,
+)
+
+STEP_S = 0.004
+"""What the wrapper takes between two things that others may see."""
+SETTLE_S = 0.2
+RECORDS = 1024  # bytes of a run directory's small files
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A run as somebody asked for it. ``timeout_s`` None: it may take for ever."""
+
+    run_id: str
+    host: str
+    script: bytes
+    timeout_s: float | None
+    grace_s: float
+    lease_dir: str
+    who: str
+    container: str
+    digests: tuple[str, ...]
+
+
+Workloads = Callable[[Asked], Workload]
+"""What a run does on a host, when its script is executed there."""
+
+
+class Launcher:
+    """Starts and supervises runs on one machine.
+
+    Parameters
+    ----------
+    workloads: asked once for each execution of a script.
+    """
+
+    def __init__(self, wrapper: Wrapper, workloads: Workloads) -> None:
+        self._wrapper = wrapper
+        self._kernel = wrapper.kernel
+        self._disk = wrapper.disk
+        self._workloads = workloads
+
+    # Starting ------------------------------------------------------------------------------------
+
+    def start(self, say: Callable[[str], None], asked: Asked, size: int) -> Routine:
+        """Start a run, or answer what became of its first start."""
+        wrapper, kernel = self._wrapper, self._kernel
+        files = wrapper.files(asked.run_id)
+        if files is not None and files.claimed:
+            yield from wrapper.await_supervisor(files, 10.0)
+            say(str(wrapper.look(files)))
+            return
+        for digest in asked.digests:
+            if digest not in self._disk.stages:
+                say(f"@stage {digest}\n")
+                raise Failed("", MISSING_STAGE)
+        if files is None:
+            files = RunFiles(asked.run_id, asked.host)
+            self._disk.runs[asked.run_id, asked.host] = files
+        starter = kernel.spawn()
+        files.preparing.add(starter.pid)
+        try:
+            yield from self._prepare(files, asked, size)
+            yield from self._launch(say, files, asked, starter)
+        except Failed:
+            self._put_away(files, starter)
+            raise
+        self._put_away(files, starter)
+        if not (yield from wrapper.await_supervisor(files, 10.0)):
+            raise Failed("the supervisor did not start")
+        say(str(wrapper.look(wrapper.files(asked.run_id))))
+
+    def _launch(
+        self, say: Callable[[str], None], files: RunFiles, asked: Asked, starter: Process
+    ) -> Routine:
+        lease = self._wrapper.lease(asked.lease_dir) if asked.who else None
+        if lease is None or (yield from self._take_lease(lease, starter, asked)):
+            self._claim(files, asked, lease, starter)
+        elif not self._ours_of_a_moment_ago(lease, asked):
+            say(self._wrapper.holder_text(lease))
+            raise Failed("the host is held by another run", HELD)
+
+    def _put_away(self, files: RunFiles, starter: Process) -> None:
+        """What was made ready and is not needed any more."""
+        files.preparing.discard(starter.pid)
+        self._kernel.end(starter, 0)
+        if not files.claimed and not files.preparing:
+            self._disk.runs.pop((files.run_id, files.host), None)
+
+    def _prepare(self, files: RunFiles, asked: Asked, size: int) -> Routine:
+        if self._disk.full:
+            raise Failed("cannot store the script")
+        yield Pause(self._kernel.now + STEP_S)
+        if len(asked.script) != size:
+            raise Failed("the script arrived incomplete")
+        if self._disk.take(RECORDS) < RECORDS:
+            raise Failed("cannot write the run directory")
+        if files.log is None:
+            files.log = bytearray()
+
+    def _take_lease(self, lease: Lease, starter: Process, asked: Asked) -> Finishing:
+        """Whether it is taken now. False also when our own start of a moment ago has it."""
+        wrapper, kernel = self._wrapper, self._kernel
+        for _ in range(4):  # somebody may only be looking
+            if wrapper.lease_free(lease):
+                starter.holds_lease = True
+                lease.owner, lease.owner_run = self._name(starter), asked.run_id
+                lease.note = HolderNote(int(kernel.wall), asked.run_id, asked.who)
+                return True
+            if lease.note is not None and lease.note.run_id == asked.run_id:
+                files = wrapper.files(asked.run_id)
+                if files is not None and (yield from wrapper.await_supervisor(files, 3.0)):
+                    return False
+            yield Pause(kernel.now + 0.02)
+        return False
+
+    def _ours_of_a_moment_ago(self, lease: Lease, asked: Asked) -> bool:
+        files = self._wrapper.files(asked.run_id)
+        ours = lease.note is not None and lease.note.run_id == asked.run_id
+        return ours and files is not None and files.known
+
+    def _name(self, process: Process) -> SupervisorRecord:
+        kernel = self._kernel
+        return SupervisorRecord(process.pid, process.ticks, kernel.boot_id, kernel.wall)
+
+    def _claim(self, files: RunFiles, asked: Asked, lease: Lease | None, starter: Process) -> None:
+        """The one supervisor that may run the script takes over from the start."""
+        if files.claimed:
+            return
+        files.claimed = True
+        files.script, files.who, files.container = asked.script, asked.who, asked.container
+        supervisor = self._kernel.spawn(helper=True, holds_lease=starter.holds_lease)
+        supervisor.tree = supervisor.pid
+        if lease is not None:
+            lease.owner = self._name(supervisor)
+        self._kernel.run(self._supervise(files, asked, lease, supervisor), supervisor)
+
+    # Supervising ---------------------------------------------------------------------------------
+
+    def _supervise(
+        self, files: RunFiles, asked: Asked, lease: Lease | None, supervisor: Process
+    ) -> Routine:
+        kernel, wrapper = self._kernel, self._wrapper
+        yield Pause(kernel.now + STEP_S)
+        files.supervisor = self._name(supervisor)
+        files.reaper = wrapper.subreaper
+        yield Pause(kernel.now + STEP_S)
+        if files.cancelled:
+            yield from self._finish(files, asked, lease, supervisor, 143, Ending(), False)
+            return
+        main = self._execute(files, asked, supervisor)
+        timer = self._timer(asked, supervisor)
+        limit = FOREVER if asked.timeout_s is None else kernel.now + asked.timeout_s
+        yield Pause(limit, lambda: not main.alive)
+        ending = Ending()
+        timed_out = main.alive
+        if timed_out:
+            yield from wrapper.end_processes(ending, asked.run_id, supervisor, asked.grace_s)
+            yield Pause(FOREVER, lambda: not main.alive)
+        for process in timer:
+            kernel.end(process, 0)
+        code = main.status or 0
+        yield from self._finish(files, asked, lease, supervisor, code, ending, timed_out)
+
+    def _finish(
+        self,
+        files: RunFiles,
+        asked: Asked,
+        lease: Lease | None,
+        supervisor: Process,
+        code: int,
+        ending: Ending,
+        timed_out: bool,
+    ) -> Routine:
+        """End what the script left behind, free the lease, write the record."""
+        kernel, wrapper = self._kernel, self._wrapper
+        ending.killed = ending.left = 0
+        if wrapper.members(asked.run_id, supervisor):  # just ending, maybe: no leftovers then
+            settled = kernel.now + SETTLE_S
+            yield Pause(settled, lambda: not wrapper.members(asked.run_id, supervisor))
+            yield from wrapper.end_processes(ending, asked.run_id, supervisor, asked.grace_s)
+        if ending.left == 0:
+            supervisor.holds_lease = False
+            if lease is not None:
+                lease.note = None
+                if lease.owner_run == asked.run_id:
+                    lease.owner = None
+        files.exit = ExitRecord(
+            code, kernel.wall, timed_out, ending.killed, ending.left, files.cancelled
+        )
+        kernel.end(supervisor, 0)
+
+    def _timer(self, asked: Asked, supervisor: Process) -> list[Process]:
+        """The processes that watch the timeout; marked, so that they are found without it."""
+        if asked.timeout_s is None:
+            return []
+        run_id = asked.run_id
+        return [
+            self._kernel.spawn(run_id=run_id, tree=supervisor.pid, helper=True) for _ in range(2)
+        ]
+
+    # The script ----------------------------------------------------------------------------------
+
+    def _execute(self, files: RunFiles, asked: Asked, supervisor: Process) -> Process:
+        kernel = self._kernel
+        workload = self._workloads(asked)
+        main = kernel.spawn(
+            run_id=asked.run_id,
+            tree=supervisor.pid,
+            on_term_s=workload.on_term_s,
+            on_term_status=workload.on_term_status,
+            holds_lease=supervisor.holds_lease,
+        )
+        kernel.run(self._print(files, workload.output(), main))
+        if workload.on_term_output:
+            kernel.run(self._last_words(files, workload.on_term_output, main))
+        for child in workload.children:
+            self._bear(child, asked, main, supervisor)
+        if workload.ends_after_s != FOREVER:
+            at = kernel.now + workload.ends_after_s
+            kernel.at(at, lambda: self._end_of_script(main, workload.exit_status))
+        return main
+
+    def _end_of_script(self, main: Process, status: int) -> None:
+        if not main.terminating:  # else its handler has the last word
+            self._kernel.end(main, status)
+
+    def _print(
+        self, files: RunFiles, output: Iterator[tuple[float, bytes]], main: Process
+    ) -> Routine:
+        started = self._kernel.now
+        for after_s, data in output:
+            if self._kernel.now < started + after_s:
+                yield Pause(started + after_s, lambda: not main.alive)
+            if not main.alive or main.terminating:
+                return
+            self._write(files, data)
+
+    def _last_words(self, files: RunFiles, data: bytes, main: Process) -> Routine:
+        yield Pause(FOREVER, lambda: not main.alive)
+        if main.terminating and main.status == main.on_term_status:
+            self._write(files, data)
+
+    def _write(self, files: RunFiles, data: bytes) -> None:
+        if files.log is None:
+            files.log = bytearray()
+        files.log += data[: self._disk.take(len(data))]
+
+    def _bear(self, child: Child, asked: Asked, main: Process, supervisor: Process) -> None:
+        kernel = self._kernel
+
+        def born() -> None:
+            if not main.alive:
+                return
+            # A subreaper inherits the children of those that end before it.
+            tree = None if child.hides and not self._wrapper.subreaper else supervisor.pid
+            process = kernel.spawn(
+                run_id=asked.run_id if child.marked else "",
+                tree=tree,
+                on_term_s=child.on_term_s,
+                holds_lease=child.holds_lease and main.holds_lease,
+                stuck=child.stuck,
+            )
+            if child.lives_s != FOREVER:
+                kernel.ends_at(process, kernel.now + child.lives_s, 0)
+
+        if child.starts_after_s <= 0:
+            born()
+        else:
+            kernel.at(kernel.now + child.starts_after_s, born)

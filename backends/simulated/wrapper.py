@@ -1,0 +1,302 @@
+"""What ``host.sh`` does, on a simulated machine: the same verbs, answers and exit statuses.
+
+A contract test compares the two. See ``backends/remote/host.sh`` for the reasons behind each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+
+from backends.simulated.files import Disk, Lease, RunFiles
+from backends.simulated.kernel import Kernel, Pause, Process, Routine
+
+WRONG, FAILED, HELD, BEYOND, UNKNOWN, MISSING_STAGE = 64, 70, 75, 76, 77, 78
+
+Finishing = Generator[Pause, None, bool]
+
+
+class Failed(Exception):
+    """The wrapper gives up: the reason for stderr, and its exit status."""
+
+    def __init__(self, reason: str, status: int = FAILED) -> None:
+        self.reason = reason
+        self.status = status
+        super().__init__(reason)
+
+
+@dataclass(slots=True, eq=False)
+class Ending:
+    """What was done to end a run's processes. ``left``: those that would not."""
+
+    killed: int = 0
+    left: int = 0
+    signalled: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is known of a run at a moment; prints as the wrapper's answer."""
+
+    phase: str
+    pid: int | None = None
+    boot: str = "-"
+    same_boot: bool = False
+    size: int = 0
+    code: int | None = None
+    started: float | None = None
+    ended: float | None = None
+    timed_out: bool = False
+    leftovers: int = 0
+    left: int = 0
+    cancelled: bool = False
+
+    def __str__(self) -> str:
+        def text(value: float | None) -> str:
+            return "-" if value is None else f"{value:.9f}"
+
+        return (
+            f"@status phase={self.phase} pid={_or_dash(self.pid)} boot={self.boot}"
+            f" same_boot={self.same_boot:d} size={self.size} code={_or_dash(self.code)}"
+            f" started={text(self.started)} ended={text(self.ended)}"
+            f" timed_out={self.timed_out:d} leftovers={self.leftovers} left={self.left}"
+            f" cancelled={self.cancelled:d}\n"
+        )
+
+
+def _or_dash(value: int | None) -> str:
+    return "-" if value is None else str(value)
+
+
+class Wrapper:
+    """The wrapper's eyes and hands on one machine.
+
+    Parameters
+    ----------
+    host: the console's name for the machine.
+    subreaper: it has python3, so that children that hide are found.
+    flock: it has flock, so that the kernel keeps the lease.
+    """
+
+    def __init__(
+        self, host: str, kernel: Kernel, disk: Disk, *, subreaper: bool = True, flock: bool = True
+    ) -> None:
+        self.host = host
+        self.kernel = kernel
+        self.disk = disk
+        self.subreaper = subreaper
+        self.flock = flock
+        self.leases: dict[str, Lease] = {}
+        self.on_remove: Callable[[RunFiles], None] = lambda files: None
+
+    # What is known about a run -------------------------------------------------------------------
+
+    def files(self, run_id: str) -> RunFiles | None:
+        return self.disk.runs.get((run_id, self.host))
+
+    def supervisor(self, files: RunFiles | None) -> Process | None:
+        """The run's supervisor while it lives."""
+        record = files.supervisor if files is not None else None
+        if record is None or record.boot_id != self.kernel.boot_id:
+            return None
+        process = self.kernel.processes.get(record.pid)
+        return process if process is not None and process.ticks == record.ticks else None
+
+    def look(self, files: RunFiles | None) -> Look:
+        boot = self.kernel.boot_id
+        if files is None or not files.known:
+            size = len(files.log) if files is not None and files.log is not None else 0
+            return Look("absent", boot=boot, same_boot=True, size=size)
+        record, over = files.supervisor, files.exit
+        phase = "exited" if over else "running" if self.supervisor(files) else "lost"
+        return Look(
+            phase,
+            pid=record.pid if record else None,
+            boot=record.boot_id if record else "-",
+            same_boot=record is not None and record.boot_id == boot,
+            size=len(files.log or b""),
+            code=over.code if over else None,
+            started=record.started if record else None,
+            ended=over.ended if over else None,
+            timed_out=bool(over and over.timed_out),
+            leftovers=over.leftovers if over else 0,
+            left=over.left if over else 0,
+            cancelled=over.cancelled if over else phase == "lost" and files.cancelled,
+        )
+
+    def starting(self, files: RunFiles) -> bool:
+        """Whether somebody prepares this run at this moment."""
+        prepares = any(pid in self.kernel.processes for pid in files.preparing)
+        return prepares or (files.claimed and not files.known)
+
+    def await_supervisor(self, files: RunFiles, limit_s: float) -> Finishing:
+        if not files.known:
+            yield Pause(self.kernel.now + limit_s, lambda: files.known)
+        return files.known
+
+    # Processes -----------------------------------------------------------------------------------
+
+    def members(self, run_id: str, supervisor: Process | None) -> list[Process]:
+        """The run's processes as far as they can be found, parents first."""
+        found = []
+        for process in self.kernel.living():
+            if supervisor is not None and process is not supervisor and process.helper:
+                continue
+            in_tree = supervisor is not None and process.tree == supervisor.pid
+            if process is not supervisor and (in_tree or process.run_id == run_id):
+                found.append(process)
+        return sorted(found, key=lambda process: process.pid)
+
+    def end_processes(
+        self, ending: Ending, run_id: str, supervisor: Process | None, grace_s: float
+    ) -> Finishing:
+        """TERM, after the grace KILL; whether all are gone."""
+        ending.left = 0
+        kernel = self.kernel
+        kill_at = kernel.now + grace_s
+        give_up_at = kill_at + 5.0
+        while True:
+            found = self.members(run_id, supervisor)
+            if not found:
+                return True
+            kill = kernel.now >= kill_at
+            if kernel.now >= give_up_at:
+                ending.left = len(found)
+                return False
+            for process in found:
+                self._signal(process, ending, kill=kill)
+            seen = {process.pid for process in found}
+            yield Pause(
+                give_up_at if kill else kill_at,
+                lambda seen=seen: (  # type: ignore[misc]  # this round's
+                    {process.pid for process in self.members(run_id, supervisor)} != seen
+                ),
+            )
+
+    def _signal(self, process: Process, ending: Ending, *, kill: bool) -> None:
+        if process.pid not in ending.signalled:
+            ending.signalled.add(process.pid)
+            ending.killed += 1
+        elif not kill:
+            return
+        if kill:
+            self.kernel.kill(process)
+        else:
+            self.kernel.terminate(process)
+
+    # The lease -----------------------------------------------------------------------------------
+
+    def lease(self, directory: str) -> Lease:
+        return self.leases.setdefault(directory, Lease())
+
+    def lease_free(self, lease: Lease) -> bool:
+        if self.flock:
+            return not any(process.holds_lease for process in self.kernel.living())
+        owner = lease.owner
+        if owner is None:
+            return True
+        process = self.kernel.processes.get(owner.pid)
+        lives = process is not None and process.ticks == owner.ticks
+        marked = any(p.run_id == lease.owner_run for p in self.kernel.living())
+        return not (lives and owner.boot_id == self.kernel.boot_id) and not marked
+
+    def holder_text(self, lease: Lease) -> str:
+        note = lease.note
+        if note is None:
+            return "@lease held since=0 run=- who=somebody who left no note\n"
+        return f"@lease held since={note.since} run={note.run_id} who={note.who}\n"
+
+    # Verbs that only look, or end ----------------------------------------------------------------
+
+    def status(self, say: Callable[[str], None], run_id: str) -> Routine:
+        say(str(self.look(self.files(run_id))))
+        yield from ()
+
+    def show_lease(self, say: Callable[[str], None], directory: str) -> Routine:
+        lease = self.lease(directory)
+        say("@lease free\n" if self.lease_free(lease) else self.holder_text(lease))
+        yield from ()
+
+    def cancel(self, say: Callable[[str], None], run_id: str, grace: str) -> Routine:
+        """End every process of a run, as far as they can be found."""
+        kernel, grace_s = self.kernel, int(grace) / 100
+        files = self.files(run_id)
+        ending = Ending()
+        if files is not None:
+            files.cancelled = True
+            if files.supervisor is None and self.starting(files):
+                yield from self.await_supervisor(files, 3.0)
+        seen = self.look(files)
+        verified = True
+        if seen.phase == "running" and files is not None:
+            yield from self._end_supervised(ending, files, grace_s)
+            seen = self.look(files)
+            verified = seen.phase != "lost" and files.reaper
+            ending.left = seen.left or ending.left
+        else:
+            verified = seen.phase != "lost" or not seen.same_boot
+            yield from self.end_processes(ending, run_id, None, grace_s)
+        kernel.changed()
+        left = str(ending.left) if verified else "-"
+        say(f"@cancel killed={ending.killed} left={left} phase={seen.phase}\n")
+
+    def _end_supervised(self, ending: Ending, files: RunFiles, grace_s: float) -> Routine:
+        """Until the supervisor is gone: it may be about to start the script, or to clean up."""
+        kernel = self.kernel
+        until = kernel.now + grace_s + 10.0
+        while (supervisor := self.supervisor(files)) is not None and kernel.now < until:
+            if not (yield from self.end_processes(ending, files.run_id, supervisor, grace_s)):
+                return
+            yield Pause(
+                until,
+                lambda supervisor=supervisor: (  # type: ignore[misc]  # this round's
+                    not supervisor.alive or bool(self.members(files.run_id, supervisor))
+                ),
+            )
+
+    def remove(self, run_id: str) -> Routine:
+        files = self.files(run_id)
+        if files is None:
+            return
+        if self.starting(files):
+            yield from self.await_supervisor(files, 3.0)
+        if self.look(files).phase == "running":
+            raise Failed(f"run {run_id} has not ended")
+        self.on_remove(files)
+        self.disk.runs.pop((run_id, self.host), None)
+        if self.disk.room is not None:
+            self.disk.room += len(files.log or b"")
+
+    def sweep(self, say: Callable[[str], None]) -> Routine:
+        """All that is ours here: running, orphaned, only files."""
+        seen = set()
+        for files in self.disk.of_host(self.host):
+            seen.add(files.run_id)
+            found = self.look(files)
+            count = len(self.members(files.run_id, self.supervisor(files)))
+            started = "-" if found.started is None else f"{found.started:.9f}"
+            say(
+                f"@leftover run={files.run_id} phase={found.phase} started={started}"
+                f" processes={count} who={files.who}\n"
+            )
+        orphaned = {p.run_id for p in self.kernel.living() if p.run_id} - seen
+        for run_id in sorted(orphaned):
+            count = len(self.members(run_id, None))
+            say(f"@leftover run={run_id} phase=absent started=- processes={count}\n")
+        yield from ()
+
+    def port(self, say: Callable[[str], None]) -> Routine:
+        """Below 32768, from where outgoing connections take theirs."""
+        say(f"@port {self.kernel.chance.randrange(24576, 32768)}\n")
+        yield from ()
+
+    def stage(self, arguments: Sequence[str], archive: bytes) -> Routine:
+        digest, size = arguments
+        if digest in self.disk.stages:
+            return
+        if len(archive) != int(size):
+            raise Failed("the files arrived incomplete")
+        if self.disk.take(len(archive)) < len(archive):
+            raise Failed("cannot store the files")
+        yield Pause(self.kernel.now + 0.01)
+        self.disk.stages.add(digest)

@@ -1,0 +1,368 @@
+"""One contract, two hosts: what the real wrapper does, the simulated host does too."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from backends.remote.client import LeaseHeldError, RemoteError, RunPhase, StagedTree
+from backends.remote.messages import RunStatus
+from backends.simulated.workload import FOREVER, Child, Output, Workload
+from tests.support.players import Player, RealPlayer, SimulatedPlayer
+from tests.support.waiting import until
+
+
+def player_on(kind: str, directory: Path, **tools: bool) -> Player:
+    return RealPlayer(directory, **tools) if kind == "real" else SimulatedPlayer(**tools)
+
+
+@pytest.fixture(params=["real", "simulated"])
+async def player(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Player]:
+    found = player_on(request.param, tmp_path)
+    yield found
+    await found.close()
+
+
+@pytest.fixture(params=["real", "simulated"])
+async def without_python(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Player]:
+    found = player_on(request.param, tmp_path, python=False)
+    yield found
+    await found.close()
+
+
+@pytest.fixture(params=["real", "simulated"])
+async def bare(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Player]:
+    """Neither python3 nor flock."""
+    found = player_on(request.param, tmp_path, python=False, flock=False)
+    yield found
+    await found.close()
+
+
+def says(*lines: tuple[float, bytes]) -> Output:
+    return lambda: iter(lines)
+
+
+SLEEPS = Workload(output=says((0.0, b"up\n")), ends_after_s=FOREVER)
+
+
+async def follow(player: Player, run_id: str, offset: int = 0) -> tuple[RunStatus, bytes]:
+    got = bytearray()
+    async with asyncio.timeout(30):
+        status = await player.remote.follow(run_id, offset, got.extend)
+    return status, bytes(got)
+
+
+async def running(player: Player, run_id: str, workload: Workload, **more: object) -> None:
+    """Start it and wait until all of its processes are there."""
+    await player.start(run_id, workload, **more)
+    await until(lambda: player.living(run_id) == 1 + len(workload.children))
+    size = sum(len(data) for at, data in workload.output() if at == 0.0)
+
+    async def printed() -> bool:
+        return (await player.remote.status(run_id)).size >= size
+
+    await until(printed)
+
+
+# Start and follow ---------------------------------------------------------------------------------
+
+
+async def test_a_run_goes_from_start_to_its_last_byte(player: Player) -> None:
+    output = says((0.0, b"one\r\n"), (0.3, b"\x1b[31m\xff two\n"), (0.4, b"end"))
+    workload = Workload(output=output, ends_after_s=0.5, exit_status=3)
+    status = await player.start("first", workload)
+    assert status.phase is RunPhase.RUNNING
+    assert status.same_boot
+    assert status.pid
+    ended, log = await follow(player, "first")
+    assert log == b"one\r\n\x1b[31m\xff two\nend"
+    assert (ended.phase, ended.exit_code, ended.size) == (RunPhase.EXITED, 3, len(log))
+    assert (ended.timed_out, ended.leftovers, ended.left, ended.cancelled) == (False, 0, 0, False)
+    assert ended.started_at is not None
+    assert ended.ended_at is not None
+    assert 0.3 < ended.ended_at - ended.started_at < 20
+    assert await player.remote.status("first") == ended
+    assert await player.remote.digest("first") == hashlib.sha256(log).hexdigest()
+    for offset in (0, 4, len(log)):
+        assert (await follow(player, "first", offset))[1] == log[offset:]
+    with pytest.raises(RemoteError, match="shorter than"):
+        await follow(player, "first", len(log) + 1)
+
+
+async def test_a_follower_gets_bytes_while_they_are_written(player: Player) -> None:
+    workload = Workload(output=says((0.0, b"one\n"), (1.5, b"two\n")), ends_after_s=1.6)
+    await player.start("live", workload)
+    got = bytearray()
+    following = asyncio.create_task(player.remote.follow("live", 0, got.extend))
+    await until(lambda: bytes(got) == b"one\n")
+    assert (await player.remote.status("live")).phase is RunPhase.RUNNING
+    assert (await following).exit_code == 0
+    assert bytes(got) == b"one\ntwo\n"
+
+
+async def test_nobody_knows_a_run_that_never_was(player: Player) -> None:
+    remote = player.remote
+    status = await remote.status("nobody")
+    assert (status.phase, status.same_boot, status.size) == (RunPhase.ABSENT, True, 0)
+    assert status.boot_id
+    with pytest.raises(RemoteError, match="no run nobody"):
+        await follow(player, "nobody")
+    report = await remote.cancel("nobody")
+    assert (report.killed, report.left) == (0, 0)
+    assert await remote.digest("nobody") == ""
+    await remote.remove("nobody")
+    assert await remote.sweep() == ()
+
+
+# Exactly once -------------------------------------------------------------------------------------
+
+
+async def test_a_start_that_is_sent_again_finds_the_first(player: Player) -> None:
+    first = await player.start("once", SLEEPS)
+    await until(lambda: player.executions("once") == 1)
+    again = await player.start("once", SLEEPS)
+    assert (again.pid, again.started_at) == (first.pid, first.started_at)
+    await player.remote.cancel("once")
+    late = await player.start("once", SLEEPS)
+    assert (late.phase, late.pid) == (RunPhase.EXITED, first.pid)
+    assert player.executions("once") == 1
+
+
+@pytest.mark.parametrize("lease", ["alice", ""])
+async def test_starts_that_race_start_once(player: Player, lease: str) -> None:
+    await player.remote.prepare()
+    answers = await asyncio.gather(*(player.start("race", SLEEPS, lease=lease) for _ in range(5)))
+    assert {answer.phase for answer in answers} == {RunPhase.RUNNING}
+    assert len({answer.pid for answer in answers}) == 1
+    await until(lambda: player.executions("race") == 1)
+
+
+async def test_files_are_stored_once_and_asked_for_when_they_are_missing(player: Player) -> None:
+    tree = StagedTree.of({"a/b.txt": b"content"})
+    await player.start("staged", Workload(), stage=(tree,))
+    assert (await follow(player, "staged"))[0].exit_code == 0
+    await player.start("again", Workload(), stage=(tree,))
+    assert (await follow(player, "again"))[0].exit_code == 0
+
+
+# The lease ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flock", [True, False])
+async def test_a_host_is_one_runs_at_a_time(
+    request: pytest.FixtureRequest, tmp_path: Path, flock: bool
+) -> None:
+    for kind in ("real", "simulated"):
+        directory = tmp_path / kind
+        directory.mkdir()
+        player = player_on(kind, directory, flock=flock)
+        try:
+            await _lease(player)
+        finally:
+            await player.close()
+
+
+async def _lease(player: Player) -> None:
+    assert await player.remote.lease_holder() == ""
+    await running(player, "mine", SLEEPS, lease="alice@login01, campaign x")
+    with pytest.raises(LeaseHeldError) as held:
+        await player.start("yours", Workload(), lease="bob")
+    assert held.value.holder == "alice@login01, campaign x, run mine"
+    assert held.value.since
+    assert await player.remote.lease_holder() == "alice@login01, campaign x, run mine"
+    assert (await player.remote.status("yours")).phase is RunPhase.ABSENT
+    assert [x.run_id for x in await player.remote.sweep()] == ["mine"]
+    await player.start("unleased", Workload(), lease="")
+    await player.remote.cancel("mine")
+    assert await player.remote.lease_holder() == ""
+    await player.start("yours", Workload(), lease="bob")
+    assert (await follow(player, "yours"))[0].exit_code == 0
+
+
+# The end ------------------------------------------------------------------------------------------
+
+
+async def test_a_run_that_takes_too_long_is_ended_there(player: Player) -> None:
+    workload = Workload(ends_after_s=FOREVER, on_term_s=0.3, on_term_output=b"saved\n")
+    await player.start("long", workload, timeout_s=0.5)
+    status, log = await follow(player, "long")
+    assert (status.timed_out, status.exit_code, status.cancelled) == (True, 143, False)
+    assert (status.leftovers, status.left) == (0, 0)
+    assert log == b"saved\n"
+
+
+async def test_a_cancelled_run_has_its_grace_and_its_last_words(player: Player) -> None:
+    workload = Workload(
+        ends_after_s=FOREVER, on_term_s=0.5, on_term_output=b"saved\n", on_term_status=7
+    )
+    await running(player, "graceful", workload)
+    report = await player.remote.cancel("graceful", grace_s=5)
+    assert (report.killed, report.left) == (1, 0)
+    status, log = await follow(player, "graceful")
+    assert (status.exit_code, status.cancelled, log) == (7, True, b"saved\n")
+    assert player.living("graceful") == 0
+
+
+async def test_who_is_deaf_to_term_is_killed_after_the_grace(player: Player) -> None:
+    await running(player, "deaf", Workload(ends_after_s=FOREVER, on_term_s=None))
+    report = await player.remote.cancel("deaf", grace_s=0.3)
+    assert (report.killed, report.left) == (1, 0)
+    status = await player.remote.status("deaf")
+    assert (status.signal, status.cancelled) == (9, True)
+
+
+async def test_what_a_run_leaves_behind_is_ended_and_counted(player: Player) -> None:
+    children = (Child(), Child(on_term_s=None), Child(marked=False, hides=True))
+    await player.start("leaves", Workload(ends_after_s=0.5, children=children), grace_s=0.5)
+    status, _ = await follow(player, "leaves")
+    assert (status.exit_code, status.leftovers, status.left) == (0, 3, 0)
+    assert player.living("leaves") == 0
+    assert await player.remote.lease_holder() == ""
+
+
+async def test_children_that_are_just_ending_are_no_leftovers(player: Player) -> None:
+    workload = Workload(ends_after_s=0.4, children=(Child(lives_s=0.5),))
+    await player.start("ending", workload)
+    assert (await follow(player, "ending"))[0].leftovers == 0
+
+
+@pytest.mark.parametrize("marked", [True, False])
+async def test_children_that_hide_are_found_on_a_host_with_python(
+    player: Player, marked: bool
+) -> None:
+    children = (Child(marked=marked, hides=True), Child(marked=marked))
+    await running(player, "hides", Workload(ends_after_s=FOREVER, children=children))
+    report = await player.remote.cancel("hides", grace_s=1)
+    assert (report.killed, report.left) == (3, 0)
+    assert player.living("hides") == 0
+
+
+async def test_without_python_nobody_can_tell_what_a_cancelled_run_left(
+    without_python: Player,
+) -> None:
+    player = without_python
+    children = (Child(marked=False, hides=True), Child(hides=True))
+    await running(player, "hidden", Workload(ends_after_s=FOREVER, children=children))
+    report = await player.remote.cancel("hidden", grace_s=1)
+    assert (report.killed, report.left) == (2, None)
+    assert player.living("hidden") == 1
+    assert await player.remote.lease_holder() != "", "it holds the host as long as it lives"
+
+
+async def test_without_python_and_flock_a_run_ends_like_any_other(bare: Player) -> None:
+    await running(bare, "plain", SLEEPS)
+    with pytest.raises(LeaseHeldError):
+        await bare.start("other", Workload())
+    assert (await bare.remote.cancel("plain")).left is None
+    assert await bare.remote.lease_holder() == ""
+
+
+async def test_a_supervisor_that_was_killed_leaves_an_unverified_run(player: Player) -> None:
+    await running(player, "lost", SLEEPS)
+    await player.kill_supervisor("lost")
+
+    async def is_lost() -> bool:
+        return (await player.remote.status("lost")).phase is RunPhase.LOST
+
+    await until(is_lost)
+    status = await player.remote.status("lost")
+    assert (status.same_boot, status.exit_code, status.cancelled) == (True, None, False)
+    assert await player.remote.lease_holder() != ""
+    report = await player.remote.cancel("lost", grace_s=1)
+    assert report.left is None
+    assert player.living("lost") == 0
+    assert await player.remote.lease_holder() == ""
+    assert (await follow(player, "lost"))[1] == b"up\n"
+    assert (await player.remote.status("lost")).cancelled
+    await player.remote.remove("lost")
+
+
+# Files --------------------------------------------------------------------------------------------
+
+
+async def test_only_what_has_ended_is_removed(player: Player) -> None:
+    await running(player, "busy", SLEEPS)
+    with pytest.raises(RemoteError, match="has not ended"):
+        await player.remote.remove("busy")
+    (found,) = await player.remote.sweep()
+    assert (found.run_id, found.phase, found.processes) == ("busy", RunPhase.RUNNING, 1)
+    assert found.who == "alice@login01"
+    await player.remote.cancel("busy")
+    (found,) = await player.remote.sweep()
+    assert (found.phase, found.processes) == (RunPhase.EXITED, 0)
+    await player.remote.remove("busy")
+    assert await player.remote.sweep() == ()
+    assert (await player.remote.status("busy")).phase is RunPhase.ABSENT
+
+
+async def test_what_a_run_does_can_be_asked(player: Player) -> None:
+    await running(player, "seen", SLEEPS)
+    text = await player.remote.diagnose("seen")
+    assert re.search(r"^== run seen on \S+: running, 3 bytes of log$", text, re.MULTILINE)
+    assert "== processes\n" in text
+    assert re.search(r"^== last lines\nup$", text, re.MULTILINE)
+
+
+async def test_a_free_port_lies_below_those_of_outgoing_connections(player: Player) -> None:
+    assert 1024 < await player.remote.free_port() < 65536
+
+
+# The very words -----------------------------------------------------------------------------------
+
+
+async def answers(player: Player) -> list[tuple[str, int, str]]:
+    """Verb, exit status and both streams of every short verb, in every phase of a run."""
+    remote, found = player.remote, []
+    host = remote.transport.host
+
+    async def ask(*words: str, stdin: bytes = b"") -> None:
+        done = await remote.transport.run(remote._command(*words), stdin=stdin)
+        said = (done.stdout + done.stderr).decode().replace(host.name, "HOST")
+        said = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "BOOT", said)
+        said = re.sub(r"[0-9a-f]{64}", "SHA256", said)
+        said = re.sub(r"\d+\.\d{9}", "TIME", said)
+        found.append((words[0], done.exit_status, re.sub(r"(pid=|port |since=)\d+", r"\1N", said)))
+
+    async def ask_all() -> None:
+        for verb in ("status", "digest", "remove"):
+            await ask(verb, "words")
+        await ask("sweep")
+        await ask("lease", host.lease_dir)
+
+    await remote.prepare()
+    await ask_all()
+    await ask("port")
+    await ask("follow", "words", "0")
+    await ask("cancel", "words", "100")
+    await ask("stage", "abc", "5", stdin=b"1234")
+    await running(player, "words", SLEEPS, timeout_s=100)
+    await ask_all()
+    start = ("6", "-", "100", host.lease_dir)
+    await ask("start", "other", *start, "bob", "", stdin=b"false\n")
+    await ask("start", "other", *start, "bob", "", "missing", stdin=b"false\n")
+    await ask("start", "other", "7", *start[1:], "", "", stdin=b"false\n")
+    await ask("start", "words", *start, "", "", stdin=b"false\n")
+    await ask("cancel", "words", "500")
+    await ask("follow", "words", "1")
+    await ask("follow", "words", "9")
+    await ask("cancel", "words", "100")
+    await ask_all()
+    await ask("status", "words")
+    await ask("bogus")
+    return found
+
+
+async def test_every_answer_reads_the_same(tmp_path: Path) -> None:
+    real, simulated = RealPlayer(tmp_path), SimulatedPlayer()
+    try:
+        expected = await answers(real)
+        assert await answers(simulated) == expected
+        assert len(expected) > 20
+    finally:
+        await real.close()
+        await simulated.close()

@@ -1,0 +1,158 @@
+"""Simulated hosts as the rest of the program meets them: probed, checked, lost, rebooted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from backends.hosts.facts import HostState
+from backends.hosts.preflight import preflight
+from backends.hosts.probe import probe
+from backends.hosts.telemetry import TELEMETRY_COMMAND, TelemetryParser
+from backends.inventory.hosts import Host
+from backends.remote.client import RemoteHost, RunPhase, RunSpec
+from backends.simulated.cluster import SimulatedCluster
+from backends.simulated.spec import ForeignProcess, HostSpec, v100_host
+from backends.simulated.supervising import Asked
+from backends.simulated.workload import FOREVER, Curve, Workload, training
+from backends.transports.base import HostUnreachableError, Problem
+
+FAST = 200.0
+
+
+def counting(asked: Asked) -> Workload:
+    """Prints a line each second for a minute."""
+    return training(Curve(100.0), 60, lambda number, _: f"line {number}", seed=asked.run_id)
+
+
+def cluster(
+    workloads: Callable[[Asked], Workload] = counting, speed: float = FAST, **specs: HostSpec
+) -> SimulatedCluster:
+    return SimulatedCluster(
+        specs or {"node1": HostSpec()}, workloads, epoch=1_795_000_000.0, speed=speed
+    )
+
+
+async def test_a_probe_finds_the_gpus_and_how_they_are_linked() -> None:
+    hosts = cluster(speed=1.0, node1=v100_host())
+    found = await probe(hosts.get("node1"), hosts.clock)
+    assert found.state is HostState.READY
+    assert found.slots == 8
+    assert found.facts is not None
+    assert {gpu.name for gpu in found.facts.gpus} == {"Tesla V100-SXM2-16GB"}
+    assert found.facts.missing == ()
+    assert found.facts.topology is not None
+    assert found.facts.driver_version == "450.119.04"
+    assert found.facts.interconnects == ("mlx5_0 100 Gb/sec (4X EDR)",)
+    assert abs(found.facts.clock_offset_s) < 1.0
+
+
+async def test_somebody_else_on_a_gpu_makes_a_host_busy() -> None:
+    spec = HostSpec(
+        gpus=v100_host(2).gpus, foreign=(ForeignProcess(1, "carol", "python3 train.py"),)
+    )
+    hosts = cluster(node1=spec)
+    found = await probe(hosts.get("node1"), hosts.clock)
+    assert found.state is HostState.BUSY
+    assert "carol on GPU1" in found.reason
+
+
+async def test_preflight_finds_nothing_wrong_with_hosts_that_are_well() -> None:
+    hosts = cluster(node1=v100_host(), node2=v100_host())
+    names = [Host("node1", address="10.0.0.1"), Host("node2", address="10.0.0.2")]
+    findings = await preflight(hosts, names, (), clock=hosts.clock)
+    assert {finding.level for finding in findings} == {"ok"}, findings
+
+
+async def test_gpus_are_watched_while_a_run_is_on_them() -> None:
+    hosts = cluster(node1=v100_host(2))
+    remote = RemoteHost(hosts.get("node1"))
+    await remote.start(RunSpec("r", "exec train\n", lease="me"))
+    parser, samples = TelemetryParser(), []
+
+    def take(data: bytes) -> None:
+        samples.extend(parser.feed(data))
+
+    watching = asyncio.create_task(hosts.get("node1").stream(TELEMETRY_COMMAND, take))
+    while len(samples) < 8:
+        await asyncio.sleep(0.01)
+    watching.cancel()
+    assert parser.skipped == 0
+    assert {sample.gpu_index for sample in samples} == {0, 1}
+    assert all((sample.utilization_pct or 0) > 90 for sample in samples)
+
+
+async def test_a_short_cut_only_delays_what_a_follower_gets() -> None:
+    hosts = cluster()
+    remote = RemoteHost(hosts.get("node1"))
+    await remote.start(RunSpec("r", "exec train\n", lease="me"))
+    got = bytearray()
+    following = asyncio.create_task(remote.follow("r", 0, got.extend))
+    await asyncio.sleep(5 / FAST)
+    hosts.links["node1"].cut()
+    await asyncio.sleep(15 / FAST)
+    seen = len(got)
+    hosts.links["node1"].mend()
+    assert (await following).phase is RunPhase.EXITED
+    assert seen < len(got)
+    assert got.count(b"\n") == 60
+
+
+async def test_a_long_cut_loses_the_connection_but_not_the_run() -> None:
+    hosts = cluster()
+    remote = RemoteHost(hosts.get("node1"))
+    await remote.start(RunSpec("r", "exec train\n", lease="me"))
+    got = bytearray()
+    following = asyncio.create_task(remote.follow("r", 0, got.extend))
+    await asyncio.sleep(5 / FAST)
+    hosts.links["node1"].cut()
+    with pytest.raises(HostUnreachableError) as lost:
+        await following
+    assert lost.value.problem is Problem.LOST
+    with pytest.raises(HostUnreachableError) as silent:
+        await remote.status("r")
+    assert silent.value.problem is Problem.TIMEOUT
+    hosts.links["node1"].mend()
+    await remote.follow("r", len(got), got.extend)
+    assert got.count(b"\n") == 60
+
+
+async def test_a_crashed_host_comes_back_with_a_new_boot_and_its_files() -> None:
+    hosts = cluster(lambda _: Workload(ends_after_s=FOREVER))
+    remote = RemoteHost(hosts.get("node1"))
+    started = await remote.start(RunSpec("r", "exec train\n", lease="me"))
+    hosts.crash("node1", 10.0)
+    with pytest.raises(HostUnreachableError):
+        await remote.status("r")
+    await asyncio.sleep(12 / FAST)
+    status = await remote.status("r")
+    assert (status.phase, status.same_boot) == (RunPhase.LOST, False)
+    assert status.boot_id == started.boot_id
+    assert await remote.lease_holder() == ""
+    assert (await remote.cancel("r")).left == 0
+
+
+async def test_a_full_disk_takes_no_new_run_and_no_more_of_a_log() -> None:
+    hosts = cluster()
+    remote = RemoteHost(hosts.get("node1"))
+    await remote.prepare()
+    hosts.machines["node1"].disk.room = 1024 + 20
+    await remote.start(RunSpec("r", "exec train\n", lease="me"))
+    got = bytearray()
+    await remote.follow("r", 0, got.extend)
+    assert bytes(got) == b"line 0\nline 1\nline 2"[:20]
+    with pytest.raises(Exception, match="cannot store the script"):
+        await remote.start(RunSpec("s", "exec train\n", lease="me"))
+
+
+def test_a_curve_warms_up_and_is_the_same_for_the_same_seed() -> None:
+    curve = Curve(100.0, warmup=0.5, noise=0.01, slows_at=10, slows_by=0.2)
+    one, two = curve.values("a"), curve.values("a")
+    first = [next(one) for _ in range(20)]
+    assert first == [next(two) for _ in range(20)]
+    values = [value for _, value in first]
+    assert values[0] == pytest.approx(50, rel=0.1)
+    assert values[9] == pytest.approx(100, rel=0.1)
+    assert values[15] == pytest.approx(80, rel=0.1)
