@@ -57,7 +57,8 @@ def write_atomically(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8", newline="") as file:
+        # A lone surrogate (a file name that is no UTF-8) is written as its escape.
+        with temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

@@ -323,3 +323,15 @@ def test_a_terminal_in_ascii_gets_a_report_all_the_same(dlperf: CommandLine) -> 
     finally:
         del os.environ["PYTHONIOENCODING"]
     assert "cpu_smoke.py" in done.stdout
+
+
+def test_a_journal_of_a_newer_version_is_refused_and_left_as_it_is(dlperf: CommandLine) -> None:
+    campaign = dlperf.home / "newer"
+    journal = write(campaign / "events.jsonl", '{"kind":"CampaignBegun","schema":7}\n{"torn')
+    for command in ("status", "resume", "cancel", "report"):
+        complaint = dlperf.complaint(command, campaign)
+        assert "written by a newer dlperf-tui (its journal has schema 7" in complaint
+    assert journal.read_text().endswith('{"torn')
+    assert [path.name for path in campaign.iterdir()] == ["events.jsonl"]
+    listed = dlperf.document("status", "--campaigns", dlperf.home)
+    assert [(c["state"], "newer" in c["reason"]) for c in listed] == [("unreadable", True)]

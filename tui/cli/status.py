@@ -59,6 +59,7 @@ def _status_of_all(workspace: Workspace, *, as_json: bool) -> int:
                     "done": c.done,
                     "failed": c.failed,
                     "total": c.total,
+                    "reason": c.problem,
                 }
                 for c in campaigns
             ]
@@ -67,6 +68,9 @@ def _status_of_all(workspace: Workspace, *, as_json: bool) -> int:
     if not campaigns:
         say(f"no campaigns in {workspace.campaigns_dir}")
     for campaign in campaigns:
+        if campaign.problem:
+            print(f"{campaign.path.name}  {campaign.state}  {campaign.problem}")
+            continue
         failed = f", {campaign.failed} failed" if campaign.failed else ""
         print(f"{campaign.path.name}  {campaign.state}  {campaign.done}/{campaign.total}{failed}")
     return OK

@@ -14,7 +14,8 @@ from backends.campaign.record.state import RunState, fold
 
 @dataclass(frozen=True, slots=True)
 class CampaignSummary:
-    """``state``: live (a console writes it), unfinished (nobody does), or finished."""
+    """``state``: live (a console writes it), unfinished (nobody does), finished, or unreadable,
+    with the ``problem`` that says why."""
 
     name: str
     path: Path
@@ -25,6 +26,7 @@ class CampaignSummary:
     created_at: float | None
     simulated: bool
     imported: bool
+    problem: str = ""
 
 
 def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[CampaignSummary, ...]:
@@ -42,6 +44,25 @@ def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[Campaig
 
 
 def summarise_campaign(path: Path, clock: Callable[[], float]) -> CampaignSummary:
+    """How far it has come. A journal that cannot be read is no reason to show no other."""
+    try:
+        return _summary(path, clock)
+    except journal.JournalError as error:
+        return CampaignSummary(
+            name=path.name,
+            path=path,
+            state="unreadable",
+            done=0,
+            failed=0,
+            total=0,
+            created_at=None,
+            simulated=False,
+            imported=False,
+            problem=error.what,
+        )
+
+
+def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
     state = fold(journal.read_events(path / journal.FILE_NAME, readings=False))
     latest = state.latest_attempts()
     held = CampaignLock(path, clock).holder()

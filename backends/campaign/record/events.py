@@ -1,18 +1,20 @@
 """The journal's vocabulary: what can happen in a campaign, as frozen values and as JSON lines.
 
 One event is one JSON object per line; ``kind`` names the class, ``t`` is the time of writing in
-seconds since the epoch (UTC) on the login node. Unknown kinds and keys are skipped on reading, so
-that an older version can open a newer journal.
+seconds since the epoch (UTC) on the login node. The first line names the schema: a journal of a
+newer one is not opened. Keys that no field has are skipped; a line of an unknown kind, or with a
+value that cannot be (:mod:`backends.campaign.record.shapes`), is a damaged one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from typing import Any, ClassVar
 
+from backends.campaign.record.shapes import check_of
 from profiles.scalars import Scalar
 
 SCHEMA = 1
@@ -204,21 +206,12 @@ _FIELDS = {name: tuple(f.name for f in fields(cls)) for name, cls in EVENT_TYPES
 _TUPLES = frozenset(
     {"hosts", "commands", "boot_ids", "warnings", "evidence", "overridden"}
 )  # lists in JSON
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "float": (float, int),
-    "int": (int,),
-    "bool": (bool,),
-    "str": (str,),
-    "float | None": (float, int, type(None)),
-    "int | None": (int, type(None)),
-    "tuple[str, ...]": (list,),
-    "tuple[JournaledReading, ...]": (list,),
-    "Mapping[str, Scalar]": (dict,),
-    "Mapping[str, float]": (dict,),
-}
+
 _CHECKS = {
-    name: {f.name: _KINDS[str(f.type)] for f in fields(cls)} for name, cls in EVENT_TYPES.items()
+    name: {f.name: check_of(name, f.name, str(f.type)) for f in fields(cls)}
+    for name, cls in EVENT_TYPES.items()
 }
+_JSON = json.JSONDecoder()
 _READINGS_START = b'{"kind":"ReadingsArrived",'
 
 
@@ -241,55 +234,36 @@ def encode(event: Event) -> bytes:
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def decode_lines(lines: Sequence[bytes]) -> Iterator[Event]:
-    """The events of whole lines; those that are not JSON, or of an unknown or wrong shape, are
-    skipped."""
-    try:
-        # All at once costs far less than line by line; a journal is hardly ever damaged.
-        records = json.loads(b"[" + b",".join(lines) + b"]")
-    except ValueError:
-        records = []
-    if len(records) != len(lines):
-        records = [_json(line) for line in lines]
-    for record in records:
-        if (event := _event(record)) is not None:
-            yield event
-
-
 def decode(line: bytes) -> Event | None:
     """The event of one line; None when it is torn, not JSON, or of an unknown or wrong shape."""
-    return _event(_json(line))
-
-
-def _json(line: bytes) -> object:
-    try:
-        return json.loads(line)
-    except ValueError:
-        return None
-
-
-def _event(record: Any) -> Event | None:  # what JSON holds
+    record = _json(line)
     kind = record.get("kind") if isinstance(record, dict) else None
     cls = EVENT_TYPES.get(kind) if isinstance(kind, str) else None
     if cls is None:
         return None
-    known: dict[str, Any] = {}
-    for key, kinds in _CHECKS[cls.__name__].items():
-        if key not in record:
-            continue
-        if not isinstance(record[key], kinds):
-            return None
-        known[key] = tuple(record[key]) if key in _TUPLES else record[key]
     try:
-        if cls is ReadingsArrived:
-            flat: Any = known["readings"]
-            if len(flat) % 3:
-                return None
-            numbers = iter(flat)
-            known["readings"] = tuple(zip(numbers, numbers, numbers, strict=True))
-        return cls(**known)
-    except (KeyError, TypeError, ValueError):
+        checks = _CHECKS[cls.__name__]
+        return cls(**{key: checks[key](value) for key, value in record.items() if key in checks})
+    except (TypeError, ValueError, OverflowError):  # a value that cannot be, or one that is missing
         return None
+
+
+def schema_of(line: bytes) -> tuple[int, str]:
+    """Schema and version of the program in a journal's first line; (0, "") where it has none."""
+    record = _json(line)
+    if not isinstance(record, dict):
+        return 0, ""
+    schema, by = record.get("schema"), record.get("version")
+    return (schema if type(schema) is int else 0), (by if isinstance(by, str) else "")
+
+
+def _json(line: bytes) -> Any:  # what JSON holds
+    try:
+        text = line.decode()
+        record, end = _JSON.raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return None if text[end:].strip() else record
 
 
 def merged(events: Sequence[Event]) -> list[Event]:

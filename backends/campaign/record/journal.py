@@ -14,14 +14,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from backends.campaign.record.events import (
+    SCHEMA,
     Event,
     LinesLost,
-    decode_lines,
+    decode,
     encode,
     is_readings,
     merged,
+    schema_of,
 )
 from backends.campaign.record.state import CampaignState, fold
+from profiles.cleantext import clean_text
 from profiles.errors import DlperfError
 
 FILE_NAME = "events.jsonl"
@@ -30,6 +33,18 @@ BLOCK = 1 << 18
 
 class JournalError(DlperfError):
     """The journal cannot be read or written."""
+
+
+class NewerJournalError(JournalError):
+    """The journal has a schema that this version does not know: it is neither read nor written."""
+
+    def __init__(self, path: Path, schema: int, by: str) -> None:
+        super().__init__(
+            f"written by a newer dlperf-tui {by}".rstrip()
+            + f" (its journal has schema {schema}, this one knows {SCHEMA})",
+            where=str(path.parent),
+            remedy="open it with that version",
+        )
 
 
 class LostJournalError(JournalError):
@@ -54,24 +69,28 @@ def read_events(path: Path, *, readings: bool = True) -> Iterator[Event]:
 
 def _decoded(lines: Sequence[bytes]) -> Iterator[Event]:
     """The events of whole lines, then how many lines gave none."""
-    known = 0
-    for event in decode_lines(lines):
-        known += 1
-        yield event
-    if known < len(lines):
-        yield LinesLost(t=0.0, lines=len(lines) - known)
+    lost = 0
+    for line in lines:
+        if (event := decode(line)) is not None:
+            yield event
+        else:
+            lost += 1
+    if lost:
+        yield LinesLost(t=0.0, lines=lost)
 
 
 def check_campaign(directory: Path) -> None:
-    """Raise JournalError when the directory holds no campaign."""
+    """Raise JournalError when the directory holds no campaign, or one of a newer version."""
     for _lines in _blocks(directory / FILE_NAME, 0):
         return
 
 
 def _blocks(path: Path, offset: int) -> Iterator[list[bytes]]:
-    """Whole lines from ``offset`` on, some hundred at a time."""
+    """Whole lines from ``offset`` on, some hundred at a time. Raises JournalError."""
     try:
         with path.open("rb") as file:
+            if offset == 0:
+                _check_schema(path, file.readline())
             file.seek(offset)
             while lines := file.readlines(BLOCK):
                 if not lines[-1].endswith(b"\n"):
@@ -85,6 +104,12 @@ def _blocks(path: Path, offset: int) -> Iterator[list[bytes]]:
         ) from None
     except OSError as error:
         raise JournalError(f"cannot read the journal: {error.strerror}", where=str(path)) from error
+
+
+def _check_schema(path: Path, first_line: bytes) -> None:
+    schema, by = schema_of(first_line)
+    if schema > SCHEMA:
+        raise NewerJournalError(path, schema, clean_text(by))
 
 
 class JournalReader:
@@ -140,6 +165,9 @@ class Journal:
         self._writing = asyncio.Lock()
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
         try:
+            if path.exists():
+                with path.open("rb") as file:
+                    _check_schema(path, file.readline())
             self._fd = os.open(path, flags, 0o644)
             cut_torn_tail(path)
         except OSError as error:

@@ -6,11 +6,14 @@ import asyncio
 import errno
 import json
 import os
+import tempfile
 import threading
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
@@ -23,8 +26,14 @@ from backends.campaign.record.journal import (
     cut_torn_tail,
     read_events,
 )
+from backends.campaign.record.run_results import run_results
+from backends.campaign.record.snapshot import take
 from backends.campaign.record.state import fold
-from tests.unit.campaign.strategies import RUN_IDS, events, journals, planned
+from backends.results.document import document, to_json
+from backends.results.files import write_results
+from backends.results.report import ReportContext, render_report
+from backends.results.summary import summarise
+from tests.unit.campaign.strategies import RUN_IDS, events, journals, on_their_way, planned
 
 quickly = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -50,27 +59,99 @@ def test_any_text_can_be_written_down(text: str) -> None:
     assert ev.decode(ev.encode(event)) == event
 
 
+json_values = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.sampled_from([10**17, -(10**400), 2**63]),
+        st.floats(),
+        st.text(st.characters(codec=None), max_size=5),
+    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=6,
+)
+
+
 @given(st.binary(max_size=60))
-def test_any_bytes_are_an_event_or_nothing(line: bytes) -> None:
+@example(b"[" * 100_000)
+@example(b'{"a":' * 100_000)
+@example(b"[" * 100_000 + b"]" * 100_000)
+@example(b'{"kind":"Noted","t":' + b"9" * 5000 + b',"text":""}')
+@example(b'{"kind":"Noted","t":1e999,"text":""}')
+@example(b'{"kind":"Noted","kind":"Noted","t":1,"t":NaN,"text":""}')
+@example(b'{"kind":"Noted","t":1,"text":"' + b"x" * 10_000_000)
+@example(b'{"kind":"Noted","t":1,"text":"\xff"}')
+@example(b'{"kind":["Noted"],"t":1,"text":""}')
+@example(
+    b'{"kind":"ReadingsArrived","t":1,"run_id":"r-0001-a1","first":0,"readings":["1","2","3"]}'
+)
+@example(b'{"kind":"ReadingsArrived","t":1,"run_id":"r-0001-a1","first":0,"readings":5}')
+def test_any_bytes_are_a_damaged_line_at_worst(line: bytes) -> None:
     ev.decode(line)
+    ev.schema_of(line)
 
 
-@given(events, st.data())
-def test_a_line_of_a_wrong_shape_is_nothing(event: ev.Event, data: st.DataObject) -> None:
+@given(events, st.data(), json_values)
+@settings(max_examples=400)
+def test_a_value_that_cannot_be_harms_nothing(
+    event: ev.Event, data: st.DataObject, value: object
+) -> None:
+    """Whatever a line of a right kind holds: it is damaged, or its campaign can be shown."""
     record = json.loads(ev.encode(event))
     key = data.draw(st.sampled_from(sorted(record)))
-    record[key] = data.draw(st.sampled_from([[[]], {"a": []}, None, "x", 1e400]))
+    if isinstance(record[key], list) and record[key] and data.draw(st.booleans()):
+        record[key][data.draw(st.integers(0, len(record[key]) - 1))] = value
+    else:
+        record[key] = value
     found = ev.decode(json.dumps(record).encode())
-    fold([planned(run_id) for run_id in RUN_IDS] + ([found] if found else []))
+    if found is not None:
+        ev.encode(found)
+    begun = [ev.CampaignCreated(t=1.0, campaign="c"), *on_their_way]
+    state = fold([*begun, *([found] if found else [])])
+    snapshot = take(state, Path("c"), now=2e9, expected_s={"p": 60.0})
+    assert snapshot.summary
+    runs = run_results(state)
+    groups = summarise(runs)
+    to_json(document("c", runs, groups))
+    render_report(ReportContext("c"), runs, groups)
+    time.gmtime(state.created_at or 0.0)
+
+
+def test_a_line_that_nests_without_end_costs_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    lines = [ev.encode(event) for event in EXAMPLE]
+    path.write_bytes(b"".join([*lines[:3], b"[" * 100_000 + b"\n", *lines[3:]]))
+    state = fold(read_events(path))
+    assert state.lost_lines == 1
+    assert state.runs == fold(EXAMPLE).runs
+
+
+def test_text_that_is_no_unicode_is_reported_all_the_same(tmp_path: Path) -> None:
+    failed = ev.RunFailed(
+        t=3.0, run_id=RUN_IDS[0], reason="no file caf\udce9", evidence=("\ud800",)
+    )
+    state = fold([planned(RUN_IDS[0]), failed])
+    write_results(tmp_path, ReportContext("c"), run_results(state))
+    assert json.loads((tmp_path / "results.json").read_text())["runs"][0]["state"] == "failed"
+    assert "no file caf" in (tmp_path / "report.md").read_text()
+
+
+def test_a_log_is_never_written_outside_of_the_campaign() -> None:
+    """A journal may be somebody else's; what it names is opened for writing."""
+    for log in ("/etc/passwd", "../../x.log", "logs/../../x", "a\0b"):
+        event = replace(EXAMPLE[2], log=log)  # type: ignore[call-arg]  # a RunAssigned
+        assert ev.decode(ev.encode(event)) is None
 
 
 @given(journals)
 @quickly
-def test_lines_are_read_together_as_they_are_one_by_one(journal: list[ev.Event]) -> None:
-    lines = [ev.encode(event) for event in journal]
-    assert list(ev.decode_lines(lines)) == journal
-    damaged = [*lines, b"{torn\n", b"[1\n", b"2]\n", b'{"kind":"FromTheFuture","t":1}\n']
-    assert list(ev.decode_lines(damaged)) == journal
+def test_damaged_lines_between_others_are_counted(journal: list[ev.Event]) -> None:
+    damaged = [b"{torn\n", b"[1\n", b"2]\n", b'{"kind":"FromTheFuture","t":1}\n']
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "events.jsonl"
+        path.write_bytes(b"".join([*map(ev.encode, journal), *damaged]))
+        assert list(read_events(path)) == [*journal, ev.LinesLost(t=0.0, lines=4)]
 
 
 @given(journals)
