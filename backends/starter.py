@@ -1,4 +1,4 @@
-"""Sets campaigns going: the crew for a plan, a controller for a new or an unfinished campaign.
+"""Sets campaigns going: an engine and a controller for a new or an unfinished campaign.
 
 Apart from :mod:`backends.workspace` because this loads the engine, which a console that only looks
 does not need.
@@ -22,11 +22,14 @@ from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.state import CampaignState, RunRecord
-from backends.campaign.run.factory import Crew, Recipe, staged_files
-from backends.engines.direct import Offer, Wanted, schedule
+from backends.campaign.run.factory import Recipe, RunFactory, rank_address, staged_files
+from backends.engines.base import Engine, Wanted
+from backends.engines.direct import DirectEngine
+from backends.engines.first_fit import Offer, first_fit
 from backends.hosts.environment import fingerprint_of
 from backends.hosts.facts import HostState
 from backends.inventory.hosts import Host
+from backends.launchers.base import LaunchSite
 from profiles.errors import SelectionError
 from profiles.format.settings import resolve_settings, split_overrides
 
@@ -47,22 +50,29 @@ class Starter:
         Hosts are those that an idle cluster would give; ports are chosen when a run starts, so
         29500 stands for them.
         """
-        crew = self._crew(plan, "dry-run")
-        offers = self._offers(plan)
+        factory = self._factory(plan)
+        hosts = {host.name: host for host in plan.hosts}
+        known = {name: self._workspace.snapshot(host) for name, host in hosts.items()}
+        offers = [
+            Offer(snapshot.capacity)
+            for snapshot in known.values()
+            if snapshot.state is not HostState.UNREACHABLE
+        ]
         runs = []
         for repeat, planned in plan.rounds():
-            wanted = Wanted(
+            want = Wanted(
                 "dry-run",
                 planned.case.nodes,
                 planned.case.gpus_per_node,
                 gpu_only=planned.profile.devices == "gpu",
             )
-            names = schedule([wanted], offers, 0.0).starts.get("dry-run", ())
-            record = _record(planned, repeat, "RUN")
-            commands = crew.command_texts(record, names, 29500) if names else ()
-            runs.append(
-                DryRun(f"{planned.profile.name} {planned.case.label} #{repeat}", names, commands)
-            )
+            names = first_fit([want], offers, 0.0).starts.get("dry-run", ())
+            sites = [
+                _site(hosts[name], planned, len(names), has_gpus=bool(known[name].capacity.gpus))
+                for name in names
+            ]
+            label = f"{planned.profile.name} {planned.case.label} #{repeat}"
+            runs.append(DryRun(label, names, _texts(factory, planned, repeat, sites)))
         return tuple(runs)
 
     def dry_run_elsewhere(self, plan: Plan) -> tuple[DryRun, ...]:
@@ -70,29 +80,14 @@ class Starter:
         runs = []
         for planned in plan.refused:
             names = [f"node{number}" for number in range(1, planned.case.nodes + 1)]
-            hosts = {name: Host(name, address=name) for name in names}
-            crew = self._crew(replace(plan, cases=(planned,)), "dry-run", elsewhere=hosts)
-            commands = crew.command_texts(_record(planned, 1, "RUN"), names, 29500)
+            sites = [
+                _site(Host(name, address=name), planned, len(names), has_gpus=True)
+                for name in names
+            ]
+            factory = self._factory(replace(plan, cases=(planned,)))
             label = f"{planned.profile.name} {planned.case.label}"
-            runs.append(DryRun(label, tuple(names), commands))
+            runs.append(DryRun(label, tuple(names), _texts(factory, planned, 1, sites)))
         return tuple(runs)
-
-    def _offers(self, plan: Plan) -> list[Offer]:
-        offers = []
-        for host in plan.hosts:
-            known = self._workspace.known(host.name)
-            if known is not None and known.state is HostState.UNREACHABLE:
-                continue
-            facts = known.facts if known else None
-            unlimited = 1_000_000 if facts is None else 0
-            offers.append(
-                Offer(
-                    host.name,
-                    slots=(known.slots if facts and known else host.slots) or unlimited,
-                    gpus=len(facts.gpus) if facts else (0 if host.slots else unlimited),
-                )
-            )
-        return offers
 
     async def start(self, plan: Plan, force: bool, overridden: Sequence[str]) -> CampaignController:
         """Create the campaign's directory and set to work; returns at once.
@@ -178,8 +173,8 @@ class Starter:
             path,
             lock,
             state,
-            self._crew(plan, path.name),
-            snapshots,
+            self._engine(plan, path.name, force=state.forced),
+            self._factory(plan),
             write_results=rewrite_results,
             clock=self._clock,
             max_attempts=plan.selection.attempts,
@@ -192,19 +187,17 @@ class Starter:
         controller.start()
         return controller
 
-    def _crew(self, plan: Plan, campaign: str, elsewhere: Mapping[str, Host] | None = None) -> Crew:
-        """``elsewhere``: imagined hosts with GPUs, for commands that are only shown."""
-        who = f"{getpass.getuser()}@{self._workspace.login_host}, campaign {campaign}"
-        return Crew(
-            self._recipes(plan),
-            elsewhere or {host.name: host for host in plan.hosts},
-            self._workspace.known_snapshots(),
+    def _engine(self, plan: Plan, campaign: str, *, force: bool) -> Engine:
+        return DirectEngine(
+            [(host, self._workspace.snapshot(host)) for host in plan.hosts],
             self._workspace.pool,
-            lease_text=who,
-            fingerprint=fingerprint_of,
-            assume_gpus=elsewhere is not None,
+            lease=f"{getpass.getuser()}@{self._workspace.login_host}, campaign {campaign}",
+            force=force,
             clock=self._clock,
         )
+
+    def _factory(self, plan: Plan) -> RunFactory:
+        return RunFactory(self._recipes(plan), fingerprint=fingerprint_of, clock=self._clock)
 
     def _recipes(self, plan: Plan) -> Mapping[str, Recipe]:
         sources = {self._workspace.catalog.get(name).name: name for name in plan.selection.profiles}
@@ -216,6 +209,20 @@ class Starter:
             )
             for planned in plan.cases
         }
+
+
+def _site(host: Host, planned: PlannedCase, nodes: int, *, has_gpus: bool) -> LaunchSite:
+    devices = tuple(range(planned.case.gpus_per_node))
+    return LaunchSite(host, rank_address(host, alone=nodes == 1), has_gpus, devices)
+
+
+def _texts(
+    factory: RunFactory, planned: PlannedCase, repeat: int, sites: Sequence[LaunchSite]
+) -> tuple[str, ...]:
+    if not sites:
+        return ()
+    commands = factory.commands(_record(planned, repeat, "RUN"), sites, 29500)
+    return tuple(command.text for command in commands)
 
 
 def _record(planned: PlannedCase, repeat: int, run_id: str) -> RunRecord:

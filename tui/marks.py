@@ -166,7 +166,7 @@ def new_marks(profile: Profile) -> Marks:
 def capacity(hosts: Sequence[HostSnapshot]) -> tuple[tuple[HostCapacity, ...], int]:
     """What the reachable hosts hold, and how many hosts have not answered yet."""
     known = tuple(
-        HostCapacity(h.name, h.slots, len(h.facts.gpus) if h.facts else 0)
+        h.capacity
         for h in hosts
         if h.state is not HostState.UNREACHABLE and (h.facts is not None or h.slots)
     )

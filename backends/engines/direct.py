@@ -1,108 +1,54 @@
-"""The direct engine: which run goes to which hosts, now.
+"""The direct engine: our own scheduler over hosts that we reach ourselves, one run a host.
 
-Runs start in planning order on the first fitting free hosts. A run that must wait for hosts
-reserves the ones it could use, so that a stream of small runs never starves a large one; hosts
-that nobody ahead needs are filled from behind. A run that cannot start whoever ends (too many of
-its hosts are out of reach) reserves nothing.
+Everything that is SSH and leases is here: hosts that are lost are probed again, hosts that others
+hold are looked at until they are free.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
+from backends.engines.base import (
+    AllocatedHost,
+    Allocation,
+    AllocationEnd,
+    EndKind,
+    Journaled,
+    Schedule,
+    Ticket,
+    Trouble,
+    Wanted,
+)
+from backends.engines.first_fit import Offer, first_fit
 from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.probe import probe
+from backends.inventory.hosts import Host
+from backends.remote.client import RemoteHost
+from backends.remote.messages import RemoteError
+from backends.transports.base import HostUnreachableError, Transport
+from profiles.errors import SelectionError
 
-_ANY = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A planned run: how many hosts with how many devices each.
-
-    ``avoid``: hosts that are taken only when there are no others (an earlier attempt failed there).
-    """
-
-    run_id: str
-    nodes: int
-    gpus_per_node: int
-    not_before: float = 0.0
-    gpu_only: bool = False
-    avoid: tuple[str, ...] = ()
+REPROBE_EVERY_S = 30.0
+LEASE_LOOK_EVERY_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A host that the campaign may use. ``free_from``: when its settle time is over."""
+class Pool(Protocol):
+    """Connections by host; see :class:`backends.transports.pool.TransportPool`."""
 
-    name: str
-    slots: int
-    gpus: int = 0
-    busy: bool = False
-    free_from: float = 0.0
-    unusable: str = ""  # why it cannot be used now: unreachable, held by …
-
-    def devices(self, gpu_only: bool) -> int:
-        """GPUs where there are some or must be; slots otherwise."""
-        return self.gpus if self.gpus or gpu_only else self.slots
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """``starts``: run id to host names, rank 0 first. ``waiting``: run id to what it waits for.
-
-    ``next_at``: the earliest time at which the answer may change without an event, or None.
-    """
-
-    starts: Mapping[str, tuple[str, ...]]
-    waiting: Mapping[str, str]
-    next_at: float | None
-
-
-def schedule(wanted: Sequence[Wanted], offers: Sequence[Offer], now: float) -> Schedule:
-    """Assign what can start at ``now`` (seconds since the epoch). Pure."""
-    free = {o.name for o in offers if not o.busy and not o.unusable and o.free_from <= now}
-    taken: set[str] = set()
-    starts: dict[str, tuple[str, ...]] = {}
-    waiting: dict[str, str] = {}
-    times = [o.free_from for o in offers if o.free_from > now]
-    for want in wanted:
-        if want.not_before > now:
-            times.append(want.not_before)
-            continue
-        fitting = [o for o in offers if o.devices(want.gpu_only) >= want.gpus_per_node]
-        usable = [o for o in fitting if o.name in free and o.name not in taken]
-        usable.sort(key=lambda o: o.name in want.avoid)  # stable: else in the hosts' order
-        if len(usable) >= want.nodes:
-            names = tuple(o.name for o in usable[: want.nodes])
-            starts[want.run_id] = names
-            taken.update(names)
-            continue
-        waiting[want.run_id] = _reason(want, fitting, now)
-        promising = usable + [o for o in fitting if o not in usable and not o.unusable]
-        if len(promising) >= want.nodes:
-            taken.update(o.name for o in promising[: want.nodes])
-    return Schedule(starts, waiting, min(times, default=None))
-
-
-def _reason(want: Wanted, fitting: Sequence[Offer], now: float) -> str:
-    blocked = [o for o in fitting if o.unusable]
-    if len(fitting) - len(blocked) < want.nodes and blocked:
-        return f"waiting for {blocked[0].name}: {blocked[0].unusable}"
-    if len(fitting) < want.nodes:
-        return f"needs {want.nodes} hosts with {want.gpus_per_node} devices, {len(fitting)} known"
-    busy = [o.name for o in fitting if o.busy]
-    if busy:
-        return f"waiting for {', '.join(busy[:3])}"
-    if any(o.free_from > now for o in fitting):
-        return "settling"
-    return "waiting for runs ahead"
+    def get(self, host: Host) -> Transport: ...
 
 
 @dataclass(slots=True)
 class _HostUse:
     """What is known of a host beyond its last probe. ``away_since``: when it went out of reach."""
 
+    host: Host
     snapshot: HostSnapshot
     run_id: str = ""
     free_from: float = 0.0
@@ -115,23 +61,37 @@ class DirectEngine:
 
     Parameters
     ----------
-    hosts: their latest probes, in the order of preference.
+    hosts: all that the campaign may use, in the order of preference, each with its latest probe.
+    lease: who takes a host, for others to read: "alice@login01, campaign 2026-11-21-resnet50".
     force: use hosts that somebody else keeps busy, too.
+    jitter: 0 … 1, so that two consoles do not always look at the same moment.
     """
 
     def __init__(
-        self, hosts: Sequence[HostSnapshot], clock: Callable[[], float], *, force: bool = False
+        self,
+        hosts: Sequence[tuple[Host, HostSnapshot]],
+        pool: Pool,
+        *,
+        lease: str = "",
+        force: bool = False,
+        clock: Callable[[], float] = time.time,
+        jitter: Callable[[], float] = random.random,
     ) -> None:
-        self._clock = clock
+        self._pool = pool
+        self._lease = lease
         self._force = force
+        self._clock = clock
+        self._jitter = jitter
         self._hosts: dict[str, _HostUse] = {}
-        for snapshot in hosts:
-            self._hosts[snapshot.name] = _HostUse(snapshot)
+        self._look_again = asyncio.Event()
+        for host, snapshot in hosts:
+            self._hosts[host.name] = _HostUse(host, snapshot)
             self.seen(snapshot)
 
+    # Runs ----------------------------------------------------------------------------------------
+
     def schedule(self, wanted: Sequence[Wanted]) -> Schedule:
-        now = self._clock()
-        return schedule(wanted, [self._offer(use) for use in self._hosts.values()], now)
+        return first_fit(wanted, [self._offer(use) for use in self._hosts.values()], self._clock())
 
     def _offer(self, use: _HostUse) -> Offer:
         snapshot = use.snapshot
@@ -142,48 +102,86 @@ class DirectEngine:
             unusable = snapshot.reason or "busy"
         elif use.held_by:
             unusable = f"held by {use.held_by}"
-        # Of a host that was never seen nobody knows what it would not fit.
-        unknown = _ANY if snapshot.facts is None else 0
         return Offer(
-            snapshot.name,
-            slots=snapshot.slots or unknown,
-            gpus=len(snapshot.facts.gpus) if snapshot.facts else unknown,
+            snapshot.capacity,
             busy=bool(use.run_id),
             free_from=use.free_from,
             unusable=unusable,
+            away_s=None if use.away_since is None else self._clock() - use.away_since,
         )
 
-    # Runs ----------------------------------------------------------------------------------------
+    @property
+    def queues(self) -> bool:
+        return False
 
-    def occupy(self, run_id: str, names: Sequence[str]) -> None:
-        for name in names:
-            if name in self._hosts:
-                self._hosts[name].run_id = run_id
+    def request(self, want: Wanted, hosts: Sequence[str]) -> Ticket:
+        self._occupy(want.run_id, hosts)
+        return Ticket(want, tuple(hosts))
+
+    async def submit(self, ticket: Ticket) -> Ticket:
+        return ticket
+
+    async def given(self, ticket: Ticket) -> Allocation:
+        """At once. The devices are the first ones, so that repeats share a topology."""
+        devices = tuple(range(ticket.want.gpus_per_node))
+        return self._allocation(
+            ticket.want.run_id, {name: self._known(name, devices) for name in ticket.hosts}
+        )
+
+    async def adopt(self, before: Journaled) -> Allocation:
+        self._occupy(before.want.run_id, before.hosts)
+        first = tuple(range(before.want.gpus_per_node))
+        hosts = {name: self._known(name, before.devices.get(name, first)) for name in before.hosts}
+        return self._allocation(before.want.run_id, hosts)
+
+    async def withdraw(self, ticket: Ticket) -> None:
+        self.release(ticket.want.run_id, 0.0)
 
     def release(self, run_id: str, settle_s: float) -> None:
-        """The run has ended; its hosts are idle for ``settle_s`` before the next."""
         for use in self._hosts.values():
             if use.run_id == run_id:
                 use.run_id = ""
                 use.free_from = self._clock() + settle_s
 
-    @property
-    def under_way(self) -> frozenset[str]:
-        """The runs that have hosts."""
-        return frozenset(use.run_id for use in self._hosts.values() if use.run_id)
+    async def ends(self) -> AsyncIterator[AllocationEnd]:
+        """None: what ends a run on a host of ours is seen by the run itself."""
+        await asyncio.Event().wait()
+        yield AllocationEnd("", EndKind.VANISHED)
+
+    def _occupy(self, run_id: str, names: Sequence[str]) -> None:
+        for name in names:
+            self._use(name).run_id = run_id
+
+    def _known(self, name: str, devices: tuple[int, ...]) -> AllocatedHost:
+        use = self._use(name)
+        return AllocatedHost(use.host, devices, self.transport(name), use.snapshot)
+
+    def _allocation(self, run_id: str, hosts: Mapping[str, AllocatedHost]) -> Allocation:
+        return Allocation(run_id, tuple(hosts.values()), lease=self._lease)
 
     # Hosts ---------------------------------------------------------------------------------------
 
-    def held(self, name: str, holder: str) -> None:
-        """Somebody else's run holds the host; empty: not any more."""
-        if name in self._hosts:
-            self._hosts[name].held_by = holder
+    def _use(self, name: str) -> _HostUse:
+        try:
+            return self._hosts[name]
+        except KeyError:
+            raise SelectionError(
+                f"this campaign uses host {name!r}, which the inventory does not have",
+                remedy="give the inventory it was started with (--inventory)",
+            ) from None
 
-    def out_of_reach(self, name: str, reason: str) -> None:
-        """A host that could not be reached just now is not used until a probe finds it again."""
-        if name in self._hosts:
-            use = self._hosts[name]
-            self.seen(replace(use.snapshot, state=HostState.UNREACHABLE, reason=reason))
+    def transport(self, host: str) -> Transport:
+        return self._pool.get(self._use(host).host)
+
+    def trouble(self, host: str, kind: Trouble, detail: str) -> None:
+        use = self._hosts.get(host)
+        if use is None:
+            return
+        if kind is Trouble.HELD:
+            use.held_by = detail
+        else:
+            self.seen(replace(use.snapshot, state=HostState.UNREACHABLE, reason=detail))
+            self._look_again.set()
 
     def seen(self, snapshot: HostSnapshot) -> None:
         """A new probe's finding."""
@@ -197,34 +195,42 @@ class DirectEngine:
         elif use.away_since is None:
             use.away_since = self._clock()
 
-    @property
-    def held_hosts(self) -> tuple[str, ...]:
-        return tuple(name for name, use in self._hosts.items() if use.held_by)
+    async def tend(self, changed: Callable[[], None], back: Callable[[str], None]) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._probe_again(changed, back))
+            tasks.create_task(self._look_at_leases(changed))
 
-    @property
-    def away(self) -> frozenset[str]:
-        """The hosts that are out of reach."""
-        return frozenset(n for n, use in self._hosts.items() if use.away_since is not None)
+    async def _probe_again(self, changed: Callable[[], None], back: Callable[[str], None]) -> None:
+        """Hosts that could not be used join when they are well."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._look_again.wait(), REPROBE_EVERY_S)
+            self._look_again.clear()
+            doubtful = [
+                use
+                for use in self._hosts.values()
+                if not use.run_id and use.snapshot.state is not HostState.READY
+            ]
+            away = {use.host.name for use in doubtful if use.away_since is not None}
+            probes = (probe(self._pool.get(use.host), self._clock) for use in doubtful)
+            for snapshot in await asyncio.gather(*probes):
+                self.seen(snapshot)
+                if snapshot.state is not HostState.UNREACHABLE and snapshot.name in away:
+                    back(snapshot.name)
+            if doubtful:
+                changed()
 
-    @property
-    def doubtful_hosts(self) -> tuple[str, ...]:
-        """Idle hosts that cannot be used now, as far as a probe can tell."""
-        return tuple(
-            name
-            for name, use in self._hosts.items()
-            if not use.run_id and use.snapshot.state is not HostState.READY
-        )
+    async def _look_at_leases(self, changed: Callable[[], None]) -> None:
+        """Hosts that others held join when they are free."""
+        while True:
+            await asyncio.sleep(LEASE_LOOK_EVERY_S * (0.5 + self._jitter()))
+            for name, use in self._hosts.items():
+                if use.held_by and not await self._holder(name):
+                    use.held_by = ""
+                    changed()
 
-    def hopeless(self, want: Wanted, limit_s: float) -> str:
-        """Why a run waits in vain: without the hosts that have been out of reach for ``limit_s``
-        there are too few for it. Empty: it does not."""
-        now = self._clock()
-        fitting = [
-            use
-            for use in self._hosts.values()
-            if self._offer(use).devices(want.gpu_only) >= want.gpus_per_node
-        ]
-        away = [u for u in fitting if u.away_since is not None and now - u.away_since >= limit_s]
-        if not away or len(fitting) - len(away) >= want.nodes:
-            return ""
-        return "; ".join(f"{use.snapshot.name}: {use.snapshot.reason}" for use in away[:3])
+    async def _holder(self, name: str) -> str:
+        try:
+            return await RemoteHost(self.transport(name)).lease_holder()
+        except (HostUnreachableError, RemoteError, TimeoutError):
+            return ""  # the next start will tell

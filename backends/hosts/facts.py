@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from profiles.format.matrix import HostCapacity
+
 
 class HostState(StrEnum):
     UNKNOWN = "unknown"  # not probed yet
@@ -108,3 +110,10 @@ class HostSnapshot:
     lease: str = ""  # who holds the host and since when; empty when free
     warnings: tuple[str, ...] = ()  # worth a look, but no reason not to measure here
     remedy: str = ""  # what to do about an unreachable host
+
+    @property
+    def capacity(self) -> HostCapacity:
+        """What it can hold; a host that was never seen fits everything it was not declared for."""
+        if self.facts is None:
+            return HostCapacity(self.name, self.slots or None, None)
+        return HostCapacity(self.name, self.slots, len(self.facts.gpus))

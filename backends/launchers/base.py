@@ -21,11 +21,13 @@ class LaunchSite:
     """One host of a run: where its ranks run and how the other hosts reach it.
 
     ``address``: what the other hosts' ranks connect to. ``has_gpus``: devices are GPUs, not slots.
+    ``devices``: their indices on this host; none: the first ones.
     """
 
     host: Host
     address: str
     has_gpus: bool = False
+    devices: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,10 @@ class LaunchRequest:
     repeat: int
     port: int
     settings: Mapping[str, str]
+
+    def devices(self, node_rank: int) -> tuple[int, ...]:
+        """The device indices on that node."""
+        return self.sites[node_rank].devices or tuple(range(self.case.gpus_per_node))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +99,7 @@ def placeholders(request: LaunchRequest, node_rank: int) -> dict[str, Scalar | S
         "node_addresses": ",".join(addresses),
         "master_address": addresses[0],
         "master_port": request.port,
-        "devices": ",".join(str(index) for index in range(case.gpus_per_node)),
+        "devices": ",".join(map(str, request.devices(node_rank))),
         "run_id": request.run_id,
         "repeat": request.repeat,
         "host_slots": ",".join(f"{address}:{case.gpus_per_node}" for address in addresses),

@@ -98,11 +98,22 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class HostCapacity:
-    """What a host can hold: its GPUs, and ``slots`` devices where there is no GPU."""
+    """What a host can hold: its GPUs, and ``slots`` devices where there is no GPU.
+
+    None: not known yet, so that nothing is ruled out.
+    """
 
     name: str
-    slots: int
-    gpus: int
+    slots: int | None
+    gpus: int | None
+
+    def devices(self, *, gpu_only: bool) -> int | None:
+        """GPUs where there are some or must be; slots otherwise; None: not known."""
+        return self.gpus if self.gpus or gpu_only else self.slots
+
+    def holds(self, count: int, *, gpu_only: bool) -> bool:
+        devices = self.devices(gpu_only=gpu_only)
+        return devices is None or devices >= count
 
 
 def expand(
@@ -183,12 +194,11 @@ def infeasible(profile: Profile, case: Case, hosts: Sequence[HostCapacity]) -> s
     if len(hosts) < case.nodes:
         return f"needs {_count(case.nodes, 'host')}, {len(hosts)} known"
     gpu_only = profile.devices == "gpu"
-    devices = [host.gpus if gpu_only or host.gpus else host.slots for host in hosts]
     noun = "GPU" if gpu_only else "device"
-    most = max(devices, default=0)
-    if most < case.gpus_per_node:
+    enough = sum(host.holds(case.gpus_per_node, gpu_only=gpu_only) for host in hosts)
+    if not enough:
+        most = max((host.devices(gpu_only=gpu_only) or 0 for host in hosts), default=0)
         return f"needs {_count(case.gpus_per_node, noun)} per host, {most} at most"
-    enough = sum(count >= case.gpus_per_node for count in devices)
     if enough < case.nodes:
         needed = f"{_count(case.nodes, 'host')} with {_count(case.gpus_per_node, noun)}"
         return f"needs {needed}, {enough} known"

@@ -19,7 +19,7 @@ from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostS
 from backends.inventory.hosts import Host, Inventory
 from profiles.errors import DlperfError, SelectionError
 from profiles.format.catalog import Catalog, load_file
-from profiles.format.matrix import Case, HostCapacity, expand, infeasible
+from profiles.format.matrix import Case, expand, infeasible
 from profiles.format.settings import resolve_settings, split_overrides
 
 START = 1_795_226_400.0  # 2026-11-21 02:00 UTC
@@ -452,11 +452,7 @@ class FakeWorkspace:
     def plan(self, selection: Selection) -> Plan:
         hosts = self._chosen(selection.hosts)
         names = {h.name for h in hosts}
-        capacity = [
-            HostCapacity(h.name, h.slots, len(h.facts.gpus) if h.facts else 0)
-            for h in self._hosts
-            if h.name in names
-        ]
+        capacity = [h.capacity for h in self._hosts if h.name in names]
         cases: list[PlannedCase] = []
         refused: list[PlannedCase] = []
         for name in selection.profiles:

@@ -250,7 +250,7 @@ async def test_files_of_a_run_that_an_earlier_console_could_not_remove_are_remov
         return ""
 
     with monkeypatch.context() as patch:
-        patch.setattr("backends.campaign.host_upkeep.tidy_up", killed)
+        patch.setattr("backends.campaign.run.cleanup.tidy_up", killed)
         controller = await bench.start()
         await finish(controller)
     assert list(Path(bench.hosts[0].work_dir).glob("runs/*"))
@@ -383,7 +383,7 @@ async def test_telemetry_is_kept_and_its_peak_memory_reported(
     smi.write_text(FAKE_SMI)
     smi.chmod(smi.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{smi.parent}:{os.environ['PATH']}")
-    monkeypatch.setattr("backends.campaign.run.factory.Crew._has_gpus", lambda _self, _name: True)
+    monkeypatch.setattr("backends.engines.base.AllocatedHost.has_gpus", True)
     controller = await bench.start(lines=20)
     run = only_run(await finish(controller))
     assert run.gpu_memory_mib == 4711

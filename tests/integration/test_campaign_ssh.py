@@ -45,7 +45,7 @@ async def test_one_to_four_hosts_are_measured_and_the_logs_are_the_hosts_own(
         kept.append(str(run))
         return ""
 
-    monkeypatch.setattr("backends.campaign.host_upkeep.tidy_up", keep)
+    monkeypatch.setattr("backends.campaign.run.cleanup.tidy_up", keep)
     controller = await bench.start("1n1g", "1n2g", "2n1g", "4n1g", profile="cpu-smoke", seconds=2)
     state = await finish(controller, within_s=90)
     assert {run.case.tag: run.reason for run in state.runs.values()} == dict.fromkeys(

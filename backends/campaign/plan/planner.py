@@ -119,13 +119,12 @@ def _capacities(
     away = []
     for host in hosts:
         snapshot = snapshots.get(host.name)
-        if snapshot is not None and snapshot.state is HostState.UNREACHABLE:
+        if snapshot is None:
+            capacities.append(HostCapacity(host.name, host.slots, None))
+        elif snapshot.state is HostState.UNREACHABLE:
             away.append(f"{host.name}: {snapshot.reason}")
-        elif snapshot is None or snapshot.facts is None:
-            slots = host.slots or 1_000_000
-            capacities.append(HostCapacity(host.name, slots, slots))
         else:
-            capacities.append(HostCapacity(host.name, snapshot.slots, len(snapshot.facts.gpus)))
+            capacities.append(snapshot.capacity)
     return capacities, "; ".join(away[:3])
 
 

@@ -61,14 +61,42 @@ class RunPlanned(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunQueued(Event):
+    """The engine was, or is about to be, asked for hosts that it may give later.
+
+    Written before the request, without ``job_id``, and again with it once that is known: a request
+    whose answer was lost is found by the run's id and not made twice.
+    """
+
+    run_id: str
+    job_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequeued(Event):
+    """The engine took the run's hosts and queued it again by itself: this attempt has failed, and
+    ``next_id`` is the attempt that waits in its place."""
+
+    run_id: str
+    next_id: str
+    reason: str
+    job_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunAssigned(Event):
-    """Hosts were chosen, rank 0 first. From here on something may exist on them."""
+    """Hosts were given, rank 0 first. From here on something may exist on them.
+
+    ``devices``: the device indices on each host; a journal of an older version has none.
+    """
 
     run_id: str
     hosts: tuple[str, ...]
     commands: tuple[str, ...]
     port: int
     log: str  # rank-0 log, relative to the campaign directory
+    devices: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    job_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +215,8 @@ EVENT_TYPES: Mapping[str, type[Event]] = {
     for cls in (
         CampaignCreated,
         RunPlanned,
+        RunQueued,
+        RunRequeued,
         RunAssigned,
         RunLaunched,
         RunDeferred,

@@ -86,6 +86,12 @@ def _by_name(check: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
     return checked
 
 
+def _devices(value: Any) -> tuple[int, ...]:
+    if type(value) is not list or len(value) > 4096:
+        raise TypeError
+    return tuple(_whole(0, 1_000_000)(item) for item in value)
+
+
 def _readings(value: Any) -> tuple[tuple[float | None, float, float], ...]:
     """One flat list of step, value and time; the first journals had a list of lists."""
     if type(value) is not list:
@@ -115,6 +121,7 @@ _BY_TYPE: Mapping[str, Callable[[Any], Any]] = {
     "tuple[JournaledReading, ...]": _readings,
     "Mapping[str, Scalar]": _by_name(_scalar),
     "Mapping[str, float]": _by_name(_number),
+    "Mapping[str, tuple[int, ...]]": _by_name(_devices),
 }
 _BY_NAME: Mapping[str, Callable[[Any], Any]] = {
     "t": _time,

@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, Series
+from backends.engines.base import Waiting, WaitKind
 from profiles.format.matrix import Case
 
 
@@ -107,7 +108,7 @@ def take(
     *,
     now: float,
     expected_s: Mapping[str, float],
-    waiting: Mapping[str, str] | None = None,
+    waiting: Mapping[str, Waiting] | None = None,
     revision: int = 0,
     read_only: bool = False,
     ended: dict[str, tuple[RunRecord, RunView]] | None = None,
@@ -127,7 +128,7 @@ def take(
         before = known.get(run.run_id)
         if before is None or before[0] is not run:
             expected = durations.get(_duration_key(run))
-            view = _view(run, path, now, expected, waiting.get(run.run_id, ""))
+            view = _view(run, path, now, expected, waiting.get(run.run_id))
             before = (run, view)
             if run.state.ended:
                 known[run.run_id] = before
@@ -191,7 +192,9 @@ def _label(run: RunRecord) -> str:
     return f"{text} attempt {run.attempt}" if run.attempt > 1 else text
 
 
-def _view(run: RunRecord, path: Path, now: float, expected: float | None, waiting: str) -> RunView:
+def _view(
+    run: RunRecord, path: Path, now: float, expected: float | None, waiting: Waiting | None
+) -> RunView:
     elapsed = None
     if run.started_at is not None:
         elapsed = max(0.0, (run.ended_at or now) - run.started_at)
@@ -229,15 +232,34 @@ def _view(run: RunRecord, path: Path, now: float, expected: float | None, waitin
     )
 
 
-def _state_text(run: RunRecord, now: float, waiting: str) -> str:
-    if run.state is RunState.PLANNED:
-        if run.not_before > now:
-            return f"retry in {format_duration(run.not_before - now)}"
-        return waiting or "planned"
+def _state_text(run: RunRecord, now: float, waiting: Waiting | None) -> str:
+    if run.state is RunState.PLANNED and run.not_before > now:
+        return f"retry in {format_duration(run.not_before - now)}"
+    if run.state in (RunState.PLANNED, RunState.QUEUED) and waiting is not None:
+        return waiting_text(waiting)
     if run.lost_hosts and run.state.active:
         host, (since, reason) = next(iter(run.lost_hosts.items()))
         return f"{host}: {reason or 'connection lost'} {format_duration(now - since)} ago, retrying"
     return str(run.state)
+
+
+def waiting_text(waiting: Waiting) -> str:
+    """Why a run waits, in words: "waiting for node3: held by bob"."""
+    hosts = ", ".join(waiting.hosts[:3])
+    match waiting.kind:
+        case WaitKind.UNUSABLE:
+            return f"waiting for {hosts}: {waiting.detail}"
+        case WaitKind.TOO_FEW:
+            needs = f"{waiting.nodes} hosts with {waiting.gpus_per_node} devices"
+            return f"needs {needs}, {waiting.known} known"
+        case WaitKind.BUSY:
+            return f"waiting for {hosts}"
+        case WaitKind.SETTLING:
+            return "settling"
+        case WaitKind.BEHIND:
+            return "waiting for runs ahead"
+        case WaitKind.QUEUED:
+            return f"queued: {waiting.detail}" if waiting.detail else "queued"
 
 
 def _series(state: CampaignState) -> tuple[ChartSeries, ...]:

@@ -3,12 +3,13 @@
 ``state = reduce(apply, events, CampaignState())``. An event that is not legal in the present state
 changes nothing (a torn or doubled journal still yields a legal state). The run's state machine:
 
-    planned ◄─► starting ──► running
-       │            │           │
-       │            ├───────────┴──► cancelling
-       ▼            ▼                    │
-    cancelled   succeeded, failed ◄──────┴──► cancelled
+    planned ◄─► queued ──► starting ──► running       (planned ──► starting where nothing queues)
+       │          │           │            │
+       │          │           ├────────────┴──► cancelling
+       ▼          ▼           ▼                     │
+      cancelled, failed   succeeded, failed ◄───────┴──► cancelled
 
+``queued`` means that an engine was asked for hosts which it may give later; nothing exists yet.
 ``starting`` means that hosts are assigned and something may exist on them; a run leaves it only
 with every host's answer, or back to ``planned`` when the hosts turn out to be held by others.
 ``cancelling`` may still end in ``failed`` (the clean-up went wrong) or in ``succeeded`` (it was
@@ -33,6 +34,7 @@ SERIES_POINTS = 512
 
 class RunState(StrEnum):
     PLANNED = "planned"
+    QUEUED = "queued"
     STARTING = "starting"
     RUNNING = "running"
     CANCELLING = "cancelling"
@@ -99,6 +101,8 @@ class RunRecord:
     not_before: float = 0.0
     retry_of: str = ""
     hosts: tuple[str, ...] = ()
+    devices: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    job_id: str = ""
     commands: tuple[str, ...] = ()
     port: int = 0
     log: str = ""
@@ -174,6 +178,12 @@ class CampaignState:
         return tuple(latest.values())
 
 
+def next_attempt_id(run_id: str, attempt: int) -> str:
+    """``…-a2`` after ``…-a1``."""
+    stem, _, _ = run_id.rpartition("-a")
+    return f"{stem}-a{attempt + 1}"
+
+
 def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> CampaignState:
     """What ``reduce(apply, events, state)`` gives, in one pass: a journal's readings are by far the
     most of it, so those of a run are added up until something else happens to it."""
@@ -204,7 +214,9 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
                 runs[event.run_id] = _planned(state, event)
                 state = replace(state, finished=False)
         elif (handler := _HANDLERS.get(type(event))) is not None:
+            settle(getattr(event, "run_id", ""))
             state = handler(replace(state, runs=runs), event)
+            runs = dict(state.runs)
     for run_id in list(readings):
         settle(run_id)
     return replace(state, runs=runs)
@@ -266,12 +278,45 @@ def _reopened(state: CampaignState, event: ev.CampaignReopened) -> CampaignState
     return replace(state, finished=False)
 
 
+def _requeued(state: CampaignState, event: ev.RunRequeued) -> CampaignState:
+    run = state.runs.get(event.run_id)
+    if run is None or run.state.ended or event.next_id in state.runs:
+        return state
+    ended = replace(
+        run,
+        state=RunState.FAILED,
+        ended_at=event.t,
+        lost_hosts={},
+        reason=event.reason,
+        category="requeued",
+        retry="never",
+    )
+    again = RunRecord(
+        run_id=event.next_id,
+        profile=run.profile,
+        framework=run.framework,
+        model=run.model,
+        unit=run.unit,
+        nodes=run.nodes,
+        gpus_per_node=run.gpus_per_node,
+        parameters=run.parameters,
+        repeat=run.repeat,
+        attempt=run.attempt + 1,
+        state=RunState.QUEUED,
+        retry_of=run.run_id,
+        job_id=event.job_id or run.job_id,
+    )
+    runs = {**state.runs, run.run_id: ended, again.run_id: again}
+    return replace(state, runs=runs, finished=False)
+
+
 _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]] = {
     ev.CampaignCreated: _created,
     ev.Noted: _noted,
     ev.LinesLost: _lines_lost,
     ev.CampaignFinished: _finished,
     ev.CampaignReopened: _reopened,
+    ev.RunRequeued: _requeued,
 }
 
 
@@ -296,13 +341,21 @@ def _planned(state: CampaignState, event: ev.RunPlanned) -> RunRecord:
     )
 
 
+def _queued(run: RunRecord, event: ev.RunQueued) -> RunRecord:
+    if run.state not in (RunState.PLANNED, RunState.QUEUED):
+        return run
+    return replace(run, state=RunState.QUEUED, job_id=event.job_id or run.job_id)
+
+
 def _assigned(run: RunRecord, event: ev.RunAssigned) -> RunRecord:
-    if run.state is not RunState.PLANNED:
+    if run.state not in (RunState.PLANNED, RunState.QUEUED):
         return run
     return replace(
         run,
         state=RunState.STARTING,
         hosts=event.hosts,
+        devices=event.devices,
+        job_id=event.job_id or run.job_id,
         commands=event.commands,
         port=event.port,
         log=event.log,
@@ -317,12 +370,14 @@ def _launched(run: RunRecord, event: ev.RunLaunched) -> RunRecord:
 
 
 def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
-    if run.state is not RunState.STARTING:
+    if run.state not in (RunState.QUEUED, RunState.STARTING):
         return run
     return replace(
         run,
         state=RunState.PLANNED,
         hosts=(),
+        devices={},
+        job_id="",
         commands=(),
         port=0,
         log="",
@@ -444,6 +499,7 @@ def _cancelled(run: RunRecord, event: ev.RunCancelled) -> RunRecord:
 
 
 _CHANGES: Mapping[type[ev.Event], Callable[[RunRecord, Any], RunRecord]] = {
+    ev.RunQueued: _queued,
     ev.RunAssigned: _assigned,
     ev.RunLaunched: _launched,
     ev.RunDeferred: _deferred,

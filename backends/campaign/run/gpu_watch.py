@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from backends.campaign.folder.rawlog import RawLog
@@ -19,12 +20,12 @@ class TelemetryLog:
     Parameters
     ----------
     path: the CSV file, a raw copy of what nvidia-smi prints; continued on resume.
-    gpus: how many of the host's GPUs the run uses, from index 0 on.
+    devices: the indices of the host's GPUs that the run uses.
     """
 
-    def __init__(self, transport: Transport, path: Path, gpus: int) -> None:
+    def __init__(self, transport: Transport, path: Path, devices: Sequence[int]) -> None:
         self._transport = transport
-        self._gpus = gpus
+        self._devices = frozenset(devices)
         self._parser = TelemetryParser()
         self._log = RawLog(path)
         self.peak_memory_mib: int | None = None
@@ -49,5 +50,5 @@ class TelemetryLog:
 
     def _digest(self, data: bytes) -> None:
         for sample in self._parser.feed(data):
-            if sample.gpu_index < self._gpus and sample.memory_used_mib is not None:
+            if sample.gpu_index in self._devices and sample.memory_used_mib is not None:
                 self.peak_memory_mib = max(self.peak_memory_mib or 0, sample.memory_used_mib)

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Protocol
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord
 from profiles.format.profile import Profile
 from profiles.logs.parser import LogParser, Reading
 from profiles.throughput.measure import is_warmup, reading_throughput
 
 EVERY_S = 0.5
-
-
-class Recorder(Protocol):
-    """Where a run's events go: state and journal of the campaign."""
-
-    def note(self, event: ev.Event) -> None:
-        """Apply now, write soon."""
-
-    async def record(self, event: ev.Event) -> bool:
-        """Apply now, return when it is on disk; False: the disk is full, it is kept until then."""
 
 
 class ReadingFeed:

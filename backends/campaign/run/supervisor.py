@@ -12,15 +12,24 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from backends.campaign.record import events as ev
-from backends.campaign.record.state import RunRecord, RunState
+from backends.campaign.record.recorder import Recorder
+from backends.campaign.record.state import RunRecord, RunState, next_attempt_id
 from backends.campaign.run.gpu_watch import TelemetryLog
 from backends.campaign.run.host_part import FailureLog, Follower, Member
 from backends.campaign.run.postmortem import ask_host
-from backends.campaign.run.reading_feed import ReadingFeed, Recorder
+from backends.campaign.run.reading_feed import ReadingFeed
 from backends.campaign.run.stall import StallWatch
-from backends.campaign.run.verdict import Ended, judge_end, memory_of, unmeasured
+from backends.campaign.run.verdict import (
+    Ended,
+    judge_allocation_end,
+    judge_end,
+    memory_of,
+    unmeasured,
+)
+from backends.engines.base import AllocationEnd, EndKind
 from backends.remote.messages import CancelReport, LeaseHeldError, RemoteError, RunSpec, RunStatus
 from backends.transports.base import HostUnreachableError
 from profiles.cleantext import clean_text
@@ -92,10 +101,16 @@ class RunSupervisor:
         self.feed = ReadingFeed(run, profile, recorder, clock, self._watch.reading_came)
         self._others = {member.name: FailureLog(profile) for member in self.members[1:]}
         self._cancel = asyncio.Event()
+        self._taken: asyncio.Future[AllocationEnd] = asyncio.get_running_loop().create_future()
         self._start_over = asyncio.Event()
 
     def request_cancel(self) -> None:
         self._cancel.set()
+
+    def allocation_ended(self, end: AllocationEnd) -> None:
+        """The engine took the hosts away; what ran there is the engine's to end."""
+        if not self._taken.done():
+            self._taken.set_result(end)
 
     async def execute(self) -> bool:
         """Until the run has ended and that is recorded; whether all of its logs are safely here.
@@ -109,7 +124,10 @@ class RunSupervisor:
             if self.run.state is RunState.CANCELLING:
                 self._cancel.set()
             ended = await self._live()
-            if ended.cancelled:
+            if self._requeued is not None:
+                event = requeued(self.run, self._requeued, self._clock())
+                await self._recorder.record(event)
+            elif ended.cancelled:
                 await self._finish_cancelled(ended)
             elif ended.reason:
                 await self._finish_failed(ended)
@@ -139,9 +157,12 @@ class RunSupervisor:
         aside = [asyncio.create_task(self.feed.pump())]
         aside += [asyncio.create_task(telemetry.follow()) for telemetry in self._telemetry]
         try:
-            await asyncio.wait({cancelled, work}, return_when=asyncio.FIRST_COMPLETED)
+            first: set[asyncio.Future[Any]] = {cancelled, work, self._taken}  # of three kinds
+            await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
                 return work.result()
+            if self._taken.done():
+                return await self._hosts_taken(self._taken.result(), work)
             await self._recorder.record(ev.RunCancelling(t=self._clock(), run_id=self.run.run_id))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(START_SETTLES_S):
@@ -156,6 +177,18 @@ class RunSupervisor:
                 task.cancel()
             await asyncio.gather(cancelled, work, *aside, return_exceptions=True)
             self.feed.send()
+
+    async def _hosts_taken(self, end: AllocationEnd, work: asyncio.Task[Ended]) -> Ended:
+        """The last bytes may still be on their way; then the engine's word is what counts."""
+        with contextlib.suppress(TimeoutError, Deferred):
+            async with asyncio.timeout(LAST_BYTES_S):
+                await work
+        return judge_allocation_end(end).explained(self._failures())
+
+    @property
+    def _requeued(self) -> AllocationEnd | None:
+        end = self._taken.result() if self._taken.done() else None
+        return end if end is not None and end.kind is EndKind.REQUEUED else None
 
     async def _start_and_follow(self) -> Ended:
         try:
@@ -462,3 +495,14 @@ def _holder(held: LeaseHeldError) -> str:
     if held.since is None:
         return held.holder
     return f"{held.holder}, since {time.strftime('%H:%M', time.localtime(held.since))}"
+
+
+def requeued(run: RunRecord, end: AllocationEnd, now: float) -> ev.RunRequeued:
+    """The attempt that takes a run's place in the engine's queue."""
+    return ev.RunRequeued(
+        t=now,
+        run_id=run.run_id,
+        next_id=next_attempt_id(run.run_id, run.attempt),
+        reason=judge_allocation_end(end).reason,
+        job_id=end.job_id,
+    )

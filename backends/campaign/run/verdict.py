@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from backends.engines.base import AllocationEnd, EndKind
 from backends.remote.messages import RunPhase, RunStatus
 from profiles.logs.failures import Failure
 from profiles.throughput.measure import Measurement
@@ -94,6 +95,26 @@ def judge_end(host: str, status: RunStatus, timeout: str) -> Ended | None:
             retry=retry,
         )
     return None
+
+
+_ALLOCATION_ENDS: dict[EndKind, tuple[str, str]] = {
+    EndKind.NODE_FAILED: ("the node failed", "later"),
+    EndKind.TIME_LIMIT: ("the job reached its time limit", "never"),
+    EndKind.PREEMPTED: ("the job was preempted", "later"),
+    EndKind.REQUEUED: ("the job was requeued", "never"),  # the engine itself tries again
+    EndKind.CANCELLED: ("the job was cancelled", "never"),
+    EndKind.OUT_OF_MEMORY: ("the job ran out of memory", "never"),
+    EndKind.PROLOG_FAILED: ("the job's prolog failed", "later"),
+    EndKind.VANISHED: ("the job is gone, and nobody knows why", "later"),
+}
+
+
+def judge_allocation_end(end: AllocationEnd) -> Ended:
+    """How a run ends whose hosts were taken from it."""
+    what, retry = _ALLOCATION_ENDS[end.kind]
+    where = f"{end.host}: " if end.host else ""
+    by = f" by {end.by}" if end.by else ""
+    return Ended(reason=f"{where}{what}{by}", category=str(end.kind), host=end.host, retry=retry)
 
 
 def exit_reason(status: int) -> tuple[str, str]:

@@ -9,6 +9,7 @@ import pytest
 from backends.campaign.record import events as ev
 from backends.campaign.record.snapshot import CampaignSnapshot, RunView, format_duration, take
 from backends.campaign.record.state import CampaignState, fold
+from backends.engines.base import Waiting, WaitKind
 from tests.unit.campaign.strategies import RUN_IDS, planned
 from tests.unit.campaign.test_campaign_state import assigned, readings, succeeded
 
@@ -43,8 +44,13 @@ def test_a_lost_connection_is_told_with_its_age() -> None:
 def test_a_waiting_run_says_what_for() -> None:
     state = fold([planned(A)])
     assert view(shown(state, 0.0), A).state_text == "planned"
-    waiting = shown(state, 0.0, waiting={A: "waiting for node3"})
-    assert view(waiting, A).state_text == "waiting for node3"
+    why = Waiting(WaitKind.UNUSABLE, ("node3",), "held by bob")
+    waiting = shown(state, 0.0, waiting={A: why})
+    assert view(waiting, A).state_text == "waiting for node3: held by bob"
+    queued = fold([ev.RunQueued(t=1.0, run_id=A, job_id="17")], state)
+    assert view(shown(queued, 2.0), A).state_text == "queued"
+    priority = {A: Waiting(WaitKind.QUEUED, detail="Priority")}
+    assert view(shown(queued, 2.0, waiting=priority), A).state_text == "queued: Priority"
 
 
 def test_the_estimate_is_the_profiles_until_the_campaign_has_its_own() -> None:

@@ -21,7 +21,18 @@ from backends.campaign.record.state import (
 from tests.unit.campaign.strategies import HOSTS, RUN_IDS, journals, planned
 
 LEGAL = {
-    RunState.PLANNED: {RunState.STARTING, RunState.FAILED, RunState.CANCELLED},
+    RunState.PLANNED: {
+        RunState.QUEUED,
+        RunState.STARTING,
+        RunState.FAILED,
+        RunState.CANCELLED,
+    },
+    RunState.QUEUED: {
+        RunState.PLANNED,
+        RunState.STARTING,
+        RunState.FAILED,
+        RunState.CANCELLED,
+    },
     RunState.STARTING: {
         RunState.PLANNED,
         RunState.RUNNING,
@@ -78,7 +89,8 @@ def test_any_journal_gives_a_legal_life_of_every_run(journal: list[ev.Event]) ->
             now = after.runs[run_id].state
             assert now is run.state or now in LEGAL[run.state]
     for run in states[-1].runs.values():
-        assert run.state.active + run.state.ended + (run.state is RunState.PLANNED) == 1
+        waits = run.state in (RunState.PLANNED, RunState.QUEUED)
+        assert run.state.active + run.state.ended + waits == 1
         assert bool(run.hosts) or not run.state.active
         assert (run.throughput is not None) == (run.state is RunState.SUCCEEDED)
         assert not run.lost_hosts or run.state.active

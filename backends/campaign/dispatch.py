@@ -1,0 +1,386 @@
+"""Brings a campaign's runs to hosts and through to their ends, whatever engine gives the hosts."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+from backends.campaign.folder.paths import log_path
+from backends.campaign.record import events as ev
+from backends.campaign.record.journal import LostJournalError
+from backends.campaign.record.recorder import Recorder
+from backends.campaign.record.state import RunRecord, RunState, next_attempt_id
+from backends.campaign.run.cleanup import Cleaner
+from backends.campaign.run.factory import RunFactory, launch_sites
+from backends.campaign.run.supervisor import Deferred, RunSupervisor, requeued
+from backends.campaign.run.verdict import judge_allocation_end, retry_delay_s
+from backends.engines.base import (
+    Allocation,
+    AllocationEnd,
+    AllocationEndedError,
+    EndKind,
+    Engine,
+    Journaled,
+    Schedule,
+    Ticket,
+    Trouble,
+    Wanted,
+)
+from backends.transports.base import HostUnreachableError, Problem
+from profiles.durations import parse_duration
+from profiles.errors import DlperfError
+
+
+class Dispatcher:
+    """Starts what can start, whenever something changed, until every run has ended.
+
+    Parameters
+    ----------
+    path: the campaign's directory.
+    max_attempts: how often a run is tried where another attempt can help.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        recorder: Recorder,
+        engine: Engine,
+        factory: RunFactory,
+        *,
+        clock: Callable[[], float],
+        max_attempts: int,
+    ) -> None:
+        self._path = path
+        self._recorder = recorder
+        self._engine = engine
+        self._factory = factory
+        self._clock = clock
+        self._max_attempts = max_attempts
+        self._cleaner = Cleaner(engine, recorder, clock)
+        self.schedule = Schedule()
+        self._under_way: set[str] = set()
+        self._supervisors: dict[str, RunSupervisor] = {}
+        self._queued: dict[str, asyncio.Task[Allocation]] = {}
+        self._cancel_asked: set[str] = set()
+        self._wake = asyncio.Event()
+
+    # Asked from outside --------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """Something changed: look again what can start."""
+        self._wake.set()
+
+    def cancel(self, run_id: str) -> None:
+        """Ask for one run's end, planned, queued or live. Unknown and ended: nothing happens."""
+        run = self._recorder.state.runs.get(run_id)
+        if run is None or run.state.ended:
+            return
+        self._cancel_asked.add(run_id)
+        if run_id in self._supervisors:
+            self._supervisors[run_id].request_cancel()
+        elif run_id in self._queued:
+            self._queued[run_id].cancel()
+        elif run.state is RunState.PLANNED and run_id not in self._under_way:
+            self._recorder.note(ev.RunCancelled(t=self._clock(), run_id=run_id))
+        self.wake()
+
+    # Working -------------------------------------------------------------------------------------
+
+    async def work(self) -> None:
+        """Until every run has ended."""
+        async with asyncio.TaskGroup() as tasks:
+
+            def back(host: str) -> None:
+                tasks.create_task(self._cleaner.tidy_host(host))
+
+            keepers = [
+                tasks.create_task(self._engine.tend(self.wake, back)),
+                tasks.create_task(self._hear_of_ends()),
+            ]
+            tasks.create_task(self._cleaner.tidy_what_was_left())
+            await self._drive(tasks)
+            for keeper in keepers:
+                keeper.cancel()
+
+    async def _drive(self, tasks: asyncio.TaskGroup) -> None:
+        if not self._recorder.state.finished:
+            for run in self._recorder.state.latest_attempts():
+                if run.state is RunState.FAILED:  # and the console ended before it planned another
+                    await self._plan_retry(run)
+        while any(not run.state.ended for run in self._recorder.state.runs.values()):
+            self._wake.clear()
+            for run in self._left_behind():
+                self._under_way.add(run.run_id)
+                tasks.create_task(self._see_through(run.run_id, None, tasks))
+            wanted = self._wanted()
+            self.schedule = self._engine.schedule(wanted)
+            for want in wanted:
+                if want.run_id in self.schedule.starts:
+                    self._under_way.add(want.run_id)
+                    hosts = self.schedule.starts[want.run_id]
+                    ticket = self._engine.request(want, hosts)
+                    name = f"run {want.run_id}"
+                    tasks.create_task(self._see_through(want.run_id, ticket, tasks), name=name)
+            if wanted and not self._under_way:
+                await self._give_up_hopeless()
+            if not self._wake.is_set():
+                await self._changed(self.schedule.next_at)
+
+    async def _changed(self, until: float | None) -> None:
+        timeout = None if until is None else max(0.0, until - self._clock())
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), timeout)
+
+    def _left_behind(self) -> list[RunRecord]:
+        """Runs that something was done for and that nobody sees through: after a restart, all."""
+        return [
+            run
+            for run in self._recorder.state.runs.values()
+            if (run.state.active or run.state is RunState.QUEUED)
+            and run.run_id not in self._under_way
+        ]
+
+    def _wanted(self) -> list[Wanted]:
+        return [
+            self._want(run)
+            for run in self._recorder.state.runs.values()
+            if run.state is RunState.PLANNED and run.run_id not in self._under_way
+        ]
+
+    def _want(self, run: RunRecord) -> Wanted:
+        profile = self._factory.profile(run.profile)
+        return Wanted(
+            run.run_id,
+            run.nodes,
+            run.gpus_per_node,
+            not_before=run.not_before,
+            gpu_only=profile.devices == "gpu",
+            avoid=self._failed_before(run),
+            patience_s=parse_duration(profile.launch.lost_limit),
+        )
+
+    def _failed_before(self, run: RunRecord) -> tuple[str, ...]:
+        before = self._recorder.state.runs.get(run.retry_of)
+        return (before.failed_host,) if before is not None and before.failed_host else ()
+
+    async def _give_up_hopeless(self) -> None:
+        """Nothing runs, and what is left needs hosts that are not coming back: say so and end."""
+        for run_id, waiting in self.schedule.vain.items():
+            limit = self._factory.profile(
+                self._recorder.state.runs[run_id].profile
+            ).launch.lost_limit
+            await self._recorder.record(
+                ev.RunFailed(
+                    t=self._clock(),
+                    run_id=run_id,
+                    reason=f"{waiting.detail}, not back within {limit}",
+                    category="lost",
+                )
+            )
+            self.wake()
+
+    async def _hear_of_ends(self) -> None:
+        async for end in self._engine.ends():
+            if end.run_id in self._supervisors:
+                self._supervisors[end.run_id].allocation_ended(end)
+
+    # One run -------------------------------------------------------------------------------------
+
+    async def _see_through(
+        self, run_id: str, ticket: Ticket | None, tasks: asyncio.TaskGroup
+    ) -> None:
+        """From its request, or from where a restart found it, to its end and its retry."""
+        collected = False
+        try:
+            collected = await self._attempt(run_id, ticket)
+        except HostUnreachableError as error:  # before anything was started
+            self._engine.trouble(error.host, Trouble.OUT_OF_REACH, error.what)
+            await self._back_to_planned(run_id, error.what)
+        except Deferred as deferred:
+            self._engine.trouble(deferred.host, Trouble.HELD, deferred.holder)
+            await self._back_to_planned(run_id, str(deferred))
+        except AllocationEndedError as error:
+            await self._fail_by(error.end)
+        except LostJournalError:
+            raise
+        except DlperfError as error:
+            await self._fail(run_id, str(error), "request")
+        except Exception as error:  # a mistake of ours in one run must not end the others
+            await self._fail(run_id, f"internal error: {type(error).__name__}: {error}", "internal")
+        finally:
+            self._supervisors.pop(run_id, None)
+            self._free(run_id)
+        await self._after(self._recorder.state.runs[run_id], collected, tasks)
+
+    async def _attempt(self, run_id: str, ticket: Ticket | None) -> bool:
+        """Whether the run has ended and all of its logs are safely here."""
+        allocation = await self._obtain(run_id, ticket)
+        if allocation is None:
+            return False
+        fresh = self._recorder.state.runs[run_id].state in (RunState.PLANNED, RunState.QUEUED)
+        if fresh:
+            await self._assign(self._recorder.state.runs[run_id], allocation)
+        supervisor = self._factory.supervisor(
+            self._recorder.state.runs[run_id],
+            allocation,
+            self._path,
+            self._recorder,
+            fresh=fresh,
+            idle=lambda: self._free(run_id),
+        )
+        self._supervisors[run_id] = supervisor
+        if run_id in self._cancel_asked:
+            supervisor.request_cancel()
+        return await supervisor.execute()
+
+    async def _obtain(self, run_id: str, ticket: Ticket | None) -> Allocation | None:
+        """The run's hosts, now or when the queue gives them; None: it ended without any."""
+        if ticket is None:
+            found = await self._adopt(self._recorder.state.runs[run_id])
+            if found is None or isinstance(found, Allocation):
+                return found
+            ticket = found
+        elif self._engine.queues:
+            await self._recorder.record(ev.RunQueued(t=self._clock(), run_id=run_id))
+            await self._recorder.written()
+            ticket = await self._engine.submit(ticket)
+            await self._recorder.record(
+                ev.RunQueued(t=self._clock(), run_id=run_id, job_id=ticket.job_id)
+            )
+            self.wake()  # the engine can tell now why it waits
+        waiting = asyncio.ensure_future(self._engine.given(ticket))
+        self._queued[run_id] = waiting
+        if run_id in self._cancel_asked:
+            waiting.cancel()
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            if run_id not in self._cancel_asked:
+                raise  # this console lets go; the request stays in the queue
+            await self._engine.withdraw(ticket)
+            await self._recorder.record(ev.RunCancelled(t=self._clock(), run_id=run_id))
+            return None
+        finally:
+            self._queued.pop(run_id, None)
+
+    async def _adopt(self, run: RunRecord) -> Ticket | Allocation | None:
+        """What the engine knows of a run from before a restart; None: nothing, and that is said."""
+        before = Journaled(self._want(run), run.hosts, run.devices, run.job_id)
+        found = await self._engine.adopt(before)
+        if found is None and run.state.active:
+            await self._fail_by(AllocationEnd(run.run_id, EndKind.VANISHED))
+        elif found is None:
+            await self._back_to_planned(run.run_id, "the queue does not know it")
+        elif isinstance(found, Ticket) and run.state.active:  # queued again while nobody looked
+            end = AllocationEnd(run.run_id, EndKind.REQUEUED, job_id=found.job_id)
+            await self._recorder.record(requeued(run, end, self._clock()))
+            return None
+        return found
+
+    async def _assign(self, run: RunRecord, allocation: Allocation) -> None:
+        """Write down where a run goes before anything of it exists there."""
+        profile = self._factory.profile(run.profile)
+        taken = {other.log for other in self._recorder.state.runs.values()}
+        try:
+            port = await self._factory.free_port(run, allocation)
+        except TimeoutError:
+            raise HostUnreachableError(allocation.names[0], Problem.TIMEOUT, "no answer") from None
+        commands = self._factory.commands(run, launch_sites(allocation), port)
+        await self._recorder.record(
+            ev.RunAssigned(
+                t=self._clock(),
+                run_id=run.run_id,
+                hosts=allocation.names,
+                devices=allocation.devices,
+                job_id=allocation.job_id,
+                port=port,
+                commands=tuple(command.text for command in commands),
+                log=log_path(profile, run.case, run.repeat, run.attempt, taken),
+            )
+        )
+        await self._recorder.written()
+
+    def _free(self, run_id: str) -> None:
+        """Nothing of the run is at work on its devices any more."""
+        settle = self._factory.profile(self._recorder.state.runs[run_id].profile).launch.settle
+        self._engine.release(run_id, parse_duration(settle))
+        self.wake()
+
+    async def _back_to_planned(self, run_id: str, reason: str) -> None:
+        if self._recorder.state.runs[run_id].state is not RunState.PLANNED:
+            event = ev.RunDeferred(t=self._clock(), run_id=run_id, reason=reason)
+            await self._recorder.record(event)
+
+    # Ends ----------------------------------------------------------------------------------------
+
+    async def _fail_by(self, end: AllocationEnd) -> None:
+        ended = judge_allocation_end(end)
+        await self._recorder.record(
+            ev.RunFailed(
+                t=self._clock(),
+                run_id=end.run_id,
+                reason=ended.reason,
+                category=ended.category,
+                host=ended.host,
+                retry=ended.retry,
+                clean=self._unlooked(end.run_id),
+            )
+        )
+
+    async def _fail(self, run_id: str, reason: str, category: str) -> None:
+        await self._recorder.record(
+            ev.RunFailed(
+                t=self._clock(),
+                run_id=run_id,
+                reason=reason,
+                category=category,
+                clean=self._unlooked(run_id),
+            )
+        )
+
+    def _unlooked(self, run_id: str) -> str:
+        started = self._recorder.state.runs[run_id].state.active
+        return "unverified: it was not looked for" if started else ""
+
+    async def _after(self, run: RunRecord, collected: bool, tasks: asyncio.TaskGroup) -> None:
+        self._under_way.discard(run.run_id)
+        self.wake()
+        if run.state is RunState.PLANNED and run.run_id in self._cancel_asked:
+            await self._recorder.record(ev.RunCancelled(t=self._clock(), run_id=run.run_id))
+            return
+        if run.state is RunState.FAILED:
+            if run.category in ("lost", "rebooted") and run.failed_host:
+                what = run.reason.removeprefix(f"{run.failed_host}: ")
+                self._engine.trouble(run.failed_host, Trouble.OUT_OF_REACH, what)
+            await self._plan_retry(run)
+        if run.state.ended and (collected or run.clean):
+            tasks.create_task(self._cleaner.tidy(run, run.hosts))
+
+    async def _plan_retry(self, run: RunRecord) -> None:
+        if run.attempt >= self._max_attempts or run.run_id in self._cancel_asked:
+            return
+        delay = retry_delay_s(run.retry)
+        if delay is not None:
+            await self._recorder.record(next_attempt(run, self._clock(), self._clock() + delay))
+            self.wake()
+
+
+def next_attempt(run: RunRecord, now: float, not_before: float) -> ev.RunPlanned:
+    """Another attempt at the same repeat."""
+    return ev.RunPlanned(
+        t=now,
+        run_id=next_attempt_id(run.run_id, run.attempt),
+        profile=run.profile,
+        framework=run.framework,
+        model=run.model,
+        unit=run.unit,
+        nodes=run.nodes,
+        gpus_per_node=run.gpus_per_node,
+        parameters=run.parameters,
+        repeat=run.repeat,
+        attempt=run.attempt + 1,
+        not_before=not_before,
+        retry_of=run.run_id,
+    )

@@ -1,0 +1,75 @@
+"""What happens in a live campaign: written to the journal, and added up, by its one writer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from backends.campaign.record import events as ev
+from backends.campaign.record.journal import FILE_NAME, Journal
+from backends.campaign.record.state import CampaignState, apply
+
+COMMIT_EVERY_S = 2.0
+DISK_FULL_RETRY_S = 1.0
+
+
+class Recorder:
+    """The campaign's state, and the journal that it is on disk.
+
+    Parameters
+    ----------
+    directory: the campaign's. state: what its journal says.
+    owned: see :class:`~backends.campaign.record.journal.Journal`.
+    """
+
+    def __init__(self, directory: Path, state: CampaignState, *, owned: Callable[[], bool]) -> None:
+        self.state = state
+        self.revision = 0  # grows with every event
+        self.result_due = asyncio.Event()  # set when a run has ended
+        self._path = directory / FILE_NAME
+        self._owned = owned
+        self._journal = Journal(self._path, owned=owned)
+
+    @property
+    def problem(self) -> str:
+        """Why the journal cannot be written at the moment; empty when it can."""
+        return self._journal.problem
+
+    def note(self, event: ev.Event) -> None:
+        """Apply now, write with the next batch."""
+        self.state = apply(self.state, event)
+        self.revision += 1
+        self._journal.append(event)
+
+    async def record(self, event: ev.Event) -> bool:
+        """Apply now, return when it is on disk; False: the disk is full, it is kept until then."""
+        self.note(event)
+        written = await self._journal.commit()
+        if isinstance(event, ev.RunSucceeded | ev.RunFailed | ev.RunCancelled):
+            self.result_due.set()
+        return written
+
+    async def commit(self) -> bool:
+        """Write what is queued; see :meth:`~backends.campaign.record.journal.Journal.commit`."""
+        return await self._journal.commit()
+
+    async def written(self) -> None:
+        """Return when all that happened is on disk, however long that takes."""
+        while True:
+            if await self._journal.commit():
+                return
+            await asyncio.sleep(DISK_FULL_RETRY_S)
+
+    async def keep(self) -> None:
+        """Write what is queued now and then; until cancelled."""
+        while True:
+            await asyncio.sleep(COMMIT_EVERY_S)
+            await self._journal.commit()
+
+    def reopen(self) -> None:
+        """Write again after :meth:`close`."""
+        self._journal = Journal(self._path, owned=self._owned)
+
+    def close(self) -> None:
+        self._journal.close()
