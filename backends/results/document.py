@@ -9,7 +9,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from backends.results.ratios import RatioInterval
 from backends.results.run_result import RunResult
+from backends.results.statistics import Interval
 from backends.results.summary import CaseResult, Group
 
 if TYPE_CHECKING:
@@ -37,13 +39,25 @@ FIGURE_COLUMNS = (
     "interval_high",
     "base",
     "speedup",
+    "speedup_low",
+    "speedup_high",
     "efficiency",
+    "efficiency_low",
+    "efficiency_high",
+    "ratio_method",
     "gpu_memory_mib",
     "repeats",
     "succeeded",
     "flags",
 )
 """Of results.csv; between the two stand the parameters, then come the metrics."""
+
+_INTERVALS = {
+    "interval": "interval",
+    "speedup": "speedup_interval",
+    "efficiency": "efficiency_interval",
+}
+"""Columns NAME_low and NAME_high of results.csv, and the key of the document they come from."""
 
 Cell = str | int | float | bool | None
 
@@ -88,7 +102,7 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
 
 def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
     spread = case.spread
-    interval = spread.interval if spread else None
+    ratio = case.speedup_interval
     return {
         "profile": case.profile,
         "framework": case.framework,
@@ -106,10 +120,13 @@ def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
         "min": spread.minimum if spread else None,
         "max": spread.maximum if spread else None,
         "cv": spread.cv if spread else None,
-        "interval": [interval.low, interval.high] if interval else None,
+        "interval": _low_high(spread.interval if spread else None),
         "base": group.base,
         "speedup": case.speedup,
+        "speedup_interval": _low_high(ratio),
         "efficiency": case.efficiency,
+        "efficiency_interval": _low_high(case.efficiency_interval),
+        "ratio_method": str(ratio.method) if ratio else None,
         "gpu_memory_mib": case.gpu_memory_mib,
         "metrics": _plain(case.metrics.items()),
         "repeats": case.repeats,
@@ -117,6 +134,10 @@ def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
         "outliers": [case.measured_runs[i].repeat for i in spread.outliers] if spread else [],
         "flags": [str(concern) for concern in case.concerns],
     }
+
+
+def _low_high(interval: Interval | RatioInterval | None) -> list[float] | None:
+    return [interval.low, interval.high] if interval else None
 
 
 def _plain(items: Iterable[tuple[str, Scalar]]) -> dict[str, Scalar | None]:
@@ -146,11 +167,12 @@ def result_rows(groups: Sequence[Group]) -> list[dict[str, Cell]]:
 
 def _result_row(case: CaseResult, group: Group) -> dict[str, Cell]:
     known = case_document(case, group)
-    low, high = known["interval"] or (None, None)
     row: dict[str, Cell] = {name: known[name] for name in RESULT_COLUMNS}
     row.update({_parameter(name): value for name, value in known["parameters"].items()})
     row.update({name: known.get(name) for name in FIGURE_COLUMNS})
-    row.update({"interval_low": low, "interval_high": high, "flags": ";".join(known["flags"])})
+    row["flags"] = ";".join(known["flags"])
+    for column, key in _INTERVALS.items():
+        row[f"{column}_low"], row[f"{column}_high"] = known[key] or (None, None)
     row.update({f"metric:{name}": value for name, value in known["metrics"].items()})
     return row
 

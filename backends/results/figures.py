@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from backends.results.concerns import pick
 from backends.results.escaping import one_line
 from backends.results.layouts.common import group_title, simulated
-from backends.results.summary import Group
+from backends.results.summary import CaseResult, Group
 from backends.results.translations import Lang
 from profiles.errors import DlperfError
 
@@ -122,7 +122,10 @@ def _throughput(own: Sequence[Group], title: str, unit: str, lang: Lang) -> str:
 
 
 def _speedup(own: Sequence[Group], title: str, lang: Lang) -> str:
-    """Both axes logarithmic to base 2: ideal scaling is a straight line of slope 1."""
+    """Both axes logarithmic to base 2: ideal scaling is a straight line of slope 1.
+
+    The whiskers are the 95% intervals, where the repeats allow one.
+    """
     import matplotlib as mpl  # noqa: PLC0415
 
     with mpl.rc_context(_STYLE):
@@ -144,9 +147,12 @@ def _speedup(own: Sequence[Group], title: str, lang: Lang) -> str:
                 continue
             # A base of its own shifts a series onto the ideal line it is to be held against.
             shift = group.base_case.gpus / smallest
-            axes.plot(
+            axes.errorbar(
                 [case.gpus for case in cases],
                 [(case.speedup or 0.0) * shift for case in cases],
+                yerr=[[reach * shift for reach in side] for side in _whiskers(cases)],
+                capsize=2,
+                elinewidth=0.8,
                 marker=_MARKERS[i % len(_MARKERS)],
                 label=_label(group, own),
             )
@@ -160,6 +166,17 @@ def _speedup(own: Sequence[Group], title: str, lang: Lang) -> str:
         axes.set_ylabel(pick(lang, "speedup", "加速比"))
         axes.grid(linewidth=0.5, alpha=0.5)
         return _svg(figure, axes)
+
+
+def _whiskers(cases: Sequence[CaseResult]) -> tuple[list[float], list[float]]:
+    """How far the intervals reach below and above the speedups; 0 where there is none.
+
+    Welch's interval is that of other means: it may end a hair before the ratio of the medians.
+    """
+    known = [(case.speedup or 0.0, case.speedup_interval) for case in cases]
+    below = [max(0.0, ratio - span.low) if span else 0.0 for ratio, span in known]
+    above = [max(0.0, span.high - ratio) if span else 0.0 for ratio, span in known]
+    return below, above
 
 
 def _blank(own: Sequence[Group], title: str) -> tuple[Figure, Axes]:

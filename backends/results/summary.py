@@ -12,6 +12,7 @@ from enum import StrEnum
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
+from backends.results.ratios import RatioInterval, ratio_interval
 from backends.results.run_result import RunResult, batch_size, precision
 from backends.results.statistics import (
     CV_AMBER,
@@ -55,7 +56,8 @@ class CaseResult:
 
     ``runs`` are the last attempts of every repeat that has ended, in the order they were run;
     ``superseded`` the earlier attempts that a retry replaced. ``speedup`` and ``efficiency`` refer
-    to the group's base and are None without one.
+    to the group's base and are None without one; their intervals are None for the base itself too,
+    whose speedup is 1 by definition.
     """
 
     profile: str
@@ -72,6 +74,8 @@ class CaseResult:
     throughput: float | None
     speedup: float | None = None
     efficiency: float | None = None
+    speedup_interval: RatioInterval | None = None
+    efficiency_interval: RatioInterval | None = None
     concerns: tuple[Concern, ...] = ()
 
     @property
@@ -82,6 +86,11 @@ class CaseResult:
     def measured_runs(self) -> tuple[RunResult, ...]:
         """The runs behind :attr:`spread`, in its order."""
         return tuple(run for run in self.runs if run.measured is not None)
+
+    @property
+    def throughputs(self) -> tuple[float, ...]:
+        """Of the successful repeats, in the order in which they were run."""
+        return tuple(value for run in self.runs if (value := run.measured) is not None)
 
     @property
     def succeeded(self) -> int:
@@ -209,7 +218,7 @@ def _group(runs: Sequence[RunResult], center: Center) -> Group:
         unit=first.unit,
         center=center,
         base=base.case,
-        cases=tuple(_scaled(case, base, cases) for case in cases),
+        cases=tuple(_scaled(case, base, cases, center) for case in cases),
     )
 
 
@@ -255,9 +264,20 @@ def _last_attempts(
     return tuple(ended), tuple(superseded)
 
 
-def _scaled(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -> CaseResult:
+def _scaled(
+    case: CaseResult, base: CaseResult, cases: Sequence[CaseResult], center: Center
+) -> CaseResult:
     ratio = speedup(case.throughput, base.throughput)
-    scaled = replace(case, speedup=ratio, efficiency=efficiency(ratio, case.gpus, base.gpus))
+    interval = None
+    if case is not base:
+        interval = ratio_interval(base.throughputs, case.throughputs, center)
+    scaled = replace(
+        case,
+        speedup=ratio,
+        efficiency=efficiency(ratio, case.gpus, base.gpus),
+        speedup_interval=interval,
+        efficiency_interval=interval.times(base.gpus / case.gpus) if interval else None,
+    )
     return replace(scaled, concerns=tuple(_concerns(scaled, base, cases)))
 
 

@@ -23,7 +23,9 @@ class Words:
     memory: str
     throughput: str
     speedup: str
+    speedup_interval: str
     efficiency: str
+    efficiency_interval: str
     cv: str
     count: str
     # the same in the style of OneFlow's own report
@@ -65,6 +67,7 @@ class Words:
     simulated: str
     mark_amber: str
     mark_red: str
+    mark_welch: str
     mark_environment: str
     # the report
     gap: str  # between sentences
@@ -97,7 +100,9 @@ EN = Words(
     memory="GPU memory (MiB)",
     throughput="throughput",
     speedup="speedup",
+    speedup_interval="95% of speedup",
     efficiency="efficiency",
+    efficiency_interval="95% of efficiency",
     cv="CV",
     count="n",
     oneflow_gpus_per_node="gpus/nodes",
@@ -140,6 +145,7 @@ EN = Words(
     simulated="SIMULATED: these figures come from the simulated cluster, no GPU was measured.",
     mark_amber="! CV above 2%",
     mark_red="!! CV above 5%",
+    mark_welch="w: Welch's interval, of the ratio of geometric means; medians take six repeats",
     mark_environment="† measured in another environment than {base}, or in several",
     gap=" ",
     environment="Environment",
@@ -171,7 +177,9 @@ ZH = Words(
     memory="显存(MiB)",
     throughput="吞吐",
     speedup="加速比",
+    speedup_interval="加速比95%区间",
     efficiency="扩展效率",
+    efficiency_interval="扩展效率95%区间",
     cv="变异系数",
     count="n",
     oneflow_gpus_per_node="每节点GPU数",
@@ -214,6 +222,7 @@ ZH = Words(
     simulated="模拟数据(SIMULATED)：以下数字来自模拟集群，并非真实GPU测得。",
     mark_amber="! 变异系数超过2%",
     mark_red="!! 变异系数超过5%",
+    mark_welch="w：Welch区间（几何平均值之比）；中位数之比的区间需要六次重复",
     mark_environment="† 与 {base} 的环境不同，或来自多个环境",
     gap="",
     environment="环境介绍",

@@ -7,7 +7,11 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from backends.results.concerns import concern_lines
-from backends.results.layouts.cells import count_cell
+from backends.results.layouts.cells import (
+    count_cell,
+    efficiency_interval_cell,
+    speedup_interval_cell,
+)
 from backends.results.numbers import percent
 from backends.results.summary import CaseResult, Concern, Group
 from profiles.format.matrix import Case
@@ -131,7 +135,7 @@ def case_text(case: CaseResult, group: Group) -> Text:
                 else "– (needs 6 repeats)",
             ),
             ("per GPU", number((case.throughput or 0.0) / case.gpus)),
-            ("base", group.base),
+            *_scaling_rows(case, group),
         ]
         if case.gpu_memory_mib is not None:
             rows.append(("GPU memory", f"{case.gpu_memory_mib:,} MiB"))
@@ -146,6 +150,17 @@ def case_text(case: CaseResult, group: Group) -> Text:
         text.append("✓ ", ACCENT).append("nothing to distrust\n")
     text.rstrip()
     return text
+
+
+def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
+    """The speedup and the efficiency with their intervals, and what they refer to."""
+    if case.case == group.base:
+        return [("base", "of the speedups")]
+    return [
+        ("base", group.base),
+        ("speedup", f"{number(case.speedup, 2)} ({speedup_interval_cell(case)})"),
+        ("efficiency", f"{percent(case.efficiency)} ({efficiency_interval_cell(case)})"),
+    ]
 
 
 def repeat_rows(case: CaseResult) -> list[Row]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from backends.results.numbers import NOTHING, percent, ratio
+from collections.abc import Callable
+
+from backends.results.numbers import NOTHING, fixed, percent, ratio
+from backends.results.ratios import Method, RatioInterval
 from backends.results.statistics import CV_AMBER, CV_RED
 from backends.results.summary import CaseResult, Concern, Group
 
@@ -12,6 +15,23 @@ def speedup_cell(case: CaseResult, group: Group, *, nothing: str = NOTHING) -> s
     text = ratio(case.speedup, is_base=case.case == group.base, nothing=nothing)
     marked = {Concern.OTHER_ENVIRONMENT, Concern.MIXED_ENVIRONMENT}.intersection(case.concerns)
     return f"{text} †" if marked and case.speedup is not None else text
+
+
+def speedup_interval_cell(case: CaseResult) -> str:
+    """``1.76 … 1.84``, with a ``w`` where it is Welch's; ``–`` without one."""
+    return _range(case.speedup_interval, fixed)
+
+
+def efficiency_interval_cell(case: CaseResult) -> str:
+    """``87.9% … 92.0%``, otherwise as that of the speedup."""
+    return _range(case.efficiency_interval, percent)
+
+
+def _range(interval: RatioInterval | None, shown: Callable[[float], str]) -> str:
+    if interval is None:
+        return NOTHING
+    mark = " w" if interval.method is Method.WELCH else ""
+    return f"{shown(interval.low)} … {shown(interval.high)}{mark}"
 
 
 def cv_cell(case: CaseResult) -> str:

@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from backends.results.frames import results_csv
 from backends.results.layouts.base import Results, layout_of_tables
-from backends.results.layouts.cells import count_cell, cv_cell, speedup_cell
+from backends.results.layouts.cells import (
+    count_cell,
+    cv_cell,
+    efficiency_interval_cell,
+    speedup_cell,
+    speedup_interval_cell,
+)
 from backends.results.layouts.common import (
     DEFAULT,
     LayoutOptions,
@@ -16,6 +22,7 @@ from backends.results.layouts.common import (
     throughput_caption,
 )
 from backends.results.numbers import NOTHING, fixed, percent
+from backends.results.ratios import Method
 from backends.results.render import Column, Table, render_csv
 from backends.results.summary import CaseResult, Concern, Group
 from backends.results.translations import Words, words
@@ -29,11 +36,13 @@ COLUMNS = (
     "memory",
     "throughput",
     "speedup",
+    "speedup_interval",
     "efficiency",
+    "efficiency_interval",
     "cv",
     "n",
 )
-"""What ``columns`` may name. Left to itself the table has all; ``memory`` only where known."""
+"""What ``columns`` may name. Left to itself the table has all that are known of any case."""
 
 ONEFLOW_COLUMNS = COLUMNS[:7]
 
@@ -65,6 +74,9 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         concerns = {concern for case in group.cases for concern in case.concerns}
         notes += [w.mark_amber] if Concern.CV_AMBER in concerns else []
         notes += [w.mark_red] if Concern.CV_RED in concerns else []
+    if {"speedup_interval", "efficiency_interval"}.intersection(names):
+        methods = {case.speedup_interval.method for case in group.cases if case.speedup_interval}
+        notes += [w.mark_welch] if Method.WELCH in methods else []
     return Table(
         title=title,
         columns=tuple(Column(headings[name]) for name in names),
@@ -83,9 +95,12 @@ def _columns(group: Group, options: LayoutOptions) -> tuple[str, ...]:
                 )
         return options.columns
     names = ONEFLOW_COLUMNS if options.style == "oneflow" else COLUMNS
-    if any(case.gpu_memory_mib is not None for case in group.cases):
-        return names
-    return tuple(name for name in names if name != "memory")
+    known = {
+        "memory": any(case.gpu_memory_mib is not None for case in group.cases),
+        "speedup_interval": any(case.speedup_interval for case in group.cases),
+        "efficiency_interval": any(case.efficiency_interval for case in group.cases),
+    }
+    return tuple(name for name in names if known.get(name, True))
 
 
 def _headings(w: Words) -> dict[str, str]:
@@ -97,7 +112,9 @@ def _headings(w: Words) -> dict[str, str]:
         "memory": w.memory,
         "throughput": w.throughput,
         "speedup": w.speedup,
+        "speedup_interval": w.speedup_interval,
         "efficiency": w.efficiency,
+        "efficiency_interval": w.efficiency_interval,
         "cv": w.cv,
         "n": w.count,
     }
@@ -123,7 +140,9 @@ def _cells(group: Group, decimals: int) -> Mapping[str, Callable[[CaseResult], s
         "memory": lambda c: NOTHING if c.gpu_memory_mib is None else str(c.gpu_memory_mib),
         "throughput": lambda case: fixed(case.throughput, decimals),
         "speedup": lambda case: speedup_cell(case, group),
+        "speedup_interval": speedup_interval_cell,
         "efficiency": lambda case: percent(case.efficiency),
+        "efficiency_interval": efficiency_interval_cell,
         "cv": cv_cell,
         "n": count_cell,
     }
