@@ -12,9 +12,10 @@ from typing import Literal, Protocol
 from backends.hosts.finding import Level
 from backends.inventory.hosts import Host, train_address_of
 from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite, placeholders
-from backends.launchers.build import build
+from backends.launchers.build import LAUNCHERS, build
+from profiles.format.launching import Container
 from profiles.format.matrix import Case
-from profiles.format.profile import Container, Profile
+from profiles.format.profile import Profile
 from profiles.format.template import render_text
 
 Kind = Literal["directory", "workdir", "file", "executable", "image", "interface", "ssh"]
@@ -90,7 +91,7 @@ def needs_of(
         for need in (*_setting_needs(planned), *_command_needs(planned, hosts)):
             common.setdefault((need.kind, need.value), need)
         launch = planned.profile.launch_for(planned.case)
-        over_ssh = over_ssh or (launch.launcher == "mpirun" and planned.case.nodes > 1)
+        over_ssh = over_ssh or (LAUNCHERS[launch.launcher].logs_in and planned.case.nodes > 1)
     needs = {host.name: [*common.values(), *_interface_needs(host)] for host, _ in hosts}
     if over_ssh:
         first = hosts[0][0].name if hosts else ""

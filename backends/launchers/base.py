@@ -7,13 +7,20 @@ result is a POSIX ``sh`` script per host that the remote wrapper runs detached.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from backends.inventory.hosts import Host
 from profiles.errors import ProfileError
+from profiles.format.launching import Launch
 from profiles.format.matrix import Case
-from profiles.format.profile import Profile, Scalar
+from profiles.format.profile import Profile
+from profiles.scalars import Scalar
+
+RUN_MARKER = "DLPERF_RUN_ID"
+"""Marks every process of a run, so that it can be found and ended."""
+
+DEVICES = "CUDA_VISIBLE_DEVICES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +93,59 @@ def _quote_home(path: str) -> str:
     return shlex.quote(path)
 
 
+Values = Mapping[str, Scalar | Sequence[str]]
+"""What placeholders are filled with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One host of a run on which the launcher starts something.
+
+    Parameters
+    ----------
+    rank: among the run's hosts.
+    launch: what the profile says for this case.
+    values: for the placeholders of what runs here; its ``devices`` are those that it can see.
+    environments: what a command gets, for every node of the run.
+    """
+
+    request: LaunchRequest
+    rank: int
+    launch: Launch
+    values: Values
+    environments: Sequence[Mapping[str, str]]
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        return self.environments[self.rank]
+
+    @property
+    def site(self) -> LaunchSite:
+        return self.request.sites[self.rank]
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """How ranks get started; its file in this room has it as ``LAUNCHER``.
+
+    Parameters
+    ----------
+    command: from a node and the words of the profile's command to what is executed there.
+    every_node: on every host; else on the first, which reaches the others by itself.
+    needs_port: of the first host, for the ranks to meet at, whatever the profile's command says.
+    logs_in: the first host has to log in to the others by SSH.
+    """
+
+    command: Callable[[Node, tuple[str, ...]], tuple[str, ...]]
+    every_node: bool
+    needs_port: bool = False
+    logs_in: bool = False
+
+
+def device_list(devices: Sequence[int]) -> str:
+    return ",".join(map(str, devices))
+
+
 def placeholders(request: LaunchRequest, node_rank: int) -> dict[str, Scalar | Sequence[str]]:
     """Values for a command's placeholders on the node with ``node_rank``."""
     case = request.case
@@ -99,7 +159,7 @@ def placeholders(request: LaunchRequest, node_rank: int) -> dict[str, Scalar | S
         "node_addresses": ",".join(addresses),
         "master_address": addresses[0],
         "master_port": request.port,
-        "devices": ",".join(map(str, request.devices(node_rank))),
+        "devices": device_list(request.devices(node_rank)),
         "run_id": request.run_id,
         "repeat": request.repeat,
         "host_slots": ",".join(f"{address}:{case.gpus_per_node}" for address in addresses),

@@ -16,15 +16,13 @@ from profiles.format.checks import PATH_GROUPS, check_condition, check_pattern, 
 from profiles.format.expression import parse_expression
 from profiles.format.fields import (
     CaseTag,
-    Command,
     Condition,
-    Duration,
     Model,
     Name,
     Pattern,
 )
+from profiles.format.launching import Launch
 from profiles.format.measuring import FailurePattern, Measure, Metric, Rule, Trim, Variant, Window
-from profiles.format.template import fill_numbers
 from profiles.scalars import Scalar, scalar_text
 from profiles.tags import parse_tag
 
@@ -35,12 +33,8 @@ __all__ = [
     "ANY_CHOICE",
     "CASE_NAMES",
     "LAUNCH_NAMES",
-    "Container",
     "FailurePattern",
     "ImportPaths",
-    "Launch",
-    "LaunchVariant",
-    "Launcher",
     "Matrix",
     "Measure",
     "Metric",
@@ -131,113 +125,6 @@ class Matrix(Model):
     cases: tuple[CaseTag, ...] = Field(min_length=1)
     repeats: Annotated[int, Field(ge=1, le=1000, strict=True)] = 1
     exclude: tuple[Condition, ...] = ()
-
-
-class Container(Model):
-    """``image``, ``mounts``, ``options`` and ``workdir`` may hold placeholders."""
-
-    image: str = Field(min_length=1)
-    runtime: Literal["docker", "podman", "singularity", "apptainer"] = "docker"
-    mounts: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
-    workdir: str | None = None
-
-
-Launcher = Literal["per_node", "first_node", "mpirun", "torchrun"]
-
-
-class LaunchVariant(Model):
-    """What is launched otherwise for the cases where ``when`` holds.
-
-    ``environment`` is added to the launch's own; ``bare = true`` leaves the container out.
-    """
-
-    when: Condition
-    launcher: Launcher | None = None
-    command: Command | None = None
-    workdir: str | None = None
-    environment: Mapping[str, str] | None = None
-    container: Container | None = None
-    mpi_arguments: tuple[str, ...] | None = None
-    timeout: Duration | None = None
-    stall_timeout: Duration | None = None
-    expected: Duration | None = None
-    bare: bool = False
-
-
-class Launch(Model):
-    """How ranks get started. ``command`` is split into words, then placeholders are filled.
-
-    ``timeout``: a run is ended after it. ``stall_timeout``: a run without a reading for so long is
-    diagnosed and ended. ``lost_limit``: a run whose host cannot be reached for so long has failed.
-    ``settle``: idle time on a host before its next run. ``expected``: a run's usual duration, for
-    estimates before one was seen. ``mpi_arguments``: more words for ``mpirun`` before the command.
-    ``computed``: numbers for placeholders, as arithmetic over the case's parameters and size.
-    ``variant``: overrides by case; the first that holds is taken, see :meth:`Profile.launch_for`.
-    """
-
-    launcher: Launcher
-    command: Command
-    stage: tuple[str, ...] = ()
-    workdir: str | None = None
-    environment: Mapping[str, str] = Field(default_factory=dict)
-    container: Container | None = None
-    mpi_arguments: tuple[str, ...] = ()
-    timeout: Duration = "2h"
-    stall_timeout: Duration = "10m"
-    lost_limit: Duration = "15m"
-    settle: Duration = "0s"
-    expected: Duration | None = None
-    computed: Mapping[Name, Condition] = Field(default_factory=dict)
-    variant: tuple[LaunchVariant, ...] = ()
-
-    def with_variant(self, variant: LaunchVariant | None) -> Launch:
-        """The complete launch: this one with what ``variant`` overrides, without variants."""
-        changes: dict[str, object] = {"variant": ()}
-        if variant is not None:
-            for name in LaunchVariant.model_fields.keys() - {"when", "bare", "environment"}:
-                value = getattr(variant, name)
-                if value is not None:
-                    changes[name] = value
-            changes["environment"] = {**self.environment, **(variant.environment or {})}
-            if variant.bare:
-                changes["container"] = None
-        return self.model_copy(update=changes)
-
-    def with_numbers(self, numbers: Mapping[str, int | float]) -> Launch:
-        """This launch with the placeholders that ``numbers`` names filled in."""
-
-        def fill(text: str) -> str:
-            return fill_numbers(text, numbers)
-
-        changes: dict[str, object] = {
-            "computed": {},
-            "command": fill(self.command),
-            "environment": {name: fill(text) for name, text in self.environment.items()},
-            "mpi_arguments": tuple(fill(text) for text in self.mpi_arguments),
-        }
-        if self.workdir is not None:
-            changes["workdir"] = fill(self.workdir)
-        return self.model_copy(update=changes)
-
-    def templates(self) -> tuple[tuple[str, str], ...]:
-        """Every text that may hold placeholders, with the key it stands under."""
-        found = [("command", self.command)]
-        found += [(f"environment.{name}", text) for name, text in self.environment.items()]
-        if self.workdir is not None:
-            found.append(("workdir", self.workdir))
-        found += [("stage", text) for text in self.stage]
-        if self.container is not None:
-            found.append(("container.image", self.container.image))
-            found += [("container.mounts", text) for text in self.container.mounts]
-            found += [("container.options", text) for text in self.container.options]
-            found.append(("container.workdir", self.container.workdir or ""))
-        found += [("mpi_arguments", text) for text in self.mpi_arguments]
-        for index, variant in enumerate(self.variant):
-            for key, text in self.with_variant(variant).templates():
-                if (key, text) not in found:
-                    found.append((f"variant[{index}].{key}", text))
-        return tuple(found)
 
 
 class ImportPaths(Model):

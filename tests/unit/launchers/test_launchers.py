@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backends.inventory.hosts import Host
-from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite
-from backends.launchers.build import build, needs_port
+from backends.launchers.base import HostCommand, Launcher, LaunchRequest, LaunchSite
+from backends.launchers.build import LAUNCHERS, build, needs_port
 from profiles.errors import ProfileError
+from profiles.format import launching
 from profiles.format.catalog import load_file
 from profiles.format.matrix import Case
 from profiles.format.profile import Profile
@@ -226,6 +227,19 @@ def test_a_workdir_in_the_home_is_the_hosts_to_expand(tmp_path: Path) -> None:
         env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
     )
     assert done.stdout.decode().strip() == str(tmp_path / "a b")
+
+
+def test_a_new_launcher_is_a_name_in_the_format_and_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its file would hold: the words before the command, and where they are run."""
+    announced = Launcher(lambda node, words: ("announce", str(node.rank), *words), every_node=True)
+    monkeypatch.setitem(launching.LAUNCHERS, "announced", "on every host, announced")
+    monkeypatch.setitem(LAUNCHERS, "announced", announced)
+    tiny = profile(tmp_path, 'launcher = "announced"\ncommand = "train {gpus}"\n')
+    first, second = commands(tiny, case(2, 4))
+    assert first.argv == ("announce", "0", "train", "8")
+    assert second.argv == ("announce", "1", "train", "8")
 
 
 def test_a_missing_workdir_ends_the_script_before_the_command(tmp_path: Path) -> None:

@@ -35,7 +35,11 @@ def problem(directory: Path, text: str) -> str:
         ('"1n8g"', '"8g"', "'8g' is not a case; write nodes and GPUs per node"),
         ("{nodes}", "{nods}", ": launch.command: unknown placeholder {nods}; known: arguments, "),
         ("train {nodes}", "train 'x", "cannot be split into words"),
-        ('"per_node"', '"ssh"', "launch.launcher: input should be 'per_node', 'first_node'"),
+        (
+            '"per_node"',
+            '"ssh"',
+            "launch.launcher: no launcher 'ssh'; choose from per_node, first_node",
+        ),
         (r"\d+", "(", "does not compile: missing ), unterminated subpattern at column"),
         ("?P<value>", "?P<val>", "has an unknown group 'val'"),
         ("?P<value>", "", "has no group 'value'; put (?P<value>…) around what it should read"),
