@@ -225,9 +225,20 @@ class Workspace:
         return Starter(self)
 
     async def start(
-        self, plan: Plan, *, force: bool = False, overridden: Sequence[str] = ()
+        self, plan: Plan, findings: Sequence[Finding] = (), *, force: bool = False
     ) -> CampaignController:
-        """Start a campaign; see :meth:`backends.starter.Starter.start`."""
+        """Start a campaign; see :meth:`backends.starter.Starter.start`.
+
+        ``findings``: of :meth:`preflight`. ``force``: override those that stop it, which the
+        campaign will say.
+
+        Raises
+        ------
+        StoppedError: a finding stops it.
+        """
+        from backends.hosts.finding import overridden_stops  # noqa: PLC0415 (loads when needed)
+
+        overridden = overridden_stops(findings, force=force)
         return self._attached(await self._starter.start(plan, force, overridden))
 
     async def resume(self, path: Path, *, take_over: bool = False) -> CampaignController:

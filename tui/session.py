@@ -10,6 +10,7 @@ from pathlib import Path
 from backends.campaign.plan.selection import Plan
 from backends.campaign.record.snapshot import CampaignSnapshot
 from backends.hosts.facts import HostSnapshot
+from backends.hosts.finding import Finding
 from profiles.errors import DlperfError
 from tui.workspace import CampaignSummary, Controller, Workspace
 
@@ -83,15 +84,17 @@ class Session:
         """All campaigns on disk, newest first; read in a thread, for journals can be long."""
         return await asyncio.to_thread(self.workspace.campaigns)
 
-    async def start(self, plan: Plan, *, force: bool = False) -> None:
-        """Start a campaign and look at it.
+    async def start(
+        self, plan: Plan, findings: Sequence[Finding] = (), *, force: bool = False
+    ) -> None:
+        """Start a campaign and look at it. ``findings``: of preflight; ``force`` overrides them.
 
         Raises
         ------
         DlperfError: read-only, another campaign is at work, or the engine refuses.
         """
         await self._make_room()
-        self.controller = await self.workspace.start(plan, force=force)
+        self.controller = await self.workspace.start(plan, findings, force=force)
         self.opened = None
 
     async def resume(self, path: Path, *, take_over: bool = False) -> None:

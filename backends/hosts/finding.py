@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from profiles.errors import SelectionError
+
 
 class Level(StrEnum):
     OK = "ok"
@@ -25,6 +27,30 @@ class Finding:
     what: str
     remedy: str = ""
     passing: bool = False
+
+
+class StoppedError(SelectionError):
+    """Preflight found what would make the campaign fail or its numbers wrong."""
+
+    def __init__(self, stop: Finding) -> None:
+        super().__init__(
+            f"preflight stops: {stop.what}",
+            where=stop.host,
+            remedy=stop.remedy or "mend it, or override it with --force",
+        )
+
+
+def overridden_stops(findings: Iterable[Finding], *, force: bool) -> tuple[str, ...]:
+    """What an operator overrides who starts in spite of these findings, for the campaign to say.
+
+    Raises
+    ------
+    StoppedError: there is something to override, and it was not.
+    """
+    stops = [finding for finding in findings if finding.level == Level.STOP]
+    if stops and not force:
+        raise StoppedError(stops[0])
+    return tuple(f"{stop.host}: {stop.what}" for stop in stops)
 
 
 def worst(findings: Iterable[Finding]) -> Level:

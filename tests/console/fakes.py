@@ -414,6 +414,7 @@ class FakeWorkspace:
         )
         self.catalog = catalog or frozen_catalog()
         self.findings = tuple(findings)
+        self.overridden: list[list[str]] = []
         self.probed: list[tuple[str, ...] | None] = []
         self.started: list[Plan] = []
         self.forced: list[bool] = []
@@ -502,11 +503,14 @@ class FakeWorkspace:
         self.controllers[controller.path] = controller
         return controller
 
-    async def start(self, plan: Plan, *, force: bool = False) -> FakeController:
+    async def start(
+        self, plan: Plan, findings: Sequence[FakeFinding] = (), *, force: bool = False
+    ) -> FakeController:
         if self.start_error is not None:
             raise self.start_error
         self.started.append(plan)
         self.forced.append(force)
+        self.overridden.append([f.what for f in findings if f.level == "stop"])
         return self.controller(plan)
 
     async def resume(self, path: Path, *, take_over: bool = False) -> FakeController:

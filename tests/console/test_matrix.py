@@ -360,6 +360,7 @@ async def test_a_stop_holds_the_start_back_until_it_is_forced(workspace: FakeWor
         assert not workspace.started
         await pilot.press("F")
         await until(pilot, lambda: workspace.forced == [True])
+        assert workspace.overridden == [["no such file /d"]]
 
 
 async def test_a_start_that_fails_is_told_and_can_be_left(workspace: FakeWorkspace) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Sequence
 
 from backends.campaign.plan.selection import Plan
-from backends.workspace import Workspace
-from profiles.errors import SelectionError
+from backends.hosts.finding import Finding, overridden_stops
 from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_json, add_selection
 from tui.cli.shared.output import say
@@ -31,9 +31,11 @@ async def _run(arguments: argparse.Namespace) -> int:
     workspace, made = await make_plan(arguments)
     try:
         _say_refused(made)
-        overridden = await _check(workspace, made, force=arguments.force)
+        findings = await workspace.preflight(made)
+        _say_findings(findings)
+        overridden_stops(findings, force=arguments.force)
         say_summary(made)
-        controller = await workspace.start(made, force=arguments.force, overridden=overridden)
+        controller = await workspace.start(made, findings, force=arguments.force)
         say(f"campaign {controller.path}")
         return await see_through(workspace, controller, arguments)
     finally:
@@ -45,20 +47,9 @@ def _say_refused(made: Plan) -> None:
         say(f"left out: {planned.profile.name} {planned.case.tag}: {planned.infeasible}")
 
 
-async def _check(workspace: Workspace, made: Plan, *, force: bool) -> tuple[str, ...]:
-    """Say what preflight found; raise when it stops the campaign, unless that is overridden."""
-    findings = await workspace.preflight(made)
+def _say_findings(findings: Sequence[Finding]) -> None:
     for finding in findings:
         if finding.level != "ok":
             remedy = f"; {finding.remedy}" if finding.remedy else ""
             where = f"{finding.host}: " if finding.host else ""
             say(f"{finding.level}: {where}{finding.what}{remedy}")
-    stops = [finding for finding in findings if finding.level == "stop"]
-    if stops and not force:
-        first = stops[0]
-        raise SelectionError(
-            f"preflight stops: {first.what}",
-            where=first.host,
-            remedy=first.remedy or "mend it, or override it with --force",
-        )
-    return tuple(f"{stop.host}: {stop.what}" for stop in stops)

@@ -16,6 +16,7 @@ from textual.widgets import Static
 from backends.campaign.plan.selection import Plan
 from backends.campaign.record.snapshot import format_duration
 from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.finding import Finding
 from profiles.errors import DlperfError
 from profiles.format.settings import needs_value
 from profiles.tags import parse_tag
@@ -29,7 +30,6 @@ from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.grid import MatrixGrid
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 from tui.widgets.panel import TablePanel, set_frame
-from tui.workspace import Finding
 
 if TYPE_CHECKING:
     from profiles.format.profile import Profile
@@ -400,7 +400,7 @@ class MatrixPage(Page):
             if objections(findings):
                 return findings
             self._do("starting …")
-            await self.session.start(plan)
+            await self.session.start(plan, findings)
         except DlperfError as error:
             self.post_message(Problem(error))
         else:

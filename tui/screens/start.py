@@ -13,13 +13,13 @@ from textual.widgets import Static
 from backends.campaign.plan.remarks import repeats_remarks
 from backends.campaign.plan.selection import Plan
 from backends.campaign.record.snapshot import format_duration
+from backends.hosts.finding import Finding
 from profiles.errors import DlperfError
 from tui.keys import bindings
 from tui.screens.dialogs import Dialog
 from tui.session import Session
 from tui.text import count, plain, problem
 from tui.theme import BAD, GOOD, MUTED, WARN
-from tui.workspace import Finding
 
 CHECKING = "checking the hosts …"
 SHORT_S = 60.0
@@ -165,7 +165,7 @@ class StartDialog(Dialog[str]):
         self._starting = True
         self._say(Text("starting …", MUTED))
         try:
-            await self._session.start(self._plan, force=force)
+            await self._session.start(self._plan, self._findings or (), force=force)
         except DlperfError as error:
             self._starting = False
             self._say(problem(error))
