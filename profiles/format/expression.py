@@ -11,8 +11,9 @@ Grammar, loosest binding first::
     factor := "-" factor | number | text | "true" | "false" | name | "(" or ")" | "[" or, … "]"
 
 There are no calls, attributes or subscripts, so nothing but the case's own values can be reached.
-Arithmetic takes numbers only, which keeps every result small. Names are the profile's parameters
-and ``nodes``, ``gpus_per_node``, ``gpus``.
+Arithmetic takes numbers only and ends at :data:`LARGEST`, which keeps every result small. Names are
+the profile's parameters and ``nodes``, ``gpus_per_node``, ``gpus``. Why this is not :mod:`ast`
+with a list of what is allowed: docs/architecture.md.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ Value = str | int | float | bool
 Values = Mapping[str, Value]
 _Operand = Value | tuple[Value, ...]
 _Evaluate = Callable[[Values], _Operand]
+
+LARGEST = 10**18
+"""No number may be larger in magnitude; this is more than any count or size in a benchmark."""
 
 _MAX_LENGTH = 500
 _MAX_DEPTH = 40
@@ -89,6 +93,7 @@ class Expression:
         result = self._evaluate(values)
         if isinstance(result, bool) or not isinstance(result, int | float):
             raise _mistake(self.text, 1, f"{result!r} is not a number")
+        _check_size(self.text, result, "the result")
         return int(result) if result == int(result) else result
 
 
@@ -289,12 +294,19 @@ def _calculated(text: str, symbol: str, left: _Evaluate, right: _Evaluate) -> _E
         a, b = left(values), right(values)
         if isinstance(a, str | tuple) or isinstance(b, str | tuple):
             raise _mistake(text, 1, f"{a!r} {symbol} {b!r} takes numbers only")
+        for operand in (a, b):
+            _check_size(text, operand, f"a number beside {symbol!r}")
         try:
             return _ARITHMETIC[symbol](a, b)
         except ZeroDivisionError:
             raise _mistake(text, 1, f"{a!r} {symbol} {b!r} divides by zero") from None
 
     return evaluate
+
+
+def _check_size(text: str, number: float, what: str) -> None:
+    if not abs(number) <= LARGEST:  # so written, it refuses NaN too
+        raise _mistake(text, 1, f"{what} is not within ±10^18")
 
 
 def _compared(text: str, operands: list[_Evaluate], symbols: list[str]) -> _Evaluate:

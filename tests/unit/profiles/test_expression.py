@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import keyword
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from profiles.errors import ProfileError
-from profiles.format.expression import Expression, parse_expression
+from profiles.format.expression import LARGEST, Expression, parse_expression
 
 VALUES: dict[str, Any] = {
     "precision": "amp",
@@ -123,6 +126,84 @@ def test_any_text_parses_or_raises_a_profile_error(text: str) -> None:
     except ProfileError:
         return
     assert isinstance(parsed, Expression)
+
+
+_SAYABLE = (
+    *(ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp),
+    *(ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Compare, ast.Eq, ast.NotEq),
+    *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn),
+    *(ast.Constant, ast.Name, ast.Load, ast.List),
+)
+"""What Python's own parser may find in a text that is a condition."""
+
+_WORDS = st.sampled_from(
+    [
+        *("nodes", "gpus", "precision", "true", "1", "2.5", "99", "'amp'", '"b"', "_", "__class__"),
+        *"()[],.:=<>+-*/%&|^~@{};#",
+        *("==", "!=", "<=", ">=", "//", "**", ":=", "<<", "->", "...", ".real", "exec(", "open("),
+        *("and", "or", "not", "in", "is", "if", "else", "for", "lambda", "await", "yield"),
+        *("f''", "b''", "1j", "1e9", "0x1", "1_0"),
+    ]
+)
+_SOUPS = st.lists(_WORDS, max_size=12).map(" ".join)
+
+
+@given(_SOUPS)
+@example("nodes in [1, 2] and not precision == 'amp'")
+def test_what_parses_is_nothing_but_the_language_to_python_itself(text: str) -> None:
+    try:
+        expression = parse_expression(text)
+    except ProfileError:
+        return
+    assume(not any(map(keyword.iskeyword, expression.names)))  # to us "lambda" is a name
+    found = {type(node) for node in ast.walk(ast.parse(text, mode="eval"))}
+    assert found <= set(_SAYABLE)
+
+
+_ANY_VALUE = (
+    st.integers()
+    | st.integers(min_value=10**300, max_value=10**400)
+    | st.floats()
+    | st.booleans()
+    | st.text(max_size=5)
+)
+
+
+@given(
+    st.one_of(
+        _SOUPS,
+        st.builds(
+            "{} {} {}".format,
+            st.sampled_from(["nodes", "gpus", "0", "9" * 200, "1" * 320 + ".0"]),
+            st.sampled_from(["+", "-", "*", "/", "//", "%", "<", "==", "in"]),
+            st.sampled_from(["nodes", "gpus", "0", "9" * 250, "1.5"]),
+        ),
+    ),
+    st.fixed_dictionaries({"nodes": _ANY_VALUE, "gpus": _ANY_VALUE, "precision": _ANY_VALUE}),
+)
+@example(f"{'9' * 400} / 3 == 1", {})
+@example(f"{'1' * 400}.0", {})
+@example("nodes * nodes", {"nodes": float("inf")})
+@example("nodes", {"nodes": float("nan")})
+def test_whatever_the_values_are_there_is_an_answer_or_a_profile_error(
+    text: str, values: dict[str, Any]
+) -> None:
+    try:
+        expression = parse_expression(text)
+    except ProfileError:
+        return
+    with contextlib.suppress(ProfileError):
+        assert isinstance(expression.holds(values), bool)
+    with contextlib.suppress(ProfileError):
+        assert abs(expression.number(values)) <= LARGEST
+
+
+@given(
+    st.sampled_from(["(", "[", "-", "not ", "1 + ", "1 == ", "1 or ", "[1, "]), st.integers(0, 500)
+)
+def test_no_nesting_exhausts_the_stack(opening: str, depth: int) -> None:
+    with contextlib.suppress(ProfileError):
+        parse_expression(opening * depth + "1").holds({})
 
 
 _NUMBERS = st.integers(-5, 100).map(lambda number: f"({number})" if number < 0 else str(number))
