@@ -131,7 +131,8 @@ class Dispatcher:
     async def _changed(self, until: float | None) -> None:
         timeout = None if until is None else max(0.0, until - self._clock())
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), timeout)
+            async with asyncio.timeout(timeout):  # wait_for would swallow a cancellation
+                await self._wake.wait()
 
     def _left_behind(self) -> list[RunRecord]:
         """Runs that something was done for and that nobody sees through: after a restart, all."""

@@ -204,7 +204,9 @@ class DirectEngine:
         """Hosts that could not be used join when they are well."""
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._look_again.wait(), REPROBE_EVERY_S)
+                # Python 3.11's wait_for would swallow a cancellation that comes with the event.
+                async with asyncio.timeout(REPROBE_EVERY_S):
+                    await self._look_again.wait()
             self._look_again.clear()
             doubtful = [
                 use

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -172,6 +174,17 @@ async def test_a_host_that_failed_to_answer_is_not_used_until_it_is_seen_again()
     assert found.waiting == {"r": Waiting(WaitKind.UNUSABLE, ("a",), "connection refused")}
     engine.seen(snapshot("a"))
     assert engine.schedule([Wanted("r", 1, 1)]).starts == {"r": ("a",)}
+
+
+async def test_trouble_in_the_moment_of_the_end_does_not_keep_the_engine_from_ending() -> None:
+    engine = engine_of(snapshot("a"))
+    tending = asyncio.create_task(engine.tend(lambda: None, lambda name: None))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    engine.trouble("a", Trouble.OUT_OF_REACH, "connection refused")
+    tending.cancel()
+    await asyncio.wait({tending}, timeout=2)
+    assert tending.cancelled()
 
 
 async def test_a_host_held_by_others_is_waited_for() -> None:
