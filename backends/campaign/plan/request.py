@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from backends.campaign.plan.selection import ATTEMPTS, Selection
 from backends.inventory.hosts import Host
 from backends.inventory.keys import ADDRESS, CHECKS, NAME
+from backends.results.files import write_atomically
 from profiles.errors import SelectionError
 
 FILE_NAME = "campaign.toml"
@@ -75,7 +76,7 @@ def write_request(path: Path, request: Request) -> None:
         document["forced"] = True
     document["hosts"] = [_host_table(host) for host in request.hosts]
     text = "# What was asked. Do it again: dlperf-tui run --from campaign.toml\n\n"
-    path.write_text(text + tomli_w.dumps(document), encoding="utf-8")
+    write_atomically(path, text + tomli_w.dumps(document))  # runs that go on are found by it
 
 
 def read_request(path: Path) -> Request:
