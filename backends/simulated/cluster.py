@@ -83,10 +83,13 @@ class SimulatedCluster:
         name = host if isinstance(host, str) else host.name
         if name not in self._transports:
             known = Host(name, address=name) if isinstance(host, str) else host
-            self._transports[name] = SimulatedTransport(
-                known, self.machines[name], self.links[name], self.time
-            )
+            self._transports[name] = self.transport(known)
         return self._transports[name]
+
+    def transport(self, host: Host) -> SimulatedTransport:
+        """A way to a host with a connection of its own, as another console would have it."""
+        name = host.name
+        return SimulatedTransport(host, self.machines[name], self.links[name], self.time)
 
     def ask_again(self) -> None:
         """Nobody is ever asked anything."""

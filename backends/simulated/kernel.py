@@ -12,6 +12,7 @@ import random
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
+from typing import Any  # a process's properties, by name
 
 from backends.simulated.workload import FOREVER, TERMINATED
 
@@ -34,13 +35,15 @@ Routine = Generator[Pause, None, None]
 class Process:
     """A process. ``run_id``: the marker in its environment; ``""``: none.
 
-    ``tree``: the supervisor whose descendant it is; ``helper``: it belongs to the supervisor's own
-    session. See :class:`~backends.simulated.workload.Child` for the rest.
+    ``origin``: the run that it was started for, whether anything on the host still tells. ``tree``:
+    the supervisor whose descendant it is; ``helper``: it belongs to the supervisor's own session.
+    See :class:`~backends.simulated.workload.Child` for the rest.
     """
 
     pid: int
     ticks: int
     run_id: str = ""
+    origin: str = ""
     tree: int | None = None
     helper: bool = False
     on_term_s: float | None = 0.0
@@ -168,28 +171,10 @@ class Kernel:
 
     # Processes -----------------------------------------------------------------------------------
 
-    def spawn(
-        self,
-        *,
-        run_id: str = "",
-        tree: int | None = None,
-        helper: bool = False,
-        on_term_s: float | None = 0.0,
-        on_term_status: int = TERMINATED,
-        holds_lease: bool = False,
-        stuck: bool = False,
-    ) -> Process:
-        process = Process(
-            next(self._pids),
-            round(self.uptime_s * TICKS_PER_S),
-            run_id=run_id,
-            tree=tree,
-            helper=helper,
-            on_term_s=on_term_s,
-            on_term_status=on_term_status,
-            holds_lease=holds_lease,
-            stuck=stuck,
-        )
+    def spawn(self, **properties: Any) -> Process:
+        """A new process; ``properties``: what :class:`Process` has beyond pid and ticks."""
+        ticks = round(self.uptime_s * TICKS_PER_S)
+        process = Process(next(self._pids), ticks, **properties)
         self.processes[process.pid] = process
         return process
 

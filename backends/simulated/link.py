@@ -12,7 +12,7 @@ NOTICE_S = 20.0
 
 
 class Connection:
-    """What exchanges share until it breaks."""
+    """One console's connection to the host. What is under way on it is stirred when it changes."""
 
     def __init__(self) -> None:
         self.broken = False
@@ -29,6 +29,10 @@ class Connection:
         for stir in self._stirs:
             stir.set()
 
+    def cut_off(self) -> None:
+        self.broken = True
+        self.stir()
+
 
 class Link:
     """One host's wire. Seconds are the simulated world's; ``speed`` of them pass in one.
@@ -39,15 +43,11 @@ class Link:
     def __init__(self, *, latency_s: float = 0.0005, speed: float = 1.0) -> None:
         self.latency_s = latency_s
         self._speed = speed
-        self._connection: Connection | None = None
+        self._connections: dict[Connection, None] = {}
         self._refusing: Problem | None = None
         self._passable = asyncio.Event()
         self._passable.set()
         self._notice: asyncio.TimerHandle | None = None
-
-    @property
-    def connected(self) -> bool:
-        return self._connection is not None
 
     # What happens to it --------------------------------------------------------------------------
 
@@ -67,16 +67,20 @@ class Link:
         self._refusing = None
         self._passable.set()
         self._forget_notice()
-        if self._connection is not None:
-            self._connection.stir()
+        for connection in self._connections:
+            connection.stir()
 
     def reset(self) -> None:
-        """Break the connection that there is; a new one can be made if the wire allows it."""
+        """Break all connections; new ones can be made if the wire allows it."""
         self._forget_notice()
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.broken = True
-            connection.stir()
+        connections, self._connections = self._connections, {}
+        for connection in connections:
+            connection.cut_off()
+
+    def close(self, connection: Connection) -> None:
+        """One end has closed it."""
+        self._connections.pop(connection, None)
+        connection.cut_off()
 
     def _forget_notice(self) -> None:
         if self._notice is not None:
@@ -86,9 +90,7 @@ class Link:
     # What travels on it --------------------------------------------------------------------------
 
     async def connect(self) -> Connection | Problem:
-        """The connection that there is, or a new one, or why there can be none."""
-        if self._connection is not None:
-            return self._connection
+        """A new connection, or why there can be none."""
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S / self._speed):
                 await asyncio.sleep(2 * self.latency_s / self._speed)
@@ -98,9 +100,9 @@ class Link:
             return Problem.TIMEOUT
         if self._refusing is not None:
             return self._refusing
-        if self._connection is None:
-            self._connection = Connection()
-        return self._connection
+        connection = Connection()
+        self._connections[connection] = None
+        return connection
 
     @property
     def passable(self) -> bool:

@@ -145,7 +145,9 @@ class Launcher:
             return
         files.claimed = True
         files.script, files.who, files.container = asked.script, asked.who, asked.container
-        supervisor = self._kernel.spawn(helper=True, holds_lease=starter.holds_lease)
+        supervisor = self._kernel.spawn(
+            origin=asked.run_id, helper=True, holds_lease=starter.holds_lease
+        )
         supervisor.tree = supervisor.pid
         if lease is not None:
             lease.owner = self._name(supervisor)
@@ -212,7 +214,8 @@ class Launcher:
             return []
         run_id = asked.run_id
         return [
-            self._kernel.spawn(run_id=run_id, tree=supervisor.pid, helper=True) for _ in range(2)
+            self._kernel.spawn(run_id=run_id, origin=run_id, tree=supervisor.pid, helper=True)
+            for _ in range(2)
         ]
 
     # The script ----------------------------------------------------------------------------------
@@ -222,6 +225,7 @@ class Launcher:
         workload = self._workloads(asked)
         main = kernel.spawn(
             run_id=asked.run_id,
+            origin=asked.run_id,
             tree=supervisor.pid,
             on_term_s=workload.on_term_s,
             on_term_status=workload.on_term_status,
@@ -272,6 +276,7 @@ class Launcher:
             tree = None if child.hides and not self._wrapper.subreaper else supervisor.pid
             process = kernel.spawn(
                 run_id=asked.run_id if child.marked else "",
+                origin=asked.run_id,
                 tree=tree,
                 on_term_s=child.on_term_s,
                 holds_lease=child.holds_lease and main.holds_lease,

@@ -57,6 +57,8 @@ class SimulatedTransport:
         self._machine = machine
         self._link = link
         self._time = time
+        self._connection: Connection | None = None
+        self._connecting = asyncio.Lock()
 
     @property
     def host(self) -> Host:
@@ -64,10 +66,10 @@ class SimulatedTransport:
 
     @property
     def connected(self) -> bool:
-        return self._link.connected
+        return self._connection is not None and not self._connection.broken
 
     async def connect(self) -> None:
-        await self._connection()
+        await self._connected()
 
     async def run(
         self, command: str, *, stdin: bytes = b"", timeout_s: float | None = None
@@ -82,13 +84,14 @@ class SimulatedTransport:
         return Completed(status, b"", stderr)
 
     async def close(self) -> None:
-        """Break the connection; runs go on."""
-        self._link.reset()
+        """Close the connection; runs go on."""
+        if self._connection is not None:
+            self._link.close(self._connection)
 
     async def _exchange(
         self, command: str, stdin: bytes, on_stdout: Callable[[bytes], None]
     ) -> tuple[int, bytes]:
-        exchange = _Exchange(self._host.name, self._link, await self._connection())
+        exchange = _Exchange(self._host.name, self._link, await self._connected())
         execution: Execution | None = None
         try:
             await exchange.travel()
@@ -104,11 +107,14 @@ class SimulatedTransport:
             if execution is not None:
                 self._machine.hang_up(execution)
 
-    async def _connection(self) -> Connection:
-        connection = await self._link.connect()
-        if isinstance(connection, Problem):
-            raise HostUnreachableError(self._host.name, connection)
-        return connection
+    async def _connected(self) -> Connection:
+        async with self._connecting:
+            if self._connection is None or self._connection.broken:
+                found = await self._link.connect()
+                if isinstance(found, Problem):
+                    raise HostUnreachableError(self._host.name, found)
+                self._connection = found
+            return self._connection
 
 
 class _Exchange:
