@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-without-tools check bench screenshots faults torch-test clean
+.PHONY: run test test-without-tools check bench screenshots faults simulate torch-test clean
 
 run: $(READY)  ## The console; without a terminal the same CPU smoke campaign, headless.
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/dlperf-tui; \
@@ -28,6 +28,9 @@ bench: $(READY)  ## Speed and memory, as ratios measured side by side.
 
 faults: $(READY)  ## Fault injection with real sshd in network namespaces; needs root; minutes.
 	$(BIN)/python -m pytest -m faults tests/integration/faults
+
+simulate: $(READY)  ## Whole campaigns under simulated faults: SEEDS=10000 FIRST=1; see docs/reliability.md.
+	$(BIN)/python -m tests.simulation $(or $(SEEDS),1000) $(or $(FIRST),1)
 
 torch-test: $(READY)  ## Tests that need a Python with PyTorch: DLPERF_TORCH_PYTHON=/path/python3.
 	$(BIN)/python -m pytest -m torch

@@ -49,7 +49,8 @@ class Cleaner:
     async def tidy_what_was_left(self) -> None:
         """What an earlier console of this campaign had no time to remove."""
         runs = self._recorder.state.runs.values()
-        hosts = {name for run in runs if run.state.ended for name in run.hosts}
+        # In an order that is the same each time, so that what happened can be played again.
+        hosts = dict.fromkeys(name for run in runs if run.state.ended for name in run.hosts)
         await asyncio.gather(*(self.tidy_host(name) for name in hosts))
 
     async def tidy_host(self, name: str) -> None:

@@ -1,0 +1,217 @@
+"""What must be true of every simulated campaign, whatever went wrong.
+
+Some is checked at the moment when it happens (an execution, a removal, the end of a command), the
+rest when everything is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from backends.campaign.folder.paths import host_log_path
+from backends.campaign.record.journal import read_events
+from backends.campaign.record.state import CampaignState, RunRecord, RunState, fold
+from backends.simulated.files import RunFiles
+from backends.simulated.kernel import Process as HostProcess
+from profiles.errors import DlperfError
+from profiles.format.profile import Profile
+from profiles.logs.parser import LogParser
+from profiles.throughput.measure import measure_run
+from tests.simulation.faults import Faults
+from tests.simulation.login import Process
+from tests.simulation.world import Execution, World
+
+TAMPERED_LATE_S = 3.0
+"""A log that somebody changes in the seconds between its comparison and its removal is theirs."""
+
+
+class Invariants:
+    """Watches a world. ``profile``: as it was when the campaign began."""
+
+    def __init__(self, world: World, faults: Faults, profile: Profile) -> None:
+        self._world = world
+        self._faults = faults
+        self._profile = profile
+        self._removed: set[tuple[str, str]] = set()
+        world.on_execute = self._executed
+        world.on_remove = self._on_remove
+
+    # While it goes on ----------------------------------------------------------------------------
+
+    def _executed(self, execution: Execution) -> None:
+        """Exactly once, and alone on its machine."""
+        world = self._world
+        before = [e for e in world.truth.of(execution.run_id, execution.host) if not e.taken_back]
+        if len(before) > 1:
+            world.violated(f"{execution.run_id} is executed twice on {execution.host}")
+        machine = world.cluster.machines[execution.host]
+        for process in machine.kernel.living():
+            foreign = process.origin not in ("", execution.run_id)
+            if foreign and not process.helper and process.holds_lease:
+                world.violated(
+                    f"{execution.run_id} starts on {execution.host} beside {process.origin}"
+                )
+
+    def _on_remove(self, files: RunFiles) -> None:
+        """Nothing is deleted that is not here, or was taken back before it counted."""
+        if files.run_id in self._neighbours:
+            return
+        found = self._find(files.run_id)
+        if found is None:
+            if files.log:
+                self._world.violated(f"{files.run_id} is removed and no journal knows it")
+            return
+        campaign, run = found
+        if not run.state.ended:
+            self._taken_back(files, run)
+            return
+        key = (files.run_id, files.host)
+        self._removed.add(key)
+        here = local_log(campaign, run, files.host)
+        if here == bytes(files.log or b""):
+            return
+        late = self._world.now - self._faults.tampered.get(run.run_id, -1e9)
+        if late > TAMPERED_LATE_S:
+            self._world.violated(
+                f"{files.run_id} on {files.host} is removed with {len(files.log or b'')} bytes of"
+                f" log, and {len(here)} are here ({run.state}, {run.reason or run.clean})"
+            )
+
+    def _taken_back(self, files: RunFiles, run: RunRecord) -> None:
+        if run.run_id not in self._world.refused:
+            self._world.violated(f"{run.run_id} is removed from {files.host} but is {run.state}")
+        for execution in self._world.truth.of(files.run_id, files.host):
+            execution.taken_back = True
+
+    def _find(self, run_id: str) -> tuple[Path, RunRecord] | None:
+        for campaign in self._world.campaigns():
+            run = state_of(campaign).runs.get(run_id)
+            if run is not None:
+                return campaign, run
+        return None
+
+    def command_ended(self, process: Process) -> None:
+        """What a command that came to its end leaves and says is true."""
+        controller = process.controller
+        if controller is None or process.status is None:
+            return
+        folded = state_of(controller.path)
+        if process.status in (0, 1) and folded != controller.state:
+            self._world.violated(f"{process}: its state is not the fold of its journal")
+        if process.label == "cancel" and process.status == 0:
+            self._world.bring_all()
+            for host, orphan in self._living():
+                if orphan.origin in folded.runs:
+                    self._world.violated(f"{process}: says cancelled; {orphan.origin} is on {host}")
+
+    # When it is over -----------------------------------------------------------------------------
+
+    def at_the_end(self) -> None:
+        self._world.bring_all()
+        states = {path: state_of(path) for path in self._world.campaigns()}
+        for path, state in states.items():
+            if state.runs and not state.finished:
+                self._world.violated(f"{path.name} has not finished and nobody says why")
+            for run in state.runs.values():
+                self._check_run(path, run)
+        self._check_orphans()
+        for failure in self._world.loop.failures:
+            self._world.violated(f"unhandled in the loop: {failure}")
+
+    def _check_run(self, campaign: Path, run: RunRecord) -> None:
+        world = self._world
+        for host, command in zip(run.hosts, run.commands, strict=True):
+            if not command:
+                continue  # it only holds its host
+            count = sum(not e.taken_back for e in world.truth.of(run.run_id, host))
+            if run.state is RunState.SUCCEEDED and count != 1:
+                world.violated(f"{run.run_id} succeeded; executed {count} times on {host}")
+        if run.state is not RunState.SUCCEEDED:
+            return
+        executions = [e for e in world.truth.of(run.run_id, run.hosts[0]) if not e.taken_back]
+        if not executions or executions[0].files is None:
+            return
+        log = bytes(executions[0].files.log or b"")
+        parser = LogParser(self._profile, run.case)
+        parser.feed(log)
+        parser.finish()
+        truth = measure_run(self._profile, run.case, parser).throughput
+        if truth != run.throughput:
+            world.violated(f"{run.run_id} succeeded with {run.throughput}; its log says {truth}")
+
+    def _living(self) -> list[tuple[str, HostProcess]]:
+        return [
+            (name, process)
+            for name, machine in self._world.cluster.machines.items()
+            for process in machine.kernel.living()
+            if process.origin and not process.helper
+        ]
+
+    def _orphans(self) -> list[tuple[str, HostProcess]]:
+        """What is left of runs that have ended, all of which the operator was told."""
+        states = [state_of(path) for path in self._world.campaigns()]
+        found = []
+        for host, process in self._living():
+            if process.origin in self._neighbours:
+                continue
+            state = next((s for s in states if process.origin in s.runs), None)
+            if state is None:
+                self._world.violated(f"{host}: a process of {process.origin}, which nobody knows")
+                continue
+            run = state.runs[process.origin]
+            if run.state.ended and not is_told(state, run):
+                self._world.violated(
+                    f"{host}: a process of {run.run_id} is left ({run.state},"
+                    f" clean {run.clean!r}), and nobody says so"
+                )
+            if run.state.ended:
+                found.append((host, process))
+        return found
+
+    def end_orphans(self) -> None:
+        """The operator ends by hand what was told to be left."""
+        for host, process in self._orphans():
+            machine = self._world.cluster.machines[host]
+            self._world.note(f"{host}: the operator ends a process of {process.origin}")
+            machine.kernel.kill(process)
+            machine.kernel.changed()
+            self._world.cluster.time.bring(machine)
+
+    def _check_orphans(self) -> None:
+        """Nothing of ours is left, and every lease is free, unless the operator was told."""
+        held = {host for host, _ in self._orphans()}
+        held |= {host for host, process in self._living() if process.origin in self._neighbours}
+        for name, machine in self._world.cluster.machines.items():
+            for lease in machine.wrapper.leases.values():
+                if name not in held and not machine.wrapper.lease_free(lease):
+                    self._world.violated(f"{name}: its lease is not free")
+
+    @property
+    def _neighbours(self) -> Collection[str]:
+        return self._world.neighbours
+
+
+def is_told(state: CampaignState, run: RunRecord) -> bool:
+    """Whether the operator can see that something of the run may be left."""
+    if run.clean.startswith("unverified"):
+        return True
+    return any(run.run_id in text and "not cleaned up" in text for _, _, text in state.notes)
+
+
+def state_of(campaign: Path) -> CampaignState:
+    try:
+        return fold(read_events(campaign / "events.jsonl"))
+    except DlperfError:
+        return CampaignState()
+
+
+def local_log(campaign: Path, run: RunRecord, host: str) -> bytes:
+    """What is here of a host's log."""
+    if not run.log:
+        return b""
+    name = run.log if host == run.hosts[0] else host_log_path(run.log, host)
+    try:
+        return (campaign / name).read_bytes()
+    except FileNotFoundError:
+        return b""

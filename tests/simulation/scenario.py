@@ -1,0 +1,194 @@
+"""One seed's story: a campaign is started, things go wrong, the operator comes back until it is
+over."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from backends.simulated.spec import HostSpec
+from profiles.format.catalog import load_file
+from tests.simulation.faults import KINDS, Faults
+from tests.simulation.invariants import Invariants, state_of
+from tests.simulation.login import Process
+from tests.simulation.workloads import Workloads, profile_text
+from tests.simulation.world import World, simulation
+
+TROUBLE_UNTIL_S = (12.0, 30.0, 60.0, 150.0)
+PATIENCE_S = 3000.0
+"""Virtual seconds in which a campaign ends once everything works again."""
+GOES_AND_LOOKS_S = 700.0
+MOST_STEPS = 150_000
+NAME = "steady"
+
+_ABANDONED: list[World] = []
+"""Tasks that were killed must never be closed, for that would run what a kill does not: so their
+worlds are kept until the process ends."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What became of a seed. ``steps``: of all processes together."""
+
+    seed: int
+    violations: tuple[str, ...]
+    trace: tuple[str, ...]
+    steps: int
+    virtual_s: float
+
+
+def play(seed: int, root: Path) -> Told:
+    """Play a seed in a world of its own below ``root``."""
+    return _told(seed, root, lambda world: Story(world).tell())
+
+
+def play_power_failure(step: int, root: Path) -> Told:
+    """A small campaign whose login node loses its power before this step; it is taken up again."""
+
+    def tell(world: World) -> None:
+        Story(world).lose_power_at(step)
+
+    return replace(_told(0, root, tell), seed=step)
+
+
+def _told(seed: int, root: Path, tell: Callable[[World], None]) -> Told:
+    with simulation(seed, root) as world:
+        _ABANDONED.append(world)
+        try:
+            tell(world)
+        except AssertionError as error:
+            world.violated(str(error))
+        return Told(
+            seed,
+            tuple(world.violations),
+            tuple(world.trace),
+            sum(process.steps for process in world.processes),
+            world.now,
+        )
+
+
+class Story:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._chance = random.Random(f"story/{world.seed}")
+        self._faults = Faults(world, self._chance)
+        self._trouble_until = self._chance.choice(TROUBLE_UNTIL_S)
+
+    def tell(self) -> None:
+        world, chance = self._world, self._chance
+        self._set_the_scene()
+        kinds = chance.sample(sorted(KINDS), chance.randint(1, 5))
+        self._faults.schedule(chance.randint(0, 8), self._trouble_until, tuple(kinds))
+        self._troubled_times()
+        world.note("from here on everything works")
+        self._faults.heal()
+        self._to_the_end()
+        world.go_on(world.now + 200.0)  # what runs on by itself has its timeout on the host
+        self._invariants.at_the_end()
+
+    def lose_power_at(self, step: int) -> None:
+        world = self._world
+        self._set_the_scene(hosts=1)
+        console = self._launch("run", "-p", NAME, "-c", "1n1g", "-r", "1", "--force")
+        console.kill_after = step
+        self._follow(console, 100.0)
+        lost = world.files.lose_unsynced(None)
+        world.note(f"the power is gone, and {lost} bytes")
+        world.go_on(world.now + 60.0)
+        self._to_the_end()
+        self._invariants.at_the_end()
+
+    def _set_the_scene(self, hosts: int | None = None) -> None:
+        world, chance = self._world, self._chance
+        count = hosts or chance.randint(1, 3)
+        specs = {
+            f"node{number}": HostSpec(
+                cpus=chance.choice((1, 2)),
+                python=chance.random() < 0.85,
+                flock=chance.random() < 0.85,
+            )
+            for number in range(1, count + 1)
+        }
+        world.add_hosts(specs, shared_disk=chance.random() < 0.2)
+        world.workloads = Workloads(world.seed, trouble=chance.choice((0.0, 0.2, 0.6)))
+        path = world.root / "profiles" / f"{NAME}.toml"
+        path.write_text(profile_text(chance, NAME))
+        world.files.keep_all()
+        self._invariants = Invariants(world, self._faults, load_file(path))
+        tags = [f"{nodes}n1g" for nodes in range(1, count + 1)]
+        self._words = ["run", "-p", NAME, "-c", *chance.sample(tags, chance.randint(1, len(tags)))]
+        self._words += ["-r", str(chance.randint(1, 2)), "--force"]
+
+    # The operator --------------------------------------------------------------------------------
+
+    def _troubled_times(self) -> None:
+        """Start, and come back whenever the console has ended before the campaign."""
+        world, chance = self._world, self._chance
+        console: Process | None = None
+        while world.now < self._trouble_until and not self._finished():
+            console = self._launch(*self._next_words())
+            if chance.random() < 0.3:
+                console.kill_after = chance.randint(1, 1200)
+            self._follow(console, self._trouble_until)
+            if not console.dead:
+                break
+            pause = chance.choice((0.0, 1.0, 20.0, 60.0))
+            world.go_on(min(world.now + pause, self._trouble_until))
+        world.go_on(max(world.now, min(self._trouble_until, world.now + 1.0)))
+
+    def _next_words(self) -> tuple[str, ...]:
+        campaigns = self._begun()
+        if not campaigns:
+            return tuple(self._words)
+        chance, name = self._chance, campaigns[0].name
+        words = [chance.choice(("resume", "resume", "resume", "resume", "cancel")), name]
+        if chance.random() < 0.3:
+            words.append("--take-over")
+        return tuple(words)
+
+    def _launch(self, *words: str) -> Process:
+        return self._world.launch(self._chance.choice(self._world.nodes), *words)
+
+    def _follow(self, console: Process, until: float) -> None:
+        world, before = self._world, console.steps
+        world.go_on(until, lambda: console.dead or console.steps - before > MOST_STEPS)
+        assert console.steps - before <= MOST_STEPS, f"{console} goes round in circles"
+        if console.status is not None:
+            self._invariants.command_ended(console)
+
+    def _begun(self) -> list[Path]:
+        """The campaigns in which anything can have been started."""
+        return [path for path in self._world.campaigns() if state_of(path).runs]
+
+    def _finished(self) -> bool:
+        begun = self._begun()
+        return bool(begun) and all(state_of(path).finished for path in begun)
+
+    def _to_the_end(self) -> None:
+        """Nothing goes wrong any more: the campaign must come to its end, or say why not."""
+        world = self._world
+        limit = world.now + PATIENCE_S
+        for console in self._at_work():
+            console.kill_after = None
+            self._to_its_end(console, limit)
+        for _ in range(6):
+            if self._finished():
+                return
+            names = [path.name for path in self._begun()] or [""]
+            for name in names:
+                words = ("resume", name, "--take-over") if name else tuple(self._words)
+                self._to_its_end(self._launch(*words), limit)
+            world.go_on(world.now + 40.0)
+
+    def _to_its_end(self, console: Process, limit: float) -> None:
+        """A console that waits in vain says for what; the operator goes and looks."""
+        while not console.dead and self._world.now < limit:
+            self._follow(console, min(limit, self._world.now + GOES_AND_LOOKS_S))
+            if not console.dead:
+                self._invariants.end_orphans()
+        assert console.dead, f"{console} does not come to an end"
+
+    def _at_work(self) -> Iterator[Process]:
+        return iter([process for process in self._world.processes if not process.dead])

@@ -1,0 +1,43 @@
+"""The simulation itself: a seed plays the same story each time, and its stories are rich."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.simulation.__main__ import play_all
+from tests.support.campaigns import ROOT
+
+
+@pytest.mark.parametrize("seed", [2, 8, 133])
+def test_a_seed_plays_to_the_same_event_each_time(seed: int) -> None:
+    """In another process with other hashes, too."""
+
+    def played(hashes: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.simulation", "--replay", str(seed)],
+            env={**os.environ, "PYTHONHASHSEED": hashes},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stdout.count("\n") > 20, done.stderr
+        return done.stdout
+
+    assert played("1") == played("2")
+
+
+def test_what_the_seeds_tell_is_rich() -> None:
+    told = list(play_all(range(1, 101), 2))
+    text = "\n".join(line for one in told for line in one.trace)
+    for happened in (
+        *("killed at step", "loses its power", "is cut off", "answer is lost", "suspended"),
+        *("starts on login2: resume", "cancel", "is killed", "bytes are left here"),
+        *("succeeded", "failed", "a neighbour wants it"),
+    ):
+        assert happened in text, happened
+    assert sum(one.steps for one in told) > 100 * 300
