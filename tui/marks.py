@@ -86,6 +86,12 @@ class Marks:
             return replace(self, wanted=self.wanted - keys)
         return replace(self, wanted=self.wanted | keys)
 
+    def with_all(self, hosts: Sequence[HostSnapshot]) -> Marks:
+        """Everything that these hosts can run wanted too."""
+        cells = [cell for row in self.cells(hosts) for cell in row]
+        keys = {cell.case.key for cell in cells if cell.state != "impossible"}
+        return replace(self, wanted=self.wanted | keys)
+
     def with_defaults(self, most_gpus: int | None = None) -> Marks:
         """With the profile's own cases wanted, at the default of every parameter.
 

@@ -119,7 +119,7 @@ async def test_a_profile_is_taken_in_and_out_with_space(workspace: FakeWorkspace
         await until(pilot, partial(shows, app, "nothing marked"))
         await pilot.press("space")
         await until(pilot, partial(shows, app, "6 cases"))
-        assert page.focused_name == "cpu-smoke"
+        assert page.main_panel().table.current_key == "cpu-smoke"
 
 
 async def test_missing_settings_are_told_and_can_be_given(workspace: FakeWorkspace) -> None:

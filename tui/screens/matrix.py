@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import on, work
@@ -14,31 +13,25 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from backends.campaign.plan.selection import Plan
-from backends.campaign.record.snapshot import format_duration
-from backends.hosts.facts import HostSnapshot, HostState
 from backends.hosts.finding import Finding
 from profiles.errors import DlperfError
-from profiles.format.settings import needs_value
 from profiles.tags import parse_tag
+from tui.asked import Asked
 from tui.keys import bindings
-from tui.marks import Marks, column_labels, new_marks, selection
+from tui.marks import Marks, column_labels
 from tui.messages import CampaignStarted, Problem, Said
+from tui.screens.matrix_text import cell_text, plan_footer, profile_text
 from tui.screens.page import REFRESH_S, Page
 from tui.session import Session
-from tui.text import cell, count, join, plain
-from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
+from tui.text import cell, count, join
+from tui.theme import ACCENT, GOOD, MUTED, WARN
 from tui.widgets.grid import MatrixGrid
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 from tui.widgets.panel import TablePanel, set_frame
 
-if TYPE_CHECKING:
-    from profiles.format.profile import Profile
-
 COLUMNS = (Column("name", "    Profile", None),)
 
 PROBING = "asking the hosts what they have …"
-FIRST_LOOK_GPUS = 2
-"""On a machine of its own only so small cases are marked by themselves: a minute at most."""
 
 
 class ProfileTable(KeyedTable):
@@ -59,14 +52,7 @@ class MatrixPage(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._marks: dict[str, Marks] = {}
-        self._asleep: dict[str, Marks] = {}
-        self._repeats: int | None = None
-        self._hosts = ""
-        self._plan: Plan | None = None
-        self._problem: DlperfError | None = None
-        self._planned_for: object = None
-        self._begun = False
+        self._asked = Asked(session)
         self._doing = ""  # what the operator waits for
 
     def body(self) -> Iterable[Widget]:
@@ -87,60 +73,25 @@ class MatrixPage(Page):
     # What is shown -----------------------------------------------------------------------------
 
     @property
-    def snapshots(self) -> Sequence[HostSnapshot]:
-        """The hosts that may be used."""
-        if not self._hosts:
-            return self.session.hosts
-        names = set(self._hosts.split(","))
-        return tuple(host for host in self.session.hosts if host.name in names)
-
-    @property
-    def _undecided(self) -> bool:
-        """Nothing is marked yet, but that may come of hosts that have not answered."""
-        pending = (HostState.UNKNOWN, HostState.PROBING)
-        return not self._begun and any(host.state in pending for host in self.session.hosts)
-
-    @property
-    def focused_name(self) -> str | None:
-        return self.main_panel().table.current_key
-
-    @property
     def focused_marks(self) -> Marks | None:
-        name = self.focused_name
-        return None if name is None else self.marks(name)
-
-    def marks(self, name: str) -> Marks:
-        if name not in self._marks:
-            self._marks[name] = new_marks(self.session.workspace.catalog.get(name))
-        return self._marks[name]
+        name = self.main_panel().table.current_key
+        return None if name is None else self._asked.marks(name)
 
     def pull(self) -> None:
         panel = self.main_panel()
         names = self.session.workspace.catalog.names
-        self._begin(names)
+        if (first := self._asked.begin(names)) is not None:
+            self.query_one(MatrixGrid).forget_cursor()
+            self.call_after_refresh(panel.table.select, first)
         panel.table.refill([self._profile_row(name) for name in names])
         problems = len(self.session.workspace.catalog.problems)
         panel.retitle("Profiles", f"▲ {count(problems, 'file')} with mistakes" if problems else "")
         panel.say_when_empty("No profile matches; Esc takes the filter away")
         self._show_grid()
 
-    def _begin(self, names: Sequence[str]) -> None:
-        """Mark the first profile that these hosts can run, once, so that Enter has a meaning."""
-        if self._begun:
-            return
-        most = FIRST_LOOK_GPUS if self.session.alone else None
-        for name in names:
-            wanted = self.marks(name).with_defaults(most)
-            if wanted.marked(self.snapshots):
-                self._marks[name] = wanted
-                self._begun = True
-                self.query_one(MatrixGrid).forget_cursor()
-                self.call_after_refresh(self.main_panel().table.select, name)
-                return
-
     def _profile_row(self, name: str) -> Row:
-        part = self._marks.get(name)
-        marked = part is not None and bool(part.marked(self.snapshots))
+        part = self._asked.known(name)
+        marked = part is not None and bool(part.marked(self._asked.snapshots))
         waiting = part is not None and bool(part.wanted) and not marked
         mark = cell("[x]", GOOD) if marked else cell("[·]" if waiting else "[ ]", MUTED)
         return Row(name, (join([mark, " ", (name, "bold" if marked else "")]),))
@@ -153,83 +104,29 @@ class MatrixPage(Page):
         if part is None:
             set_frame(panel, "Matrix")
             return
-        cells = part.cells(self.snapshots)
         grid = self.query_one(MatrixGrid)
-        grid.show(part.profile.name, column_labels(part), cells)
-        self._make_plan()
+        grid.show(part.profile.name, column_labels(part), part.cells(self._asked.snapshots))
+        self._asked.make_plan()
         set_frame(panel, f"Matrix · {part.profile.name}", self._footer())
-        self._describe(part)
+        self.query_one("#cell", Static).update(cell_text(grid.current, part, self._asked.problem))
         about = self.query_one("#about", Static)
         set_frame(about, part.profile.name)
         about.update(profile_text(part.profile))
 
-    def _describe(self, part: Marks) -> None:
-        """The line under the grid: the cell, or why it cannot be marked, or what start lacks."""
-        here = self.query_one(MatrixGrid).current
-        text = Text(end="")
-        if here is not None:
-            text.append(f"{here.case.label}", "bold")
-            if here.reason:
-                text.append(f"\n{plain(here.reason)}", WARN)
-            else:
-                size = (
-                    f"{count(here.case.nodes, 'host')} × {count(here.case.gpus_per_node, 'device')}"
-                )
-                mark = "marked" if here.state == "marked" else "not marked"
-                text.append(f"  {size}, {mark}", MUTED)
-        text.append("\n")
-        if self._problem is not None:
-            text.append(f"▲ {plain(self._problem.what)}", BAD)
-            remedy = plain(self._problem.remedy)
-            text.append(f"; {remedy}" if remedy else "", MUTED)
-        elif part.settings:
-            given = ", ".join(f"{k}={plain(v)}" for k, v in part.settings.items())
-            text.append(f"settings: {given}", MUTED)
-        self.query_one("#cell", Static).update(text)
-
     def _footer(self) -> Text:
-        plan = self._plan
+        plan = self._asked.plan
         if self._doing:
             return Text(self._doing, ACCENT)
-        if self._problem is not None:
+        if self._asked.problem is not None:
             return Text("not ready to start", WARN)
         if plan is None or not plan.cases:
-            return Text(PROBING if self._undecided else "nothing marked", MUTED)
-        repeats = {planned.repeats for planned in plan.cases}
-        parts: list[Text | str | tuple[str, str]] = []
-        runs = count(plan.run_count, "run")
-        if len(repeats) == 1:
-            times = count(repeats.pop(), "repeat") if self.has_class("-wide") else repeats.pop()
-            parts.append((f"{count(len(plan.cases), 'case')} × {times} = {runs}", TEXT))
-        else:
-            parts.append((f"{count(len(plan.cases), 'case')}, {runs}", TEXT))
-        if plan.expected_s is not None:
-            parts.append((f"≈{format_duration(plan.expected_s)}", TEXT))
-        parts.append((count(len(plan.hosts), "host"), TEXT))
-        return join(parts, " · ")
-
-    def _make_plan(self) -> None:
-        """Ask the engine what the marks come to, when they have changed since it was asked."""
-        asked = selection(self._marks, self.snapshots, repeats=self._repeats, hosts=self._hosts)
-        now = (asked, self.session.hosts)
-        if now == self._planned_for:
-            return
-        self._planned_for, self._plan, self._problem = now, None, None
-        if not asked.profiles:
-            return
-        self._problem = missing_settings([self._marks[name] for name in asked.profiles])
-        if self._problem is not None:
-            return
-        try:
-            self._plan = self.session.workspace.plan(asked)
-        except DlperfError as error:
-            self._problem = error
+            return Text(PROBING if self._asked.undecided else "nothing marked", MUTED)
+        return plan_footer(plan, wide=self.has_class("-wide"))
 
     # Marking -----------------------------------------------------------------------------------
 
     def _put(self, part: Marks) -> None:
-        self._begun = True
-        self._marks[part.profile.name] = part
+        self._asked.put(part)
         self.pull()
 
     @on(MatrixGrid.Toggled)
@@ -243,35 +140,22 @@ class MatrixPage(Page):
         self._put(part.toggled(event.cells))
 
     def toggle_profile(self) -> None:
-        """In with its marks of before, else its own cases; or out."""
-        part = self.focused_marks
-        if part is None:
-            return
-        name = part.profile.name
-        if part.wanted:
-            self._asleep[name] = part
-            self._put(replace(part, wanted=frozenset()))
-        else:
-            before = self._asleep.pop(name, None)
-            self._put(replace(part, wanted=before.wanted) if before else part.with_defaults())
+        if (part := self.focused_marks) is not None:
+            self._asked.toggle(part)
+            self.pull()
 
     def action_mark_all(self) -> None:
-        part = self.focused_marks
-        if part is not None:
-            cells = [c for row in part.cells(self.snapshots) for c in row]
-            keys = {c.case.key for c in cells if c.state != "impossible"}
-            self._put(replace(part, wanted=part.wanted | keys))
+        if (part := self.focused_marks) is not None:
+            self._put(part.with_all(self._asked.snapshots))
 
     def action_mark_none(self) -> None:
-        part = self.focused_marks
-        if part is not None:
+        if (part := self.focused_marks) is not None:
             self._put(replace(part, wanted=frozenset()))
 
     def action_repeats(self, change: int) -> None:
-        part = self.focused_marks
-        if part is not None:
-            now = self._repeats or part.profile.matrix.repeats
-            self._repeats = max(1, now + change)
+        if (part := self.focused_marks) is not None:
+            now = self._asked.repeats or part.profile.matrix.repeats
+            self._asked.repeats = max(1, now + change)
             self._show_grid()
 
     # Dialogs -----------------------------------------------------------------------------------
@@ -313,7 +197,6 @@ class MatrixPage(Page):
             return
         changed = await self.app.push_screen_wait(SettingsEditor(part))
         if changed is not None:
-            self._planned_for = None
             self._put(changed)
 
     @work(exclusive=True, group="dialog", description="choose hosts")
@@ -322,24 +205,19 @@ class MatrixPage(Page):
 
         workspace = self.session.workspace
         chosen = await self.app.push_screen_wait(
-            HostPicker(workspace.inventory, self.session.hosts, self._hosts)
+            HostPicker(workspace.inventory, self.session.hosts, self._asked.hosts)
         )
         if chosen is not None:
-            self._hosts = chosen
+            self._asked.hosts = chosen
             self.pull()
 
     def _ready_plan(self) -> Plan | None:
         """The plan of what is marked; says what is missing otherwise."""
-        self._make_plan()
-        if self._problem is not None:
-            self.post_message(Problem(self._problem))
-        elif self._plan is None or not self._plan.cases:
-            self.post_message(
-                Problem(DlperfError("nothing is marked", remedy="mark a case with space"))
-            )
-        else:
-            return self._plan
-        return None
+        try:
+            return self._asked.ready()
+        except DlperfError as error:
+            self.post_message(Problem(error))
+            return None
 
     @work(exclusive=True, group="dialog", description="show every command")
     async def action_dry_run(self) -> None:
@@ -385,7 +263,7 @@ class MatrixPage(Page):
 
     async def _wait_for_hosts(self) -> None:
         """Until there are marks, or every host has answered and there are none."""
-        while self._undecided:
+        while self._asked.undecided:
             self._show_grid()
             await asyncio.sleep(REFRESH_S)
             self.pull()
@@ -413,34 +291,3 @@ class MatrixPage(Page):
     def _do(self, doing: str) -> None:
         self._doing = doing
         self._show_grid()
-
-
-def missing_settings(parts: Sequence[Marks]) -> DlperfError | None:
-    """What has to be given before these profiles can run, in the console's words."""
-    for part in parts:
-        profile = part.profile
-        missing = [
-            name
-            for name in profile.settings
-            if needs_value(profile, name) and not part.settings.get(name)
-        ]
-        if missing:
-            return DlperfError(
-                f"{profile.name} needs {', '.join(missing)}",
-                remedy="put the cursor on the profile and press s",
-            )
-    return None
-
-
-def profile_text(profile: Profile) -> Text:
-    """What a profile is, for the panel beside the grid."""
-    text = Text(end="")
-    text.append(f"{plain(profile.framework)} {plain(profile.model)}\n", "bold")
-    text.append(f"{plain(profile.description)}\n\n")
-    launch = profile.launch
-    text.append("launcher ", MUTED).append(f"{launch.launcher}\n")
-    text.append("unit ", MUTED).append(f"{plain(profile.unit)}\n")
-    text.append("measures ", MUTED).append(f"{profile.measure.statistic}\n")
-    if profile.source:
-        text.append("source ", MUTED).append(plain(profile.source))
-    return text
