@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-without-tools check bench screenshots faults simulate torch-test clean
+.PHONY: run test test-without-tools check bench statistics screenshots faults simulate torch-test clean
 
 run: $(READY)  ## The console; without a terminal the same CPU smoke campaign, headless.
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/dlperf-tui; \
@@ -25,6 +25,9 @@ check: $(READY)  ## Style, types, architecture.
 
 bench: $(READY)  ## Speed and memory, as ratios measured side by side.
 	$(BIN)/python -m tests.benchmarks
+
+statistics: $(READY)  ## How often the statistical rules are right; rewrites docs/statistics.md; minutes.
+	$(BIN)/python -m tests.statistics
 
 faults: $(READY)  ## Fault injection with real sshd in network namespaces; needs root; minutes.
 	$(BIN)/python -m pytest -m faults tests/integration/faults

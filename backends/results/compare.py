@@ -1,39 +1,67 @@
-"""Two campaigns side by side: what became slower, what faster, what cannot be said."""
+"""Two campaigns side by side: what became slower, what faster, and what cannot be said.
+
+The rules and what they find were simulated: docs/statistics.md. In words: docs/reports.md.
+"""
 
 from __future__ import annotations
 
+import math
+import statistics
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from backends.results.concerns import pick
-from backends.results.layouts.cells import count_cell
-from backends.results.numbers import NOTHING, fixed, trimmed
-from backends.results.render import Column, Table
+from backends.results.ratios import FEWEST, RatioInterval, Welch, ratio_interval, welch
 from backends.results.run_result import RunResult
-from backends.results.statistics import Spread
-from backends.results.summary import CaseResult, Group, parameters_text, summarise
-from backends.results.translations import Lang, words
+from backends.results.student import quantile
+from backends.results.summary import CaseResult, Group, summarise
 from profiles.errors import SelectionError
 
 if TYPE_CHECKING:
     from profiles.format.profile import Scalar
+
+CONFIDENCE = 0.95
+FAMILY_ALPHA = 0.05
+"""How often a comparison without any true slow-down may exit with 1, however many cases it has."""
+MOST_NEEDED = 1000
+"""Repeats beyond which "more repeats would decide" is no advice; a campaign takes no more."""
+_ROUNDING = 1e-9
 
 
 class Verdict(StrEnum):
     REGRESSION = "regression"
     IMPROVEMENT = "improvement"
     SAME = "same"
+    INCONCLUSIVE = "inconclusive"
     INSUFFICIENT = "insufficient"
+
+
+class Ground(StrEnum):
+    """What a verdict rests on."""
+
+    BEYOND = "beyond"  # the interval excludes 1, the estimate is beyond the threshold
+    WITHIN = "within"  # the whole interval is within the threshold
+    NOISE = "noise"  # beyond the threshold, but the interval holds 1
+    UNPROVEN = "unproven"  # within the threshold, but the interval reaches beyond it
+    TOO_FEW = "too_few"  # repeats for any interval
+    NOT_IN_BASELINE = "not_in_baseline"
+    NOT_IN_CANDIDATE = "not_in_candidate"
+    BASELINE_FAILED = "baseline_failed"
+    CANDIDATE_FAILED = "candidate_failed"
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedCase:
     """One case in both campaigns; the side that does not have it is None.
 
-    ``ratio`` is candidate median / baseline median. ``reason``: in English what the verdict rests
-    on; ``reason_zh`` in Chinese.
+    Parameters
+    ----------
+    ratio: candidate median / baseline median, with its ``interval``.
+    evidence: the means compared on logarithms, which the verdict rests on.
+    repeats_needed: on either side, to decide what is inconclusive; None where more do not help.
+    decisive: a regression that stands among all cases of the comparison: the exit code rests on it.
     """
 
     profile: str
@@ -42,31 +70,59 @@ class ComparedCase:
     unit: str
     baseline: CaseResult | None
     candidate: CaseResult | None
-    ratio: float | None
     verdict: Verdict
-    reason: str
-    reason_zh: str
+    ground: Ground
+    ratio: float | None = None
+    interval: RatioInterval | None = None
+    evidence: Welch | None = None
+    repeats_needed: int | None = None
+    decisive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
+    """``environments``: (baseline's, candidate's) fingerprints where a common case has others."""
+
     threshold: float
     cases: tuple[ComparedCase, ...]
+    environments: tuple[tuple[str, str], ...] = ()
+
+    def of(self, verdict: Verdict) -> tuple[ComparedCase, ...]:
+        return tuple(case for case in self.cases if case.verdict is verdict)
 
     @property
     def regressions(self) -> tuple[ComparedCase, ...]:
-        return tuple(case for case in self.cases if case.verdict is Verdict.REGRESSION)
+        return self.of(Verdict.REGRESSION)
+
+    @property
+    def decisive(self) -> tuple[ComparedCase, ...]:
+        return tuple(case for case in self.cases if case.decisive)
+
+    @property
+    def judged(self) -> int:
+        """Cases with an interval: the family over which a chance regression is guarded against."""
+        return sum(case.evidence is not None for case in self.cases)
+
+    def fails(self, *, strict: bool = False) -> tuple[ComparedCase, ...]:
+        """The cases that make the exit code 1: decisive regressions, and cases that succeeded in
+        the baseline and only failed in the candidate; with ``strict`` also inconclusive ones."""
+        return tuple(
+            case
+            for case in self.cases
+            if case.decisive
+            or case.ground is Ground.CANDIDATE_FAILED
+            or (strict and case.verdict is Verdict.INCONCLUSIVE)
+        )
 
 
 def compare(
     baseline: Iterable[RunResult], candidate: Iterable[RunResult], threshold: float = 0.02
 ) -> Comparison:
-    """Case by case, medians over the successful repeats.
+    """Case by case, over the successful repeats.
 
-    A difference beyond ``threshold`` (0.02: 2%) is a regression or an improvement, unless both
-    sides have six repeats or more and the 95% intervals of their medians overlap: then the repeats
-    do not carry it and the case is the same. A case that the candidate ran without one success is a
-    regression. What either side lacks is named as insufficient.
+    A regression (an improvement): Welch's 95% interval of the ratio excludes 1, and the best
+    estimate is beyond ``threshold`` (0.02: 2%). The same: the whole interval is within it. All else
+    is inconclusive, also what has fewer than three repeats; insufficient: one side has none.
 
     Raises
     ------
@@ -87,7 +143,7 @@ def compare(
             "the two campaigns have no case in common",
             remedy="compare campaigns of the same profiles, parameters and cases",
         )
-    return Comparison(threshold, tuple(cases))
+    return Comparison(threshold, tuple(_with_decisive(cases)), tuple(_environments(cases)))
 
 
 _Key = tuple[str, str, tuple[tuple[str, "Scalar"], ...]]
@@ -115,112 +171,119 @@ def _compared(
             where=f"{profile} {tag}",
             remedy="measure both with the same profile",
         )
-    if ours and theirs and ours.spread and theirs.spread:
-        judgement = _judge(ours.spread, theirs.spread, threshold)
-    else:
-        judgement = _insufficient(ours, theirs)
-    return ComparedCase(profile, tag, parameters, known.unit, ours, theirs, *judgement)
-
-
-_Judgement = tuple[float | None, Verdict, str, str]
-
-
-def _insufficient(ours: CaseResult | None, theirs: CaseResult | None) -> _Judgement:
-    """The verdict where at least one side has no figure."""
-    verdict = Verdict.INSUFFICIENT
-    if ours is None:
-        said = "not in the baseline", "基线中没有"
-    elif theirs is None:
-        said = "not in the candidate", "候选中没有"
-    elif ours.spread is None:
-        said = "no successful run in the baseline", "基线没有成功的运行"
-    else:
-        verdict = Verdict.REGRESSION
-        said = "no successful run in the candidate", "候选没有成功的运行"
-    return None, verdict, *said
-
-
-def _judge(ours: Spread, theirs: Spread, threshold: float) -> _Judgement:
-    ratio = theirs.median / ours.median
-    change, limit = f"{(ratio - 1) * 100:+.1f}%", f"{threshold * 100:g}%"
-    # Exactly the threshold is still the same, whatever the last bit of the quotient says.
-    if abs(ratio - 1) <= threshold + 1e-12:
-        return ratio, Verdict.SAME, f"{change} is within {limit}", f"{change} 在 {limit} 以内"
-    verdict = Verdict.REGRESSION if ratio < 1 else Verdict.IMPROVEMENT
-    if ours.interval is None or theirs.interval is None:
-        fewest = min(ours.n, theirs.n)
-        said = (
-            f"{change} (n = {fewest}: too few repeats for an interval)",
-            f"{change}（n = {fewest}：重复太少，无置信区间）",
-        )
-    elif ours.interval.overlaps(theirs.interval):
-        verdict = Verdict.SAME
-        said = (
-            f"{change}, but the 95% intervals of the medians overlap",
-            f"{change}，但中位数95%置信区间重叠",
-        )
-    else:
-        said = f"{change}, the 95% intervals are apart", f"{change}，95%置信区间不重叠"
-    return ratio, verdict, *said
-
-
-def comparison_table(comparison: Comparison, lang: Lang = "en") -> Table:
-    """One row per case: both medians with their n, ratio, verdict and what it rests on."""
-    w = words(lang)
-    headings = (w.profile, w.case, w.parameters)
-    figures = (w.baseline, w.count, w.candidate, w.count, w.ratio)
-    rows = [
-        (
-            case.profile,
-            case.case,
-            parameters_text(dict(case.parameters)),
-            *_side(case.baseline),
-            *_side(case.candidate),
-            fixed(case.ratio, 3),
-            w.verdicts[case.verdict],
-            pick(lang, case.reason, case.reason_zh),
-        )
-        for case in comparison.cases
-    ]
-    return Table(
-        title="",
-        columns=(
-            *(Column(heading, "left") for heading in headings),
-            *(Column(heading) for heading in figures),
-            Column(w.verdict, "left"),
-            Column(w.reason, "left"),
-        ),
-        rows=tuple(rows),
+    case = ComparedCase(
+        profile,
+        tag,
+        parameters,
+        known.unit,
+        ours,
+        theirs,
+        Verdict.INSUFFICIENT,
+        _lacking(ours, theirs),
     )
+    if ours is None or theirs is None or not ours.throughputs or not theirs.throughputs:
+        return case
+    return _judged(case, ours.throughputs, theirs.throughputs, threshold)
 
 
-def _side(case: CaseResult | None) -> tuple[str, str]:
-    if case is None:
-        return NOTHING, NOTHING
-    return trimmed(case.spread.median if case.spread else None), count_cell(case)
+def _lacking(ours: CaseResult | None, theirs: CaseResult | None) -> Ground:
+    if ours is None:
+        return Ground.NOT_IN_BASELINE
+    if theirs is None:
+        return Ground.NOT_IN_CANDIDATE
+    return Ground.CANDIDATE_FAILED if ours.throughputs else Ground.BASELINE_FAILED
 
 
-def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
-    """``{"threshold", "regressions", "cases": [{profile, case, …, ratio, verdict, reason}]}``"""
-    return {
-        "threshold": comparison.threshold,
-        "regressions": len(comparison.regressions),
-        "cases": [
-            {
-                "profile": case.profile,
-                "case": case.case,
-                "parameters": dict(case.parameters),
-                "unit": case.unit,
-                "baseline": _median(case.baseline),
-                "candidate": _median(case.candidate),
-                "ratio": case.ratio,
-                "verdict": str(case.verdict),
-                "reason": case.reason,
-            }
-            for case in comparison.cases
-        ],
-    }
+def _judged(
+    case: ComparedCase, ours: Sequence[float], theirs: Sequence[float], threshold: float
+) -> ComparedCase:
+    case = replace(
+        case,
+        ratio=statistics.median(theirs) / statistics.median(ours),
+        interval=ratio_interval(ours, theirs),
+    )
+    if min(len(ours), len(theirs)) < FEWEST:
+        verdict, ground, evidence = Verdict.INCONCLUSIVE, Ground.TOO_FEW, None
+    else:
+        evidence = welch(ours, theirs)
+        verdict, ground = judge(evidence, threshold)
+    needed = None
+    if verdict is Verdict.INCONCLUSIVE:
+        needed = repeats_needed(ours, theirs, threshold)
+    return replace(case, verdict=verdict, ground=ground, evidence=evidence, repeats_needed=needed)
 
 
-def _median(case: CaseResult | None) -> float | None:
-    return case.spread.median if case and case.spread else None
+def judge(evidence: Welch, threshold: float) -> tuple[Verdict, Ground]:
+    """The verdict on one case and what it rests on.
+
+    The estimate is the ratio of the geometric means and not that of the medians, which scatters a
+    fifth more: of true slow-downs it would find fewer.
+    """
+    interval = evidence.interval(CONFIDENCE)
+    # Exactly the threshold is still within it, whatever the last bit says.
+    lowest, highest = 1 - threshold - _ROUNDING, 1 + threshold + _ROUNDING
+    if lowest <= interval.low and interval.high <= highest:
+        return Verdict.SAME, Ground.WITHIN
+    if lowest <= evidence.ratio <= highest:
+        return Verdict.INCONCLUSIVE, Ground.UNPROVEN
+    if interval.low <= 1 <= interval.high:
+        return Verdict.INCONCLUSIVE, Ground.NOISE
+    slower = evidence.ratio < 1
+    return Verdict.REGRESSION if slower else Verdict.IMPROVEMENT, Ground.BEYOND
+
+
+def repeats_needed(ours: Sequence[float], theirs: Sequence[float], threshold: float) -> int | None:
+    """How many repeats on either side would give a verdict, if estimate and spread stay as they
+    are: the fewest whose interval excludes 1, or stays within the threshold.
+
+    None where more than 1000 would be needed: the change is too close to the threshold.
+    """
+    logs = [[math.log(value) for value in side] for side in (ours, theirs)]
+    scattering = [side for side in logs if len(side) > 1]
+    freedom = sum(len(side) - 1 for side in scattering)
+    if not freedom:
+        return FEWEST
+    variance = sum(statistics.variance(side) * (len(side) - 1) for side in scattering) / freedom
+    change = statistics.fmean(logs[1]) - statistics.fmean(logs[0])
+    down, up = math.log1p(-threshold), math.log1p(threshold)
+    room = min(change - down, up - change) if down <= change <= up else abs(change)
+
+    def decides(n: int) -> bool:
+        return quantile(CONFIDENCE, 2 * (n - 1)) * math.sqrt(2 * variance / n) < room
+
+    possible = range(max(FEWEST, min(len(ours), len(theirs)) + 1), MOST_NEEDED + 1)
+    found = bisect_left(possible, True, key=decides)
+    return possible[found] if found < len(possible) else None
+
+
+def _with_decisive(cases: Sequence[ComparedCase]) -> list[ComparedCase]:
+    """Holm's step-down over the one-sided tests for a slow-down, so that however many unchanged
+    cases are compared, hardly ever one of them makes the comparison fail.
+
+    Holm, Scandinavian Journal of Statistics 6 (1979).
+    """
+    tested = [(p_slower(case.evidence), i) for i, case in enumerate(cases) if case.evidence]
+    stands: set[int] = set()
+    for rank, (p, index) in enumerate(sorted(tested)):
+        if p > FAMILY_ALPHA / (len(tested) - rank):
+            break
+        stands.add(index)
+    return [
+        replace(case, decisive=case.verdict is Verdict.REGRESSION and i in stands)
+        for i, case in enumerate(cases)
+    ]
+
+
+def p_slower(evidence: Welch) -> float:
+    """One-sided: how often equal populations make the candidate look slower by as much."""
+    return evidence.p / 2 if evidence.log_ratio < 0 else 1 - evidence.p / 2
+
+
+def _environments(cases: Iterable[ComparedCase]) -> list[tuple[str, str]]:
+    pairs: dict[tuple[str, str], None] = {}
+    for case in cases:
+        ours = case.baseline.fingerprints if case.baseline else frozenset()
+        theirs = case.candidate.fingerprints if case.candidate else frozenset()
+        if ours and theirs and ours != theirs:
+            pairs["; ".join(sorted(ours)), "; ".join(sorted(theirs))] = None
+    return list(pairs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backends.results.numbers import percent, trimmed
+from backends.results.numbers import percent, signed_percent, trimmed
 from backends.results.statistics import Spread
 from backends.results.summary import CaseResult, Concern, Group, slower_than
 from backends.results.translations import Lang
@@ -43,7 +43,7 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
     if concern is Concern.OUTLIERS:
         for position in spread.outliers:
             run = case.measured_runs[position]
-            off = _signed((run.measured or 0.0) / spread.median - 1)
+            off = signed_percent((run.measured or 0.0) / spread.median - 1)
             value = trimmed(run.measured)
             yield (
                 f"repeat {run.repeat} is an outlier: {value}, {off} from the median; it counts",
@@ -59,11 +59,12 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
         )
     elif concern is Concern.DRIFT and spread.drift is not None:
         trend = spread.drift
+        change = signed_percent(trend.change)
         evidence = f"Kendall τ = {trend.tau:+.2f}, p = {trend.p:.2g}"
         yield (
-            f"drift: {_signed(trend.change)} from the first repeat to the last ({evidence}); "
+            f"drift: {change} from the first repeat to the last ({evidence}); "
             "temperature, clocks or other users?",
-            f"漂移：从首次到末次 {_signed(trend.change)}（{evidence}）；温度、频率或其他用户？",
+            f"漂移：从首次到末次 {change}（{evidence}）；温度、频率或其他用户？",
         )
     elif spread.cv is not None:
         limit = "5%" if concern is Concern.CV_RED else "2%"
@@ -114,7 +115,3 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
         "the speedup shows more than the number of GPUs",
         f"环境与基准 {group.base} 不同：加速比不只反映GPU数量",
     )
-
-
-def _signed(value: float) -> str:
-    return f"{value * 100:+.1f}%"

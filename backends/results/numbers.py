@@ -39,6 +39,11 @@ def percent(value: float | None, decimals: int = 1, *, nothing: str = NOTHING) -
     return nothing if value is None else f"{rounded(value * 100, decimals):f}%"
 
 
+def signed_percent(value: float) -> str:
+    """``-2.1%`` of -0.021, ``+0.3%`` of 0.003."""
+    return f"{value * 100:+.1f}%"
+
+
 def ratio(value: float | None, *, is_base: bool = False, nothing: str = NOTHING) -> str:
     """A speedup: ``1`` for the base itself, two decimals otherwise."""
     return "1" if is_base and value is not None else fixed(value, nothing=nothing)

@@ -147,12 +147,12 @@ def _resampled(values: Sequence[float]) -> list[tuple[float, float]]:
     """The medians that resamples of ``values`` can have, ascending, with their probabilities."""
     ordered = sorted(values)
     return sorted(
-        ((ordered[i] + ordered[j]) / 2, weight) for i, j, weight in _median_weights(len(values))
+        ((ordered[i] + ordered[j]) / 2, weight) for i, j, weight in median_weights(len(values))
     )
 
 
 @lru_cache(maxsize=32)
-def _median_weights(n: int) -> tuple[tuple[int, int, float], ...]:
+def median_weights(n: int) -> tuple[tuple[int, int, float], ...]:
     """(i, j, P): the middle of n draws from n ordered values is between the i-th and the j-th.
 
     Odd n: i = j. Even n: the two middle draws are values i < j when half the draws lie at i or

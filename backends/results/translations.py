@@ -49,6 +49,7 @@ class Words:
     minimum: str
     maximum: str
     interval: str
+    ratio_interval: str
     flags: str
     flags_heading: str
     baseline: str
@@ -59,6 +60,14 @@ class Words:
     profile: str
     parameters: str
     verdicts: dict[str, str]
+    grounds: dict[str, str]
+    needed: str
+    hopeless: str
+    environments_differ: str
+    decisive: str
+    by_chance: str
+    nothing_decisive: str
+    no_longer: str
     # captions and marks
     centers: dict[str, str]
     caption: str
@@ -123,6 +132,7 @@ EN = Words(
     minimum="min",
     maximum="max",
     interval="95% interval of the median",
+    ratio_interval="95% interval",
     flags="flags",
     flags_heading="Flags and warnings",
     baseline="baseline",
@@ -136,8 +146,33 @@ EN = Words(
         "regression": "regression",
         "improvement": "improvement",
         "same": "same",
+        "inconclusive": "inconclusive",
         "insufficient": "insufficient",
     },
+    grounds={
+        "beyond": "the means differ by {change}, 95% {low} to {high}",
+        "within": "the means differ by {change}, 95% {low} to {high}, all within {threshold}",
+        "noise": "the means differ by {change}, but by 95% {low} to {high}: it may be noise",
+        "unproven": "the means differ by {change}, 95% {low} to {high}: it may be {threshold}",
+        "too_few": "{n}, a verdict takes three",
+        "not_in_baseline": "not in the baseline",
+        "not_in_candidate": "not in the candidate",
+        "baseline_failed": "no successful run in the baseline",
+        "candidate_failed": "no successful run in the candidate",
+    },
+    needed="; about {n} repeats on either side would decide",
+    hopeless="; too close to the threshold for more repeats to decide",
+    environments_differ=(
+        "The environments differ, so that more than the change under test may show. "
+        "Baseline: {baseline}. Candidate: {candidate}."
+    ),
+    decisive="Slower among all {n} cases (Holm), so that the exit code is 1: {cases}.",
+    by_chance=(
+        "A regression by itself, but among {n} cases one may look so by chance (Holm), and the "
+        "exit code does not rest on it: {cases}."
+    ),
+    nothing_decisive="No case is slower beyond what chance does among {n} cases.",
+    no_longer="Succeeded in the baseline and never in the candidate; the exit code is 1: {cases}.",
     centers={"median": "median", "mean": "mean"},
     caption="Throughput in {unit}: {center} of the successful repeats.",
     caption_base="Speedup relative to {base}.",
@@ -200,6 +235,7 @@ ZH = Words(
     minimum="最小值",
     maximum="最大值",
     interval="中位数95%置信区间",
+    ratio_interval="95%置信区间",
     flags="标记",
     flags_heading="标记与警告",
     baseline="基线",
@@ -213,8 +249,29 @@ ZH = Words(
         "regression": "退化",
         "improvement": "提升",
         "same": "持平",
+        "inconclusive": "无法判定",
         "insufficient": "数据不足",
     },
+    grounds={
+        "beyond": "均值变化 {change}，95%区间 {low} 至 {high}",
+        "within": "均值变化 {change}，95%区间 {low} 至 {high}，全部在 {threshold} 以内",
+        "noise": "均值变化 {change}，但95%区间 {low} 至 {high}：可能是噪声",
+        "unproven": "均值变化 {change}，95%区间 {low} 至 {high}：不能排除超过 {threshold}",
+        "too_few": "{n}，判定需要三次重复",
+        "not_in_baseline": "基线中没有",
+        "not_in_candidate": "候选中没有",
+        "baseline_failed": "基线没有成功的运行",
+        "candidate_failed": "候选没有成功的运行",
+    },
+    needed="；两侧各约 {n} 次重复可以判定",
+    hopeless="；变化太接近阈值，增加重复也无法判定",
+    environments_differ=(
+        "两侧环境不同，差异可能不只来自被测改动。基线：{baseline}。候选：{candidate}。"
+    ),
+    decisive="在全部 {n} 个配置中确实变慢（Holm），退出码为1：{cases}。",
+    by_chance="单独看是退化，但 {n} 个配置中可能偶然出现（Holm）：{cases}。退出码不取决于它。",
+    nothing_decisive="在 {n} 个配置中，没有超出偶然的变慢。",
+    no_longer="基线成功而候选从未成功，退出码为1：{cases}。",
     centers={"median": "中位数", "mean": "平均值"},
     caption="吞吐单位为 {unit}，取成功重复的{center}。",
     caption_base="加速比以 {base} 为基准。",

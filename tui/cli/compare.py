@@ -3,36 +3,71 @@
 from __future__ import annotations
 
 import argparse
+import os
+from pathlib import Path
 
-from backends.results.compare import compare, comparison_document, comparison_table
-from backends.results.render import render_markdown
-from profiles.errors import SelectionError
+from backends.results.compare import Comparison, compare
+from backends.results.comparison_report import (
+    comparison_document,
+    comparison_junit,
+    comparison_markdown,
+)
+from backends.results.escaping import md_text
+from backends.results.files import write_atomically
+from profiles.errors import DlperfError, SelectionError
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
-from tui.cli.shared.output import print_json
+from tui.cli.shared.output import print_json, say
 from tui.cli.shared.results import runs_of
+
+STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("baseline", metavar="BASELINE")
     parser.add_argument("candidate", metavar="CANDIDATE")
     parser.add_argument("--threshold", metavar="PERCENT", default="2%")
+    parser.add_argument("--strict", action="store_true", help="exit 1 on what is inconclusive too")
+    parser.add_argument(
+        "--junit", metavar="FILE", type=Path, help="the verdicts as JUnit XML, for CI servers"
+    )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Exit code 1 when the candidate has a regression."""
+    """Exit code 1 when the candidate has a regression that stands among all cases."""
     workspace = open_workspace(arguments)
     baseline, candidate = (
         runs_of(workspace, workspace.find_campaign(name))
         for name in (arguments.baseline, arguments.candidate)
     )
     result = compare(baseline, candidate, parse_threshold(arguments.threshold))
+    text = comparison_markdown(result)
     if arguments.json:
         print_json(comparison_document(result))
     else:
-        print(render_markdown([comparison_table(result)]), end="")
-    return FAILED if result.regressions else OK
+        print(text, end="")
+    _tell_ci(result, text, arguments)
+    return FAILED if result.fails(strict=arguments.strict) else OK
+
+
+def _tell_ci(result: Comparison, text: str, arguments: argparse.Namespace) -> None:
+    if summary := os.environ.get(STEP_SUMMARY):
+        title = md_text(f"{arguments.baseline} → {arguments.candidate}")
+        try:
+            with Path(summary).open("a", encoding="utf-8") as file:
+                file.write(f"## {title}\n\n{text}\n")
+        except OSError as error:  # the verdict is worth more than its copy
+            say(f"warning: cannot write ${STEP_SUMMARY}: {error.strerror}")
+    if arguments.junit is not None:
+        try:
+            write_atomically(arguments.junit, comparison_junit(result, strict=arguments.strict))
+        except OSError as error:
+            raise DlperfError(
+                f"cannot write: {error.strerror}",
+                where=str(arguments.junit),
+                remedy="give another --junit",
+            ) from error
 
 
 def parse_threshold(text: str) -> float:

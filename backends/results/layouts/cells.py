@@ -19,15 +19,16 @@ def speedup_cell(case: CaseResult, group: Group, *, nothing: str = NOTHING) -> s
 
 def speedup_interval_cell(case: CaseResult) -> str:
     """``1.76 … 1.84``, with a ``w`` where it is Welch's; ``–`` without one."""
-    return _range(case.speedup_interval, fixed)
+    return range_cell(case.speedup_interval, fixed)
 
 
 def efficiency_interval_cell(case: CaseResult) -> str:
     """``87.9% … 92.0%``, otherwise as that of the speedup."""
-    return _range(case.efficiency_interval, percent)
+    return range_cell(case.efficiency_interval, percent)
 
 
-def _range(interval: RatioInterval | None, shown: Callable[[float], str]) -> str:
+def range_cell(interval: RatioInterval | None, shown: Callable[[float], str]) -> str:
+    """Both ends as ``shown``; a ``w`` behind Welch's."""
     if interval is None:
         return NOTHING
     mark = " w" if interval.method is Method.WELCH else ""

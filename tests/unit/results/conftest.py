@@ -1,12 +1,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from backends.results.run_result import RunResult
 from profiles.tags import parse_tag
+from tui.cli import main
+
+Dlperf = Callable[..., str]
+
+
+@pytest.fixture
+def dlperf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Dlperf:
+    """``dlperf-tui`` with a home and a directory of campaigns of its own; its standard output."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def dlperf(*words: str | Path, code: int = 0) -> str:
+        assert main([*map(str, words)]) == code, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    return dlperf
 
 
 @pytest.fixture

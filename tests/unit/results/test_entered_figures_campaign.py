@@ -4,33 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tui.cli import main
+from tests.unit.results.conftest import Dlperf
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "reports.md").read_text(encoding="utf-8")
-
-Dlperf = Callable[..., str]
-
-
-@pytest.fixture
-def dlperf(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Dlperf:
-    """``dlperf-tui`` with a home and a directory of campaigns of its own; its standard output."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
-        monkeypatch.delenv(name, raising=False)
-
-    def dlperf(*words: str | Path, code: int = 0) -> str:
-        assert main([*map(str, words)]) == code, capsys.readouterr().err
-        return capsys.readouterr().out
-
-    return dlperf
 
 
 def examples() -> list[tuple[str, str]]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from backends.results.compare import Verdict
+from backends.results.compare import Verdict, compare
+from backends.results.comparison_report import comparison_document
 from backends.results.document import FIGURE_COLUMNS, RESULT_COLUMNS, document
 from backends.results.entered_figures import import_figures
 from backends.results.layouts.dlperf_json import dlperf_document
@@ -44,6 +45,16 @@ def test_keys_of_the_document_are_listed(runs_of):
     run_part, result_part = listed[1].split('"results"')
     assert set(re.findall(r'"(\w+)"', run_part)) - {"campaign", "runs"} == set(written["runs"][0])
     assert set(re.findall(r'"(\w+)"', result_part)) == set(written["results"][0])
+
+
+def test_keys_of_a_comparison_are_listed(runs_of):
+    runs = runs_of("1n1g", [1])
+    written = comparison_document(compare(runs, runs))
+    listed = re.search(r"```\n(.*?)```", section("Comparing two campaigns"), re.S)
+    assert listed is not None
+    top, cases = listed[1].split('"cases"')
+    assert set(re.findall(r'"(\w+)"', top)) - {"baseline", "candidate"} == set(written) - {"cases"}
+    assert set(re.findall(r'"(\w+)"', cases)) == set(written["cases"][0])
 
 
 def test_flags_verdicts_and_columns_are_listed():

@@ -1,0 +1,193 @@
+"""A comparison in words: a table, markdown, JSON, and JUnit XML for continuous integration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from backends.results.compare import ComparedCase, Comparison, Ground, Verdict
+from backends.results.escaping import md_text, one_line
+from backends.results.layouts.cells import count_cell, range_cell
+from backends.results.numbers import NOTHING, fixed, signed_percent, trimmed
+from backends.results.ratios import Method
+from backends.results.render import Column, Table, render_markdown
+from backends.results.summary import CaseResult, parameters_text
+from backends.results.translations import Lang, Words, words
+
+
+def comparison_markdown(comparison: Comparison, lang: Lang = "en") -> str:
+    """What differs between the environments, the table, and what the exit code rests on."""
+    w = words(lang)
+    before = [
+        w.environments_differ.format(baseline=ours, candidate=theirs)
+        for ours, theirs in comparison.environments
+    ]
+    if any(side.simulated for case in comparison.cases for side in _sides(case)):
+        before.append(w.simulated)
+    parts = [f"> **{md_text(line)}**" for line in before]
+    parts.append(render_markdown([comparison_table(comparison, lang)]).rstrip("\n"))
+    parts += [md_text(line) for line in _exit_lines(comparison, w)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _exit_lines(comparison: Comparison, w: Words) -> list[str]:
+    """Which of the regressions in the table the exit code rests on."""
+    n, decisive = comparison.judged, comparison.decisive
+    lines = []
+    if decisive:
+        lines.append(w.decisive.format(n=n, cases=_names(decisive)))
+    elif n:
+        lines.append(w.nothing_decisive.format(n=n))
+    chance = [case for case in comparison.regressions if not case.decisive]
+    if chance:
+        lines.append(w.by_chance.format(n=n, cases=_names(chance)))
+    failed = [c for c in comparison.cases if c.ground is Ground.CANDIDATE_FAILED]
+    if failed:
+        lines.append(w.no_longer.format(cases=_names(failed)))
+    return lines
+
+
+def comparison_table(comparison: Comparison, lang: Lang = "en") -> Table:
+    """One row per case: both medians with their n, ratio, verdict and what it rests on."""
+    w = words(lang)
+    headings = (w.profile, w.case, w.parameters)
+    figures = (w.baseline, w.count, w.candidate, w.count, w.ratio, w.ratio_interval)
+    rows = [
+        (
+            case.profile,
+            case.case,
+            parameters_text(dict(case.parameters)),
+            *_side(case.baseline),
+            *_side(case.candidate),
+            fixed(case.ratio, 3),
+            range_cell(case.interval, lambda value: fixed(value, 3)),
+            w.verdicts[case.verdict],
+            reason(case, comparison.threshold, w),
+        )
+        for case in comparison.cases
+    ]
+    methods = {case.interval.method for case in comparison.cases if case.interval}
+    return Table(
+        title="",
+        columns=(
+            *(Column(heading, "left") for heading in headings),
+            *(Column(heading) for heading in figures),
+            Column(w.verdict, "left"),
+            Column(w.reason, "left"),
+        ),
+        rows=tuple(rows),
+        notes=(w.mark_welch,) if Method.WELCH in methods else (),
+    )
+
+
+def reason(case: ComparedCase, threshold: float, w: Words) -> str:
+    """What the verdict rests on, and what would decide where there is none."""
+    figures = {"threshold": f"{threshold * 100:g}%", "n": _fewest(case)}
+    if case.evidence is not None:
+        interval = case.evidence.interval()
+        figures["change"] = signed_percent(case.evidence.ratio - 1)
+        figures["low"] = signed_percent(interval.low - 1)
+        figures["high"] = signed_percent(interval.high - 1)
+    text = w.grounds[case.ground].format(**figures)
+    if case.verdict is not Verdict.INCONCLUSIVE or case.ground is Ground.TOO_FEW:
+        return text
+    if case.repeats_needed is None:
+        return text + w.hopeless
+    return text + w.needed.format(n=case.repeats_needed)
+
+
+def _fewest(case: ComparedCase) -> str:
+    return f"n = {min((len(side.throughputs) for side in _sides(case)), default=0)}"
+
+
+def _sides(case: ComparedCase) -> Iterable[CaseResult]:
+    return (side for side in (case.baseline, case.candidate) if side is not None)
+
+
+def _side(case: CaseResult | None) -> tuple[str, str]:
+    if case is None:
+        return NOTHING, NOTHING
+    return trimmed(_median(case)), count_cell(case)
+
+
+def _median(case: CaseResult | None) -> float | None:
+    return case.spread.median if case and case.spread else None
+
+
+def _names(cases: Iterable[ComparedCase]) -> str:
+    return ", ".join(map(_name, cases))
+
+
+def _name(case: ComparedCase) -> str:
+    return " ".join(filter(None, [case.profile, case.case, parameters_text(dict(case.parameters))]))
+
+
+def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
+    """The keys are a contract with other programs: docs/reports.md lists them."""
+    w = words("en")
+    return {
+        "threshold": comparison.threshold,
+        "regressions": len(comparison.regressions),
+        "inconclusive": len(comparison.of(Verdict.INCONCLUSIVE)),
+        "decisive": [_name(case) for case in comparison.decisive],
+        "environments": [
+            {"baseline": ours, "candidate": theirs} for ours, theirs in comparison.environments
+        ],
+        "cases": [
+            {
+                "profile": case.profile,
+                "case": case.case,
+                "parameters": dict(case.parameters),
+                "unit": case.unit,
+                "baseline": _median(case.baseline),
+                "candidate": _median(case.candidate),
+                "ratio": case.ratio,
+                "ratio_interval": (
+                    [case.interval.low, case.interval.high] if case.interval else None
+                ),
+                "verdict": str(case.verdict),
+                "reason": reason(case, comparison.threshold, w),
+                "repeats_needed": case.repeats_needed,
+            }
+            for case in comparison.cases
+        ],
+    }
+
+
+def comparison_junit(comparison: Comparison, *, strict: bool = False) -> str:
+    """JUnit XML as CI servers read it: a test per case, failed where the exit code rests on it.
+
+    What is not decided, and a regression that may be chance among so many cases, is skipped with
+    its reason: it must not turn a pipeline red that ``compare`` leaves green.
+    """
+    w = words("en")
+    failing = comparison.fails(strict=strict)
+    undecided = [
+        case
+        for case in comparison.cases
+        if case not in failing and case.verdict not in (Verdict.SAME, Verdict.IMPROVEMENT)
+    ]
+    suite = ET.Element(
+        "testsuite",
+        name="dlperf-tui compare",
+        tests=str(len(comparison.cases)),
+        failures=str(len(failing)),
+        errors="0",
+        skipped=str(len(undecided)),
+    )
+    for case in comparison.cases:
+        name = " ".join(filter(None, [case.case, parameters_text(dict(case.parameters))]))
+        test = ET.SubElement(
+            suite, "testcase", classname=one_line(case.profile), name=one_line(name)
+        )
+        said = one_line(f"{case.verdict}: {reason(case, comparison.threshold, w)}")
+        if case in failing:
+            ET.SubElement(test, "failure", message=said, type=str(case.verdict)).text = said
+        elif case in undecided:
+            ET.SubElement(test, "skipped", message=said)
+        else:
+            ET.SubElement(test, "system-out").text = said
+    ET.indent(suite)
+    body = ET.tostring(suite, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'

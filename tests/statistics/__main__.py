@@ -1,0 +1,31 @@
+"""``python -m tests.statistics``: run every simulation and bring docs/statistics.md up to them.
+
+``--quick``: with few cases, and without writing.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.statistics import comparisons, intervals
+from tests.statistics.table import replaced
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "statistics.md"
+SIMULATIONS = (*comparisons.SIMULATIONS, *intervals.SIMULATIONS)
+
+
+def main(arguments: list[str]) -> None:
+    quick = "--quick" in arguments
+    text = DOCUMENT.read_text(encoding="utf-8")
+    for simulation in SIMULATIONS:
+        count = simulation.quick if quick else simulation.count
+        table = simulation.run(count).markdown()
+        print(f"{simulation.name}, {count} each\n\n{table}", flush=True)
+        text = replaced(text, simulation.name, table)
+    if not quick:
+        DOCUMENT.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
