@@ -9,26 +9,27 @@ from __future__ import annotations
 import asyncio
 import getpass
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.campaign.controller import CampaignController
 from backends.campaign.folder.artifacts import rewrite_results, write_environment
 from backends.campaign.folder.create import open_campaign
+from backends.campaign.folder.frozen import changed_since, changed_words, read_manifest, thaw
+from backends.campaign.plan.recipe import Recipe, staged_files
 from backends.campaign.plan.request import Request, read_request
 from backends.campaign.plan.selection import DryRun, Plan, PlannedCase
 from backends.campaign.record import events as ev
-from backends.campaign.record import journal
 from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.state import CampaignState, RunRecord
-from backends.campaign.run.factory import Recipe, RunFactory, rank_address, staged_files
+from backends.campaign.run.factory import RunFactory, rank_address
 from backends.engines.base import Engine, Wanted
 from backends.engines.direct import DirectEngine
 from backends.engines.first_fit import Offer, first_fit
 from backends.hosts.environment import fingerprint_of
 from backends.hosts.facts import HostState
-from backends.inventory.hosts import Host
+from backends.inventory.hosts import Host, reached_as
 from backends.launchers.base import LaunchSite
 from profiles.errors import SelectionError
 from profiles.format.settings import resolve_settings, split_overrides
@@ -50,7 +51,7 @@ class Starter:
         Hosts are those that an idle cluster would give; ports are chosen when a run starts, so
         29500 stands for them.
         """
-        factory = self._factory(plan)
+        factory = self._factory(self._recipes(plan))
         hosts = {host.name: host for host in plan.hosts}
         known = {name: self._workspace.snapshot(host) for name, host in hosts.items()}
         offers = [
@@ -84,7 +85,7 @@ class Starter:
                 _site(Host(name, address=name), planned, len(names), has_gpus=True)
                 for name in names
             ]
-            factory = self._factory(replace(plan, cases=(planned,)))
+            factory = self._factory(self._recipes(replace(plan, cases=(planned,))))
             label = f"{planned.profile.name} {planned.case.label}"
             runs.append(DryRun(label, tuple(names), _texts(factory, planned, 1, sites)))
         return tuple(runs)
@@ -106,44 +107,64 @@ class Starter:
                 f"nothing can run: {reasons or 'no case was chosen'}",
                 remedy="choose other cases or hosts",
             )
-        for recipe in self._recipes(plan).values():
-            staged_files(recipe)  # a missing file is told before anything exists
+        recipes = self._recipes(plan, staged=True)  # a missing file is told before anything exists
         request = Request(
             plan.selection, plan.hosts, tuple(str(d) for d in self._workspace.profile_dirs), force
         )
         path, lock = await open_campaign(
-            self._workspace.campaigns_dir, plan, request, overridden, self._clock
+            self._workspace.campaigns_dir,
+            plan,
+            request,
+            tuple(recipes.values()),
+            overridden,
+            self._clock,
         )
-        try:
-            await self._workspace.probe_unknown(plan.hosts)
-            return await self._controller(path, lock, plan)
-        except BaseException:
-            lock.release()
-            raise
+        return await self._go_on(path, lock, Basis(recipes, plan.hosts, plan.selection.attempts))
 
-    async def resume(self, path: Path, *, take_over: bool) -> CampaignController:
+    async def resume(
+        self, path: Path, *, take_over: bool, only_to_end: bool = False
+    ) -> CampaignController:
         """Go on with a campaign: live runs are re-attached, ended ones collected, the rest done.
+
+        ``only_to_end``: nothing will be started, so that it does not matter what became of what
+        the campaign began with.
 
         Raises
         ------
         CampaignLockedError: another console writes it. JournalError: it is not a campaign.
+        FrozenError: what it began with is not there as it was.
         """
-        journal.check_campaign(path)
-        request = read_request(path)
+        state = await asyncio.to_thread(self._workspace.state, path)
+        basis = await asyncio.to_thread(self._basis, path, state, only_to_end)
         lock = CampaignLock(path, self._clock)
         lock.acquire(take_over=take_over)
-        try:
-            hosts = self._hosts_of(request)
-            await self._workspace.probe_unknown(hosts)
-            plan = Plan(request.selection, hosts, (), (), None)
-            return await self._controller(path, lock, plan, request)
-        except BaseException:
-            lock.release()
-            raise
+        return await self._go_on(path, lock, basis)
 
-    def _hosts_of(self, request: Request) -> tuple[Host, ...]:
-        """The inventory's own description of each host, else the one the campaign kept."""
-        return tuple(self._workspace.inventory.get(host.name) or host for host in request.hosts)
+    def _basis(self, path: Path, state: CampaignState, only_to_end: bool) -> Basis:
+        if not state.frozen or (only_to_end and state.frozen_damage):
+            return self._todays_basis(path, state)
+        manifest = read_manifest(path, state.frozen)
+        over = all(run.state.ended for run in state.runs.values())
+        recipes = thaw(path, manifest, stage=not (over or only_to_end))
+        notes = [changed_words(changed_since(path, manifest, stage=True))]
+        return Basis(recipes, self._reached(manifest.hosts), manifest.attempts, notes)
+
+    def _todays_basis(self, path: Path, state: CampaignState) -> Basis:
+        """Of a campaign that froze nothing (schema 1), or whose frozen files are damaged."""
+        request = read_request(path)
+        plan = Plan(request.selection, self._reached(request.hosts), (), (), None)
+        recipes = self._recipes(replace(plan, cases=self._cases_of(state, request)), staged=True)
+        notes = []
+        if not state.frozen:
+            by = f"dlperf-tui {state.version}".rstrip()
+            notes = [f"begun by {by}, which froze nothing: today's profiles are used"]
+        return Basis(recipes, plan.hosts, request.selection.attempts, notes)
+
+    def _reached(self, hosts: Sequence[Host]) -> tuple[Host, ...]:
+        """The hosts of a campaign as they were, reached as the inventory says today."""
+        return tuple(
+            reached_as(host, self._workspace.inventory.get(host.name) or host) for host in hosts
+        )
 
     def _cases_of(self, state: CampaignState, request: Request) -> tuple[PlannedCase, ...]:
         """One case per profile of the campaign: enough to know its settings."""
@@ -161,54 +182,77 @@ class Starter:
                 cases.append(PlannedCase(profile, run.case, 1, settings))
         return tuple(cases)
 
-    async def _controller(
-        self, path: Path, lock: CampaignLock, plan: Plan, resumed: Request | None = None
-    ) -> CampaignController:
-        """``resumed``: by whose words the profiles of the journal's runs are found."""
+    async def _go_on(self, path: Path, lock: CampaignLock, basis: Basis) -> CampaignController:
+        try:
+            await self._workspace.probe_unknown(basis.hosts)
+            return await self._controller(path, lock, basis)
+        except BaseException:
+            lock.release()
+            raise
+
+    async def _controller(self, path: Path, lock: CampaignLock, basis: Basis) -> CampaignController:
         state = await asyncio.to_thread(self._workspace.state, path)
-        if resumed is not None:
-            plan = replace(plan, cases=self._cases_of(state, resumed))
-        snapshots = [self._workspace.snapshot(host) for host in plan.hosts]
         controller = CampaignController(
             path,
             lock,
             state,
-            self._engine(plan, path.name, force=state.forced),
-            self._factory(plan),
+            self._engine(basis.hosts, path.name, force=state.forced),
+            self._factory(basis.recipes),
             write_results=rewrite_results,
             clock=self._clock,
-            max_attempts=plan.selection.attempts,
+            max_attempts=basis.attempts,
         )
+        told = {"", *(text for _, _, text in state.notes)}
+        notes = [text for text in basis.notes if text not in told]
+        snapshots = [self._workspace.snapshot(host) for host in basis.hosts]
         try:
             await asyncio.to_thread(write_environment, path, snapshots, self._clock())
         except OSError as error:
-            text = f"cannot write environment.json: {error.strerror}"
+            notes.append(f"cannot write environment.json: {error.strerror}")
+        for text in notes:
             controller.note(ev.Noted(t=self._clock(), text=text))
         controller.start()
         return controller
 
-    def _engine(self, plan: Plan, campaign: str, *, force: bool) -> Engine:
+    def _engine(self, hosts: Sequence[Host], campaign: str, *, force: bool) -> Engine:
         return DirectEngine(
-            [(host, self._workspace.snapshot(host)) for host in plan.hosts],
+            [(host, self._workspace.snapshot(host)) for host in hosts],
             self._workspace.pool,
             lease=f"{getpass.getuser()}@{self._workspace.login_host}, campaign {campaign}",
             force=force,
             clock=self._clock,
         )
 
-    def _factory(self, plan: Plan) -> RunFactory:
-        return RunFactory(self._recipes(plan), fingerprint=fingerprint_of, clock=self._clock)
+    def _factory(self, recipes: Mapping[str, Recipe]) -> RunFactory:
+        return RunFactory(recipes, fingerprint=fingerprint_of, clock=self._clock)
 
-    def _recipes(self, plan: Plan) -> Mapping[str, Recipe]:
-        sources = {self._workspace.catalog.get(name).name: name for name in plan.selection.profiles}
-        return {
-            planned.profile.name: Recipe(
-                planned.profile,
-                self._workspace.catalog.path(sources[planned.profile.name]),
-                planned.settings,
-            )
-            for planned in plan.cases
-        }
+    def _recipes(self, plan: Plan, *, staged: bool = False) -> Mapping[str, Recipe]:
+        """``staged``: with the files that they ship, which are read now."""
+        sources = [self._workspace.catalog.source(name) for name in plan.selection.profiles]
+        recipes: dict[str, Recipe] = {}
+        for source in sources:
+            name = source.profile.name
+            if name in recipes and source.path != recipes[name].source.path:
+                raise SelectionError(
+                    f"two profiles are called {name!r}: {recipes[name].source.path} and "
+                    f"{source.path}",
+                    remedy="rename one of the two",
+                )
+            settings = next((p.settings for p in plan.cases if p.profile.name == name), None)
+            if settings is not None:
+                files = staged_files(source, settings) if staged else ()
+                recipes[name] = Recipe(source, settings, files)
+        return recipes
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a campaign is gone on with. ``notes``: what the operator must know of it."""
+
+    recipes: Mapping[str, Recipe]
+    hosts: tuple[Host, ...]
+    attempts: int
+    notes: Sequence[str] = ()
 
 
 def _site(host: Host, planned: PlannedCase, nodes: int, *, has_gpus: bool) -> LaunchSite:

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.campaign.folder.index import CampaignSummary, list_campaigns
+from backends.campaign.folder.reader import CampaignReader, read_campaign
 from backends.campaign.plan.selection import DryRun, Plan, Selection
 from backends.campaign.record import journal
 from backends.campaign.record.snapshot import CampaignSnapshot, take
-from backends.campaign.record.state import CampaignState, fold
+from backends.campaign.record.state import CampaignState
 from backends.hosts.facts import HostSnapshot, HostState
 from backends.inventory.hosts import Host, Inventory, listed_address, load_inventory, select
 from profiles.errors import ProfileError, SelectionError
@@ -68,7 +69,7 @@ class Workspace:
         self.clock = clock
         self._known: dict[str, HostSnapshot] = {}
         self._controllers: list[CampaignController] = []
-        self._readers: dict[Path, journal.JournalReader] = {}
+        self._readers: dict[Path, CampaignReader] = {}
 
     @classmethod
     def open(
@@ -241,9 +242,12 @@ class Workspace:
         overridden = overridden_stops(findings, force=force)
         return self._attached(await self._starter.start(plan, force, overridden))
 
-    async def resume(self, path: Path, *, take_over: bool = False) -> CampaignController:
+    async def resume(
+        self, path: Path, *, take_over: bool = False, only_to_end: bool = False
+    ) -> CampaignController:
         """Go on with a campaign; see :meth:`backends.starter.Starter.resume`."""
-        return self._attached(await self._starter.resume(path, take_over=take_over))
+        resumed = self._starter.resume(path, take_over=take_over, only_to_end=only_to_end)
+        return self._attached(await resumed)
 
     def _attached(self, controller: CampaignController) -> CampaignController:
         self._controllers.append(controller)
@@ -253,15 +257,23 @@ class Workspace:
 
     def state(self, path: Path) -> CampaignState:
         """Any campaign's state from its journal; raises JournalError where there is none."""
-        return _with_beginning(fold(journal.read_events(path / journal.FILE_NAME)), path)
+        return read_campaign(path)
+
+    def remarks(self, path: Path) -> tuple[str, ...]:
+        """What a reader of the campaign's figures must know: damage, and what it goes by."""
+        reader = CampaignReader(path)
+        return tuple(text for text in (reader.state().damage, reader.changed) if text)
 
     def load(self, path: Path) -> CampaignSnapshot:
         """A read-only view of any campaign, live or past, of this or another console."""
         reader = self._readers.get(path)
         if reader is None:
-            reader = self._readers[path] = journal.JournalReader(path / journal.FILE_NAME)
-        state = _with_beginning(reader.state(), path)
-        return take(state, path, now=self.clock(), expected_s={}, read_only=True)
+            reader = self._readers[path] = CampaignReader(path)
+        state = reader.state()
+        shown = take(state, path, now=self.clock(), expected_s={}, read_only=True)
+        if reader.changed and reader.changed not in (text for _, _, text in state.notes):
+            return shown.with_note(state.created_at or 0.0, reader.changed, "warn")
+        return shown
 
     def campaigns(self) -> tuple[CampaignSummary, ...]:
         """All campaigns of the campaigns directory, newest first."""
@@ -284,13 +296,3 @@ class Workspace:
             where=str(self.campaigns_dir),
             remedy="'dlperf-tui status' lists them; a path works too",
         )
-
-
-def _with_beginning(state: CampaignState, path: Path) -> CampaignState:
-    if state.campaign:
-        return state
-    raise journal.JournalError(
-        "the journal has no beginning, so nothing in it can be trusted",
-        where=str(path),
-        remedy="import the raw logs in it: 'dlperf-tui import --profile P LOGS -o DIR'",
-    )

@@ -117,6 +117,7 @@ class CampaignController:
     async def detach(self) -> None:
         """Stop following and give the campaign back; the runs continue on their hosts."""
         if self._main is not None:
+            await asyncio.sleep(0)  # a task that never began would not give back what it holds
             self._main.cancel()
             await asyncio.gather(self._main, return_exceptions=True)
 

@@ -8,7 +8,7 @@ import re
 import socket
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -47,6 +47,15 @@ class Host:
     slots: int | None = None
     work_dir: str = "~/.cache/dlperf-tui"
     lease_dir: str = "/tmp/dlperf-tui.leases"  # noqa: S108 (on the host, for all of its users)
+
+
+_REACHED = ("transport", "address", "port", "user", "identity", "known_hosts", "ssh_config", "jump")
+
+
+def reached_as(host: Host, today: Host) -> Host:
+    """The host as it was, reached as it is ``today``: keys and addresses change, but what a run
+    left in its ``work_dir`` is where it was."""
+    return replace(host, **{key: getattr(today, key) for key in _REACHED})
 
 
 @dataclass(frozen=True, slots=True)

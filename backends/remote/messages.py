@@ -66,8 +66,12 @@ class StagedTree:
                 entry = tarfile.TarInfo(Path(name).as_posix())
                 entry.size, entry.mode = len(content), mode
                 archive.addfile(entry, io.BytesIO(content))
-        data = buffer.getvalue()
-        return cls(hashlib.sha256(data).hexdigest()[:32], data)
+        return cls.packed(buffer.getvalue())
+
+    @classmethod
+    def packed(cls, archive: bytes) -> StagedTree:
+        """Files that are packed already."""
+        return cls(hashlib.sha256(archive).hexdigest()[:32], archive)
 
 
 def _read(path: Path) -> tuple[bytes, int]:

@@ -10,6 +10,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -23,7 +24,21 @@ LIBRARY = Path(__file__).parent.parent / "library"
 """Where the bundled profiles are."""
 
 
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A profile with the file that it was read from, and what that said at the moment."""
+
+    profile: Profile
+    path: Path
+    text: bytes
+
+
 def load_file(path: Path) -> Profile:
+    """Read one profile; raises like :func:`read_source`."""
+    return read_source(path).profile
+
+
+def read_source(path: Path) -> Source:
     """Read one profile.
 
     Raises
@@ -31,7 +46,8 @@ def load_file(path: Path) -> Profile:
     ProfileError: the file cannot be read, is not TOML, or does not describe a profile.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
+        text = content.decode()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ProfileError(
@@ -42,7 +58,7 @@ def load_file(path: Path) -> Profile:
     except tomllib.TOMLDecodeError as error:
         raise _toml_error(path, error) from None
     try:
-        return Profile.model_validate(data)
+        return Source(Profile.model_validate(data), path, content)
     except ValidationError as error:
         raise _validation_error(path, text, error) from None
 
@@ -52,7 +68,7 @@ class Catalog:
 
     def __init__(
         self,
-        profiles: Mapping[str, tuple[Profile, Path]],
+        profiles: Mapping[str, Source],
         problems: Mapping[Path, ProfileError],
     ) -> None:
         self._profiles = dict(sorted(profiles.items()))
@@ -72,19 +88,19 @@ class Catalog:
                     "no such directory", where=str(directory), remedy="check --profile-dir"
                 )
         directories = [LIBRARY, *([user_dir] if user_dir is not None else []), *extra_dirs]
-        profiles: dict[str, tuple[Profile, Path]] = {}
+        profiles: dict[str, Source] = {}
         problems: dict[Path, ProfileError] = {}
         for directory in directories:
             seen: dict[str, Path] = {}
             for path in sorted(directory.glob("*.toml")):
                 try:
-                    profile = load_file(path)
-                    _check_unique(profile, path, seen)
+                    source = read_source(path)
+                    _check_unique(source.profile, path, seen)
                 except ProfileError as problem:
                     problems[path] = problem
                 else:
-                    seen[profile.name] = path
-                    profiles[profile.name] = (profile, path)
+                    seen[source.profile.name] = path
+                    profiles[source.profile.name] = source
         return cls(profiles, problems)
 
     @property
@@ -102,16 +118,12 @@ class Catalog:
         ------
         ProfileError: unknown name (with near matches), or the file is wrong.
         """
-        return self._entry(name_or_path)[0]
+        return self.source(name_or_path).profile
 
-    def path(self, name_or_path: str) -> Path:
-        """The file that the profile was read from; raises like :meth:`get`."""
-        return self._entry(name_or_path)[1]
-
-    def _entry(self, name_or_path: str) -> tuple[Profile, Path]:
+    def source(self, name_or_path: str) -> Source:
+        """The profile with its file; raises like :meth:`get`."""
         if "/" in name_or_path or name_or_path.endswith(".toml"):
-            path = Path(name_or_path).expanduser()
-            return load_file(path), path
+            return read_source(Path(name_or_path).expanduser())
         if name_or_path in self._profiles:
             return self._profiles[name_or_path]
         for path, problem in self._problems.items():

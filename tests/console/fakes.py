@@ -18,7 +18,7 @@ from backends.campaign.record.state import CampaignState, RunRecord, RunState, a
 from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
 from backends.inventory.hosts import Host, Inventory
 from profiles.errors import DlperfError, SelectionError
-from profiles.format.catalog import Catalog, load_file
+from profiles.format.catalog import Catalog, read_source
 from profiles.format.matrix import Case, expand, infeasible
 from profiles.format.settings import resolve_settings, split_overrides
 
@@ -383,8 +383,8 @@ class FakeController:
 def frozen_catalog() -> Catalog:
     """Two profiles that stay as they are, whatever becomes of the bundled ones."""
     paths = sorted((Path(__file__).parent / "profiles").glob("*.toml"))
-    loaded = [(load_file(path), path) for path in paths]
-    return Catalog({profile.name: (profile, path) for profile, path in loaded}, {})
+    loaded = [read_source(path) for path in paths]
+    return Catalog({source.profile.name: source for source in loaded}, {})
 
 
 class FakeWorkspace:

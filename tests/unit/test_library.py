@@ -114,7 +114,7 @@ def test_the_catalogue_holds_every_system_of_the_reports() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bundled_profile_says_what_it_is_and_what_it_needs(name: str) -> None:
     profile = CATALOG.get(name)
-    assert CATALOG.path(name) == LIBRARY / f"{name}.toml"
+    assert CATALOG.source(name).path == LIBRARY / f"{name}.toml"
     assert profile.source
     assert profile.description.strip().endswith(".")
     assert "batch_size" in profile.parameters

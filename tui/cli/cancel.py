@@ -27,7 +27,7 @@ async def _cancel(arguments: argparse.Namespace) -> int:
         if workspace.state(path).finished:
             say(f"{path.name} has finished; nothing to cancel")
             return OK
-        controller = await workspace.resume(path, take_over=arguments.take_over)
+        controller = await workspace.resume(path, take_over=arguments.take_over, only_to_end=True)
         controller.cancel_all()
         await controller.wait()
         unclear = [r for r in controller.snapshot().runs if r.clean.startswith("unverified")]

@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.action == "show":
         catalog = open_workspace(arguments).catalog
-        print(catalog.path(arguments.target).read_text(encoding="utf-8"), end="")
+        print(catalog.source(arguments.target).text.decode(), end="")
         return OK
     target = str(arguments.target)
     is_file = "/" in target or target.endswith(".toml")

@@ -32,6 +32,9 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(document(snapshot.name, runs, summarise(runs)))
     else:
         _print_status(snapshot)
+    for remark in workspace.remarks(path):
+        if remark != snapshot.state.damage or arguments.json:
+            say(f"note: {remark}")
     return FAILED if snapshot.failed else OK
 
 

@@ -1,14 +1,17 @@
-"""A new campaign on disk: its directory, what was asked, its lock, and the first events."""
+"""A new campaign on disk: its directory, what was asked, what is frozen, and the first events."""
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import secrets
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from backends import version
+from backends.campaign.folder.frozen import freeze
 from backends.campaign.folder.paths import campaign_name, create_directory
+from backends.campaign.plan.recipe import Recipe
 from backends.campaign.plan.request import FILE_NAME as REQUEST_NAME
 from backends.campaign.plan.request import Request, write_request
 from backends.campaign.plan.selection import Plan
@@ -33,12 +36,13 @@ async def open_campaign(
     campaigns: Path,
     plan: Plan,
     request: Request,
+    recipes: Sequence[Recipe],
     overridden: Sequence[str],
     clock: Callable[[], float],
 ) -> tuple[Path, CampaignLock]:
     """Create a campaign for the plan and become its writer. What fails leaves nothing behind.
 
-    ``overridden``: what preflight would have stopped it for.
+    ``recipes``: of the plan's profiles. ``overridden``: what preflight would have stopped it for.
 
     Raises
     ------
@@ -51,10 +55,24 @@ async def open_campaign(
         raise CannotCreateError(campaigns, error.strerror or str(error)) from error
     lock = CampaignLock(path, clock)
     try:
-        write_request(path / REQUEST_NAME, request)
         lock.acquire()
+        write_request(path / REQUEST_NAME, request)
+        planned = planned_runs(plan, clock())
+        digest = await asyncio.to_thread(
+            freeze, path, recipes, plan.hosts, plan.selection.attempts, planned
+        )
         journal = Journal(path / FILE_NAME)
-        for event in opening_events(plan, path.name, clock(), request.forced, overridden):
+        journal.append(
+            ev.CampaignCreated(
+                t=clock(),
+                campaign=path.name,
+                version=version(),
+                forced=request.forced,
+                overridden=tuple(overridden),
+                frozen=digest,
+            )
+        )
+        for event in planned:
             journal.append(event)
         written = await journal.commit()
         journal.close()
@@ -62,41 +80,28 @@ async def open_campaign(
             raise CannotCreateError(campaigns, journal.problem)
     except (OSError, DlperfError) as error:
         lock.release()
-        for name in (FILE_NAME, REQUEST_NAME):
-            with contextlib.suppress(OSError):
-                (path / name).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            path.rmdir()
+        shutil.rmtree(path, ignore_errors=True)
         if isinstance(error, DlperfError):
             raise
         raise CannotCreateError(campaigns, error.strerror or str(error)) from error
     return path, lock
 
 
-def opening_events(
-    plan: Plan, name: str, now: float, forced: bool, overridden: Sequence[str] = ()
-) -> list[ev.Event]:
-    """What a campaign's journal begins with: every run that is to be done."""
-    events: list[ev.Event] = [
-        ev.CampaignCreated(
-            t=now, campaign=name, version=version(), forced=forced, overridden=tuple(overridden)
-        )
-    ]
+def planned_runs(plan: Plan, now: float) -> list[ev.RunPlanned]:
+    """Every run that is to be done, in the order of starting; their ids are new each time."""
     token = secrets.token_hex(4)
-    for number, (repeat, planned) in enumerate(plan.rounds(), 1):
-        profile, case = planned.profile, planned.case
-        events.append(
-            ev.RunPlanned(
-                t=now,
-                run_id=f"{token}-{number:04d}-a1",
-                profile=profile.name,
-                framework=profile.framework,
-                model=profile.model,
-                unit=profile.unit,
-                nodes=case.nodes,
-                gpus_per_node=case.gpus_per_node,
-                parameters=dict(case.parameters),
-                repeat=repeat,
-            )
+    return [
+        ev.RunPlanned(
+            t=now,
+            run_id=f"{token}-{number:04d}-a1",
+            profile=planned.profile.name,
+            framework=planned.profile.framework,
+            model=planned.profile.model,
+            unit=planned.profile.unit,
+            nodes=planned.case.nodes,
+            gpus_per_node=planned.case.gpus_per_node,
+            parameters=dict(planned.case.parameters),
+            repeat=repeat,
         )
-    return events
+        for number, (repeat, planned) in enumerate(plan.rounds(), 1)
+    ]

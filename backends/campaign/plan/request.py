@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from backends.campaign.plan.selection import ATTEMPTS, Selection
 from backends.inventory.hosts import Host
-from backends.inventory.keys import ADDRESS, CHECKS, NAME
+from backends.inventory.tables import host_of, host_table
 from backends.results.files import write_atomically
 from profiles.errors import SelectionError
 
@@ -74,7 +74,7 @@ def write_request(path: Path, request: Request) -> None:
         document["profile_dirs"] = list(request.profile_dirs)
     if request.forced:
         document["forced"] = True
-    document["hosts"] = [_host_table(host) for host in request.hosts]
+    document["hosts"] = [host_table(host) for host in request.hosts]
     text = "# What was asked. Do it again: dlperf-tui run --from campaign.toml\n\n"
     write_atomically(path, text + tomli_w.dumps(document))  # runs that go on are found by it
 
@@ -99,7 +99,7 @@ def read_request(path: Path) -> Request:
         raise SelectionError(f"not valid TOML: {error}", where=str(file)) from None
     try:
         parsed = _File.model_validate(data)
-        hosts = tuple(_host(table) for table in parsed.hosts)
+        hosts = tuple(host_of(table) for table in parsed.hosts)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])
@@ -128,28 +128,3 @@ def read_request(path: Path) -> Request:
 
 def _texts(value: Sequence[str] | str | int | float) -> tuple[str, ...]:
     return (str(value),) if isinstance(value, str | int | float) else tuple(value)
-
-
-def _host_table(host: Host) -> dict[str, Any]:
-    """Only what differs from the defaults; the values are TOML's own kinds."""
-    table: dict[str, Any] = {}
-    for field in fields(Host):
-        value = getattr(host, field.name)
-        if field.name == "name" or (value is not None and value != field.default):
-            table[field.name] = list(value) if isinstance(value, tuple) else value
-    return table
-
-
-def _host(table: Mapping[str, Any]) -> Host:
-    """Checked like an entry of the inventory: its values reach commands and paths."""
-    name = table.get("name")
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is not allowed as a host's name")
-    for key in ("address", "train_address"):
-        if table.get(key) and not ADDRESS.fullmatch(str(table[key])):
-            raise ValueError(f"{key} {table[key]!r} of {name} is not allowed")
-    for key, check in CHECKS.items():
-        if key in table:
-            check(table[key])
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
-    return Host(**values)

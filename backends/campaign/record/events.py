@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from backends.campaign.record.shapes import check_of
 from profiles.scalars import Scalar
 
-SCHEMA = 1
+SCHEMA = 2
 
 JournaledReading = tuple[float | None, float, float]
 """A reading in the journal: (step or None, global samples/s, receive time)."""
@@ -40,6 +40,7 @@ class CampaignCreated(Event):
     imported: bool = False
     forced: bool = False  # preflight stops were overridden by the operator
     overridden: tuple[str, ...] = ()  # … namely these
+    frozen: str = ""  # SHA-256 of frozen/manifest.json; empty: nothing was frozen (schema 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,8 +267,14 @@ def encode(event: Event) -> bytes:
 
 def decode(line: bytes) -> Event | None:
     """The event of one line; None when it is torn, not JSON, or of an unknown or wrong shape."""
-    record = _json(line)
-    kind = record.get("kind") if isinstance(record, dict) else None
+    return event_of(_json(line))
+
+
+def event_of(record: object) -> Event | None:
+    """The event of a line's JSON; None when it is of an unknown or wrong shape."""
+    if not isinstance(record, dict):
+        return None
+    kind = record.get("kind")
     cls = EVENT_TYPES.get(kind) if isinstance(kind, str) else None
     if cls is None:
         return None

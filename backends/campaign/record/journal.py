@@ -15,6 +15,7 @@ from pathlib import Path
 
 from backends.campaign.record.events import (
     SCHEMA,
+    CampaignCreated,
     Event,
     LinesLost,
     decode,
@@ -106,6 +107,12 @@ def _blocks(path: Path, offset: int) -> Iterator[list[bytes]]:
         raise JournalError(f"cannot read the journal: {error.strerror}", where=str(path)) from error
 
 
+def beginning(path: Path) -> CampaignCreated | None:
+    """A journal's first event; None where that cannot be read. Raises like :func:`read_events`."""
+    first = next(read_events(path, readings=False), None)
+    return first if isinstance(first, CampaignCreated) else None
+
+
 def _check_schema(path: Path, first_line: bytes) -> None:
     schema, by = schema_of(first_line)
     if schema > SCHEMA:
@@ -113,18 +120,22 @@ def _check_schema(path: Path, first_line: bytes) -> None:
 
 
 class JournalReader:
-    """Follows a journal that somebody else writes: each :meth:`state` reads only what is new."""
+    """Follows a journal that somebody else writes: each :meth:`state` reads only what is new.
 
-    def __init__(self, path: Path) -> None:
+    ``planned``: runs that are known without it.
+    """
+
+    def __init__(self, path: Path, planned: CampaignState | None = None) -> None:
         self.path = path
-        self._state = CampaignState()
+        self._planned = planned or CampaignState()
+        self._state = self._planned
         self._offset = 0
 
     def state(self) -> CampaignState:
         """The state now. Raises JournalError where there is no journal, or it is unreadable."""
         try:
             if self.path.stat().st_size < self._offset:  # its last bytes were torn, and cut off
-                self._state, self._offset = CampaignState(), 0
+                self._state, self._offset = self._planned, 0
         except OSError:
             pass  # told below
         for lines in _blocks(self.path, self._offset):

@@ -73,9 +73,10 @@ class CampaignSnapshot:
     read_only: bool
     notes: tuple[tuple[float, str, str], ...]
 
-    def with_note(self, t: float, text: str) -> CampaignSnapshot:
-        """With a warning that is not in the journal (because the journal cannot be written)."""
-        return replace(self, notes=(*self.notes, (t, "stop", text)))
+    def with_note(self, t: float, text: str, level: str = "stop") -> CampaignSnapshot:
+        """With a warning that is not in the journal (because that cannot be written, or not by
+        us)."""
+        return replace(self, notes=(*self.notes, (t, level, text)))
 
     @property
     def summary(self) -> str:

@@ -158,17 +158,24 @@ class CampaignState:
     runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
     notes: tuple[tuple[float, str, str], ...] = ()  # (time, level, text), the last 50
     lost_lines: int = 0  # of the journal; what they said is not known
+    frozen: str = ""  # SHA-256 of what it began with
+    frozen_damage: str = ""  # what of that is not as it was
 
     @property
     def damage(self) -> str:
-        """What the operator must know of a damaged journal; empty when it is whole."""
-        if not self.lost_lines:
-            return ""
-        lines = "1 line" if self.lost_lines == 1 else f"{self.lost_lines} lines"
-        return (
-            f"{lines} of the journal could not be read: runs may be missing, and with them the "
-            "base of the speedups"
-        )
+        """What the operator must know of a damaged campaign; empty when it is whole."""
+        told = [self.frozen_damage] if self.frozen_damage else []
+        if self.lost_lines:
+            lines = "1 line" if self.lost_lines == 1 else f"{self.lost_lines} lines"
+            told.append(
+                f"{lines} of the journal could not be read: runs may be missing, and with them the "
+                "base of the speedups"
+            )
+        return "; ".join(told)
+
+    def with_frozen_damage(self, what: str) -> CampaignState:
+        """With what of ``frozen/`` is not as it was; the journal does not know."""
+        return replace(self, frozen_damage=what) if what != self.frozen_damage else self
 
     def latest_attempts(self) -> tuple[RunRecord, ...]:
         """The last attempt of every planned repeat, in planning order."""
@@ -256,6 +263,7 @@ def _created(state: CampaignState, event: ev.CampaignCreated) -> CampaignState:
         imported=event.imported,
         forced=event.forced,
         overridden=event.overridden,
+        frozen=event.frozen,
     )
 
 

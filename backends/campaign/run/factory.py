@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import profiles
 from backends.campaign.folder.paths import diagnosis_path, host_log_path, telemetry_path
 from backends.campaign.folder.rawlog import RawLog
+from backends.campaign.plan.recipe import Recipe
 from backends.campaign.record import events as ev
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord
@@ -23,22 +22,9 @@ from backends.inventory.hosts import Host, train_address_of
 from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite
 from backends.launchers.build import build, needs_port
 from backends.remote.client import RemoteHost
-from backends.remote.messages import StagedTree
 from profiles.durations import parse_duration
-from profiles.errors import ProfileError, SelectionError
+from profiles.errors import SelectionError
 from profiles.format.profile import Profile
-from profiles.format.template import render_text
-
-BUNDLED_FILES = Path(profiles.__file__).parent
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """A profile as this campaign runs it: where its file lies, and the operator's settings."""
-
-    profile: Profile
-    path: Path
-    settings: Mapping[str, str]
 
 
 class RunFactory:
@@ -60,7 +46,6 @@ class RunFactory:
         self._recipes = dict(recipes)
         self._fingerprint = fingerprint
         self._clock = clock
-        self._stages: dict[str, tuple[StagedTree, ...]] = {}
 
     @property
     def expected_s(self) -> Mapping[str, float]:
@@ -166,7 +151,7 @@ class RunFactory:
             command=command,
             log=RawLog(campaign / (run.log if first else host_log_path(run.log, given.name))),
             contact=self._contact(run, given.name, recorder),
-            stage=self._stage(self._recipe(run.profile)),
+            stage=tuple(files.tree for files in self._recipe(run.profile).stage),
         )
 
     def _contact(self, run: RunRecord, name: str, recorder: Recorder) -> Contact:
@@ -185,13 +170,6 @@ class RunFactory:
         for given in allocation.hosts:
             kinds.setdefault(self._fingerprint(given.snapshot), []).append(given.name)
         return {kind: kinds[kind] for kind in sorted(kinds) if kind}
-
-    def _stage(self, recipe: Recipe) -> tuple[StagedTree, ...]:
-        """The profile's files, read and hashed once per campaign."""
-        name = recipe.profile.name
-        if name not in self._stages:
-            self._stages[name] = staged_files(recipe)
-        return self._stages[name]
 
 
 def launch_sites(allocation: Allocation) -> tuple[LaunchSite, ...]:
@@ -218,27 +196,3 @@ def _differences(kinds: Mapping[str, list[str]]) -> tuple[str, ...]:
         return ()
     told = "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items())
     return (f"the hosts of this run differ: {told}",)
-
-
-def staged_files(recipe: Recipe) -> tuple[StagedTree, ...]:
-    """The files that a profile ships; paths are relative to the profile's own file, and bundled
-    workloads (``workloads/…``) are found from any profile.
-
-    Raises
-    ------
-    ProfileError: a file is not there or cannot be read.
-    """
-    trees = []
-    for relative in recipe.profile.launch.stage:
-        name = render_text(relative, recipe.settings)
-        own = (recipe.path.parent / name).resolve()
-        source = own if own.exists() else BUNDLED_FILES / name
-        try:
-            trees.append(StagedTree.of({source.name: source}))
-        except OSError as error:
-            raise ProfileError(
-                f"cannot read {own}: {error.strerror}",
-                where=f"profile {recipe.profile.name}: launch.stage",
-                remedy="put the file there or correct the path",
-            ) from error
-    return tuple(trees)

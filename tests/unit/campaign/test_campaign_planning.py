@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.campaign.folder.create import CannotCreateError, open_campaign, opening_events
+from backends.campaign.folder.create import CannotCreateError, open_campaign, planned_runs
 from backends.campaign.folder.paths import (
     campaign_name,
     create_directory,
@@ -23,7 +23,6 @@ from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.remarks import repeats_remarks
 from backends.campaign.plan.request import Request, read_request, write_request
 from backends.campaign.plan.selection import Plan, Selection
-from backends.campaign.record import events as ev
 from backends.campaign.record.state import fold
 from backends.hosts.facts import HostSnapshot, HostState
 from backends.inventory.hosts import Host
@@ -261,14 +260,13 @@ def plan_of(catalog: Catalog, count: int = 2) -> Plan:
     return make_plan(chosen(), catalog, hosts(count), ())
 
 
-def test_a_new_journal_holds_every_run_and_what_was_overridden(catalog: Catalog) -> None:
-    state = fold(opening_events(plan_of(catalog), "name", 5.0, True, ("node1: busy",)))
+def test_a_plan_names_every_run_and_never_twice(catalog: Catalog) -> None:
+    state = fold(planned_runs(plan_of(catalog), 5.0))
     assert len(state.runs) == 6
     assert len({run.log for run in state.runs.values()}) == 1
-    assert (state.campaign, state.forced, state.overridden) == ("name", True, ("node1: busy",))
     assert all(isinstance(run.case, Case) for run in state.runs.values())
-    again = opening_events(plan_of(catalog), "name", 5.0, False)
-    assert not {e.run_id for e in again if isinstance(e, ev.RunPlanned)} & set(state.runs)
+    again = planned_runs(plan_of(catalog), 5.0)
+    assert not {planned.run_id for planned in again} & set(state.runs)
 
 
 async def test_a_campaigns_directory_that_is_a_file_leaves_nothing(
@@ -278,7 +276,7 @@ async def test_a_campaigns_directory_that_is_a_file_leaves_nothing(
     plan = plan_of(catalog)
     with pytest.raises(CannotCreateError) as caught:
         await open_campaign(
-            tmp_path / "file", plan, Request(plan.selection, plan.hosts), (), lambda: 0.0
+            tmp_path / "file", plan, Request(plan.selection, plan.hosts), (), (), lambda: 0.0
         )
     assert "--campaigns DIR" in str(caught.value)
 

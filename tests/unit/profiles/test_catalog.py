@@ -125,7 +125,7 @@ def test_later_directories_win(tmp_path: Path) -> None:
     write_profile(tmp_path / "extra", "a", GOOD.replace('model = "M"', 'model = "Mine"'))
     catalog = Catalog.load([tmp_path / "extra"], tmp_path / "user")
     assert catalog.get("sample").model == "Mine"
-    assert catalog.path("sample") == tmp_path / "extra" / "a.toml"
+    assert catalog.source("sample").path == tmp_path / "extra" / "a.toml"
 
 
 def test_one_name_twice_in_a_directory_is_a_problem(tmp_path: Path) -> None:

@@ -1,0 +1,59 @@
+"""What a campaign's directory says: its journal, read over the plan that it began with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from backends.campaign.folder import frozen
+from backends.campaign.record import journal
+from backends.campaign.record.state import CampaignState, fold
+
+
+class CampaignReader:
+    """Follows a campaign that somebody else may write: each :meth:`state` reads only what is new.
+
+    A run that the journal has lost is in the frozen plan, so that what happened to it still counts.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.changed = ""  # what lies elsewhere now than when it began, in words, after a look
+        self._journal: journal.JournalReader | None = None
+        self._damage = ""
+
+    def state(self) -> CampaignState:
+        """The state now.
+
+        Raises
+        ------
+        JournalError: there is no journal, it is unreadable, newer, or has no beginning.
+        """
+        if self._journal is None:
+            self._journal = self._begin()
+        state = self._journal.state()
+        if not state.campaign:
+            self._journal = None  # it may come yet
+            raise journal.JournalError(
+                "the journal has no beginning, so nothing in it can be trusted",
+                where=str(self.directory),
+                remedy="import the raw logs in it: 'dlperf-tui import --profile P LOGS -o DIR'",
+            )
+        return state.with_frozen_damage(self._damage)
+
+    def _begin(self) -> journal.JournalReader:
+        path = self.directory / journal.FILE_NAME
+        begun = journal.beginning(path)
+        if begun is None or not begun.frozen:
+            return journal.JournalReader(path)
+        self._damage = frozen.damage(self.directory, begun.frozen)
+        try:
+            manifest = frozen.read_manifest(self.directory, begun.frozen)
+        except frozen.FrozenError:
+            return journal.JournalReader(path)
+        self.changed = frozen.changed_words(frozen.changed_since(self.directory, manifest))
+        return journal.JournalReader(path, fold(manifest.planned))
+
+
+def read_campaign(directory: Path) -> CampaignState:
+    """The state of any campaign; raises like :meth:`CampaignReader.state`. Blocking."""
+    return CampaignReader(directory).state()
