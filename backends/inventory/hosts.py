@@ -29,7 +29,8 @@ class Host:
     ``address`` is what SSH connects to (or an alias of the ssh config), ``train_address`` what the
     other hosts' ranks connect to. ``slots``: devices to use where there is no GPU; None: its CPUs.
     ``jump``: name of another inventory host or ``[user@]address[:port]``. Paths may start with ~;
-    ``identity``, ``known_hosts`` and ``ssh_config`` are on this machine, ``work_dir`` on the host.
+    ``identity``, ``known_hosts`` and ``ssh_config`` are on this machine, ``work_dir`` and
+    ``lease_dir`` on the host; without a ``lease_dir`` the lease lies in no directory.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Host:
     labels: tuple[str, ...] = ()
     slots: int | None = None
     work_dir: str = "~/.cache/dlperf-tui"
-    lease_dir: str = "/tmp/dlperf-tui.leases"  # noqa: S108 (on the host, for all of its users)
+    lease_dir: str = ""
 
 
 _REACHED = ("transport", "address", "port", "user", "identity", "known_hosts", "ssh_config", "jump")

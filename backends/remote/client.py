@@ -7,14 +7,13 @@ disconnects or dies on this side, a run that was started goes on; everything her
 from __future__ import annotations
 
 import asyncio
-import functools
-import hashlib
-import importlib.resources
 import math
 import re
 from collections.abc import Callable, Mapping
 from shlex import quote
 
+from backends.remote.installation import NOT_INSTALLED, command_of, installing, wrapper
+from backends.remote.lease import Lease, parse_lease
 from backends.remote.messages import (
     CancelReport,
     LeaseHeldError,
@@ -39,7 +38,6 @@ __all__ = [
     "RunStatus",
     "StagedTree",
     "checked_name",
-    "wrapper",
 ]
 
 # Names that become part of a path on the host. The wrapper checks them again.
@@ -48,14 +46,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 _IDLE_FOLLOWS = 5
 
-_FAILED_LEASE, _FAILED_OFFSET, _FAILED_RUN, _FAILED_STAGE, _NOT_INSTALLED = 75, 76, 77, 78, 97
-
-
-@functools.cache
-def wrapper() -> tuple[str, bytes]:
-    """The wrapper's digest and text."""
-    text = importlib.resources.files("backends.remote").joinpath("host.sh").read_bytes()
-    return hashlib.sha256(text).hexdigest()[:16], text
+_FAILED_LEASE, _FAILED_OFFSET, _FAILED_RUN, _FAILED_STAGE = 75, 76, 77, 78
 
 
 class RemoteHost:
@@ -73,8 +64,7 @@ class RemoteHost:
         self._host = transport.host
         self._name = checked_name(transport.host.name, "host name")
         self._timeout_s = timeout_s
-        digest, self._text = wrapper()
-        self._path = f"{_remote_path(transport.host.work_dir)}/bin/{digest}/host.sh"
+        self._wrapper = wrapper()
 
     async def prepare(self) -> None:
         """Install the wrapper. Not needed before other calls: they do it where it is missing."""
@@ -105,7 +95,8 @@ class RemoteHost:
                 "start", *arguments, stdin=script, timeout_s=timeout_s, ok=(0, 75, 78)
             )
             if done.exit_status == _FAILED_LEASE:
-                raise self._lease_held(done.stdout)
+                lease = parse_lease(done.stdout.decode("utf-8", "replace"))
+                raise LeaseHeldError(self._name, lease or Lease("another run"))
             if done.exit_status != _FAILED_STAGE:
                 return _status(done.stdout, self._name)
             missing = _rest_of_line(done.stdout, "@stage ")
@@ -131,13 +122,16 @@ class RemoteHost:
             position += len(chunk)
             on_bytes(chunk)
 
-        idle = 0
+        idle, installed = 0, False
         while idle < _IDLE_FOLLOWS:
             began = asyncio.get_running_loop().time(), position
             command = self._command("follow", run_id, str(position))
             done = await self.transport.stream(command, count)
-            if done.exit_status == _NOT_INSTALLED:
+            if done.exit_status == NOT_INSTALLED:
+                if installed:
+                    raise self._not_trusted()
                 await self._install()
+                installed = True
                 continue
             if done.exit_status == _FAILED_OFFSET:
                 raise RemoteError(
@@ -231,9 +225,8 @@ class RemoteHost:
     async def lease_holder(self) -> str:
         """Who holds the host, and which run; empty when it is free."""
         done = await self._run("lease", self._host.lease_dir)
-        if _rest_of_line(done.stdout, "@lease ") == "free":
-            return ""
-        return str(self._lease_held(done.stdout).holder)
+        lease = parse_lease(done.stdout.decode("utf-8", "replace"))
+        return "" if lease is None else lease.holder
 
     async def stage(self, tree: StagedTree) -> None:
         """Store a tree of files on the host, once per content."""
@@ -243,9 +236,8 @@ class RemoteHost:
     # --- how ---------------------------------------------------------------------------------
 
     def _command(self, verb: str, *arguments: str) -> str:
-        words = " ".join(quote(word) for word in (verb, self._name, *arguments))
-        # The file is tested by reading it: test -f alone would let a half-dead NFS pass.
-        return f"test -r {self._path} || exit {_NOT_INSTALLED}; exec sh {self._path} {words}"
+        words = (verb, self._name, *arguments)
+        return command_of(self._wrapper, self._host.work_dir, words)
 
     async def _run(
         self,
@@ -258,27 +250,32 @@ class RemoteHost:
         command = self._command(verb, *arguments)
         timeout_s = timeout_s or self._timeout_s
         done = await self.transport.run(command, stdin=stdin, timeout_s=timeout_s)
-        if done.exit_status == _NOT_INSTALLED:
+        if done.exit_status == NOT_INSTALLED:
             await self._install()
             done = await self.transport.run(command, stdin=stdin, timeout_s=timeout_s)
+            if done.exit_status == NOT_INSTALLED:
+                raise self._not_trusted()
         self._check(done, verb, ok)
         return done
 
     async def _install(self) -> None:
-        # Written apart and renamed: a host never sees half a wrapper, even on a shared home.
-        new = f'"$d/.new.{self._name}.$$"'
-        command = (
-            f"umask 077; d={self._path}; d=${{d%/*}}; "
-            f'mkdir -p "$d" && cat >{new} && test "$(wc -c <{new})" -eq {len(self._text)} '
-            f'&& mv -f {new} "$d/host.sh" || {{ rm -f {new}; exit 70; }}'
+        command = installing(self._wrapper, self._host.work_dir, self._name)
+        done = await self.transport.run(
+            command, stdin=self._wrapper.text, timeout_s=self._timeout_s
         )
-        done = await self.transport.run(command, stdin=self._text, timeout_s=self._timeout_s)
         if done.exit_status:
             raise RemoteError(
                 f"cannot install our wrapper in {self._host.work_dir}: {_message(done)}",
                 where=self._name,
-                remedy="make work_dir writable or set another one in the inventory",
+                remedy="set work_dir in the inventory to a directory of your own on the host",
             )
+
+    def _not_trusted(self) -> RemoteError:
+        return RemoteError(
+            f"our wrapper in {self._host.work_dir} is not what was just installed there",
+            where=self._name,
+            remedy="look at that directory: somebody changes it, or ls, id or sha256sum is missing",
+        )
 
     def _check(self, done: Completed, verb: str, ok: tuple[int, ...] = (0,)) -> None:
         if done.exit_status not in ok:
@@ -286,30 +283,12 @@ class RemoteHost:
                 _message(done) or f"{verb} ended with status {done.exit_status}", where=self._name
             )
 
-    def _lease_held(self, stdout: bytes) -> LeaseHeldError:
-        text = _rest_of_line(stdout, "@lease held ")
-        match = re.fullmatch(r"since=(\d+) run=(\S+) who=(.*)", text)
-        if match is None:
-            return LeaseHeldError(self._name, "another run", None)
-        since, run_id, who = match.groups()
-        holder = clean_text(who if run_id == "-" else f"{who}, run {run_id}")
-        return LeaseHeldError(self._name, holder, float(since) or None)
-
 
 def checked_name(name: str, what: str) -> str:
     """``name`` when it may become part of a path on a host, else ValueError."""
     if not _NAME.fullmatch(name):
         raise ValueError(f"not a {what}: {name!r}")
     return name
-
-
-def _remote_path(path: str) -> str:
-    """Shell text for a path that may start with ~, which is the host's to expand."""
-    if path == "~":
-        return '"$HOME"'
-    if path.startswith("~/"):
-        return f'"$HOME"/{quote(path[2:].rstrip("/"))}'
-    return quote(path.rstrip("/"))
 
 
 def _container(spec: RunSpec) -> str:

@@ -11,11 +11,16 @@
 #         supervisor   "pid start_ticks boot_id started"; pid and ticks name one process for ever
 #         reaper       the supervisor is a child subreaper, so its process tree is complete
 #         exit         "code ended timed_out leftovers left cancelled", written by rename
+#         note         the path of the note that says who has the host, see lease.sh
 #     WORK_DIR/stage/DIGEST/   files that runs get a copy of
+#
+# On a host lie trust.sh, lease.sh and this, as one file. Whoever runs it has seen before that it is
+# ours and whole, and that nobody else can write to a directory above it (installation.py).
 #
 # Answers are lines that begin with "@" on stdout ("follow" has the log there: its answer is on
 # stderr). Exit status: 0; 64 wrong arguments; 70 failed, reason on stderr; 75 the host's lease is
-# held; 76 offset beyond the end; 77 no such run; 78 files to stage are missing.
+# held, by whom say "@lease" and "@claim"; 76 offset beyond the end; 77 no such run; 78 files to
+# stage are missing.
 
 umask_before=$(umask)
 umask 077
@@ -31,7 +36,14 @@ safe() { # $1: a name that may become part of a path
     case $1 in '' | [!A-Za-z0-9_]* | *[!A-Za-z0-9._-]*) fail "not a name: $1" 64 ;; esac
 }
 
-nap() { sleep "$1" 2>/dev/null || sleep 1; }
+ours() { # $1: path below work_dir. Fails where somebody else put something there before we did.
+    [ -e "$1" ] || [ -L "$1" ] || return 0
+    if [ -O "$1" ]; then
+        [ -L "$1" ] || return 0
+        look_at "$1" && ! stranger && return 0
+    fi
+    fail "$1 belongs to $(owner_name "$1") and must be ours: have it removed"
+}
 
 clock() { # sets now: 1/100 s since boot
     read -r now _ </proc/uptime
@@ -40,27 +52,7 @@ clock() { # sets now: 1/100 s since boot
 
 size_of() { stat -c %s -- "$1" 2>/dev/null || wc -c <"$1"; }
 
-boot_id() { # sets boot
-    boot=-
-    { read -r boot </proc/sys/kernel/random/boot_id; } 2>/dev/null
-}
-
 # --- processes -----------------------------------------------------------------------------------
-
-inspect() { # $1: pid. Sets state and ticks; fails where there is no such process.
-    line=
-    { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
-    # The name in parentheses may hold anything; the fields begin after the last ")".
-    # shellcheck disable=SC2086
-    set -- ${line##*) }
-    state=$1 ticks=${20}
-}
-
-alive() { # $1: pid, $2: its start ticks, $3: the boot it belongs to
-    boot_id
-    [ "$3" = "$boot" ] && inspect "$1" && [ "$ticks" = "$2" ] || return 1
-    case $state in Z | X) return 1 ;; esac
-}
 
 owned() { # $1: pid of a process of our own user
     [ -O "/proc/$1" ]
@@ -167,6 +159,8 @@ end_container() { # $1: grace in 1/100 s
 open_run() { # $1: run id. Sets run, run_id.
     safe "$1"
     run_id=$1 run=$work_dir/runs/$1.$host
+    ours "$work_dir/runs"
+    ours "$run"
 }
 
 read_supervisor() { # sets sup_pid, sup_ticks, sup_boot, sup_started; fails where there is none yet
@@ -226,104 +220,10 @@ await_supervisor() { # $1: 1/100 s. Waits for a start in progress to name its su
     done
 }
 
-# --- the lease: one run at a time on a machine, whoever starts it ---------------------------------
-#
-# flock on a file that every user can open, on a descriptor that the supervisor and all that the
-# script starts inherit: the kernel frees it when the last of them is gone, however they end.
-
-lease_key() { # sets key
-    key=$(readlink /proc/self/ns/net) || key=machine
-    key=${key#net:\[}
-    key=${key%\]}
-    # Several "hosts" on loopback addresses of one machine (tests, the demo) are different hosts.
-    # shellcheck disable=SC2086
-    set -- ${SSH_CONNECTION-}
-    case ${3-}:${4-} in
-    127.0.0.1:22 | *[!0-9.:]*) ;;
-    127.*) key=$key-$3-$4 ;;
-    esac
-}
-
-lock() { # takes the lease, on descriptor 9; $1: "-s" to look only
-    if command -v flock >/dev/null 2>&1; then
-        flock -n ${1+"$1"} 9 2>/dev/null
-        return
-    fi
-    # Without flock: a file that names its owner, linked into place, which only one can do.
-    if owner_lives; then return 1; fi
-    [ $# -eq 0 ] || return 0
-    if [ -e "$lease_file.owner" ]; then
-        seen=$owner
-        mv -f "$lease_file.owner" "$lease_file.stale.$$" 2>/dev/null || return 1
-        { read -r owner <"$lease_file.stale.$$"; } 2>/dev/null
-        # Somebody else may have been quicker: then it is theirs, and goes back.
-        [ "$owner" = "$seen" ] || ln "$lease_file.stale.$$" "$lease_file.owner" 2>/dev/null
-        rm -f "$lease_file.stale.$$"
-    fi
-    write_owner
-    ln "$lease_file.$$" "$lease_file.owner" 2>/dev/null
-    taken=$?
-    rm -f "$lease_file.$$"
-    return $taken
-}
-
-owner_lives() { # sets owner
-    owner=
-    { read -r owner <"$lease_file.owner"; } 2>/dev/null || return 1
-    # shellcheck disable=SC2086
-    set -- $owner
-    alive "$1" "$2" "$3" || [ -n "$(marked "$4")" ]
-}
-
-write_owner() { # leaves a file beside the lease that names this process and its run
-    boot_id
-    inspect $$
-    (umask 022 && printf '%s %s %s %s\n' $$ "$ticks" "$boot" "$run_id" >"$lease_file.$$")
-}
-
-release() { # of a lease that this process holds
-    exec 9<&-
-    { read -r _ _ _ owner <"$lease_file.owner"; } 2>/dev/null || return 0
-    [ "$owner" != "$run_id" ] || rm -f "$lease_file.owner"
-}
-
-open_lease() { # $1: lease directory. Opens descriptor 9; sets lease_file.
-    lease_key
-    if [ ! -d "$1" ]; then
-        mkdir -p "$1" 2>/dev/null && chmod 1777 "$1" 2>/dev/null
-        [ -d "$1" ] || fail "cannot make the lease directory $1"
-    fi
-    lease_file=$1/$key
-    # Opened read-only: fs.protected_regular forbids O_CREAT on another user's file in such a place.
-    [ -e "$lease_file.lock" ] || (umask 022 && set -C && : >"$lease_file.lock") 2>/dev/null
-    [ -f "$lease_file.lock" ] && [ -r "$lease_file.lock" ] || fail "cannot open $lease_file.lock"
-    exec 9<"$lease_file.lock"
-}
-
-read_holder() { # sets holder_since, holder_run, holder_who: the newest of the users' notes
-    holder_since=0 holder_run=- holder_who='somebody who left no note'
-    for note in "$lease_file".holder.*; do
-        { read -r since note_run note_who <"$note"; } 2>/dev/null || continue
-        case $since in '' | *[!0-9]*) continue ;; esac
-        [ "$since" -ge "$holder_since" ] || continue
-        holder_since=$since holder_run=$note_run holder_who=$note_who
-    done
-}
-
-write_holder() { # $1: who
-    note=$lease_file.holder.$(id -u)
-    (umask 022 && printf '%s %s %s\n' "$(date +%s)" "$run_id" "$1" >"$note.$$") &&
-        mv -f "$note.$$" "$note"
-}
+# --- the lease: see lease.sh ---------------------------------------------------------------------
 
 verb_lease() { # LEASE_DIR
-    open_lease "$1"
-    if lock -s; then
-        printf '@lease free\n'
-    else
-        read_holder
-        printf '@lease held since=%s run=%s who=%s\n' "$holder_since" "$holder_run" "$holder_who"
-    fi
+    look_at_lease "$1" || fail "$trouble"
 }
 
 # --- start ---------------------------------------------------------------------------------------
@@ -375,6 +275,8 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER [DIGEST...], th
     fi
     for digest in "$@"; do
         safe "$digest"
+        ours "$work_dir/stage"
+        ours "$work_dir/stage/$digest"
         [ -d "$work_dir/stage/$digest" ] || { printf '@stage %s\n' "$digest"; exit 78; }
     done
     # Everything is made ready apart and moved in by the supervisor that wins the claim, so a start
@@ -382,7 +284,7 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER [DIGEST...], th
     prepared=$run/prepared.$$
     [ ! -e "$prepared" ] || rm -rf "$prepared"
     mkdir -p "$prepared/work" || fail "cannot make $prepared"
-    lease_file=- locked=0
+    lease=- locked=0
     abandon() {
         [ $locked = 0 ] || release
         rm -rf "$prepared"
@@ -397,13 +299,16 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER [DIGEST...], th
     # Room for the records is taken now: they must be written when the disk is full, too.
     printf '%255s\n' '' >"$prepared/.supervisor" && printf '%255s\n' '' >"$prepared/.exit" &&
         printf '%s\n' "$container" >"$prepared/container" &&
-        printf '%s\n' "$who" >"$prepared/who" && : >"$prepared/output.log" ||
+        printf '%s\n' "$who" >"$prepared/who" && : >"$prepared/note" &&
+        : >"$prepared/output.log" ||
         abandon 'cannot write the run directory'
 
     if [ -n "$who" ]; then
-        open_lease "$lease_dir"
         tries=0
-        until lock; do
+        until take_lease "$lease_dir" "$who"; do
+            [ -z "$trouble" ] || abandon "$trouble"
+            tries=$((tries + 1)) # somebody may only be looking
+            open_lease "$lease_dir" || abandon "$trouble"
             read_holder
             # Our own start of a moment ago, whose answer was lost.
             if [ "$holder_run" = "$run_id" ] && await_supervisor 300; then
@@ -411,25 +316,25 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER [DIGEST...], th
                 answer
                 exit 0
             fi
-            tries=$((tries + 1)) # somebody may only be looking
-            if [ $tries -ge 4 ]; then
-                printf '@lease held since=%s run=%s who=%s\n' \
-                    "$holder_since" "$holder_run" "$holder_who"
+            # Where nobody has a claim, it has just become free, or somebody is about to say so.
+            if [ $tries -ge 12 ] || { [ $tries -ge 4 ] && [ "$holder_run" != - ]; }; then
+                tell_holder
                 abandon 'the host is held by another run' 75
             fi
+            exec 9<&-
             nap 0.02
         done
-        locked=1
-        write_holder "$who" || abandon "cannot write $lease_file.holder"
+        locked=1 lease=$notes
+        printf '%s\n' "$note" >"$prepared/note" || abandon 'cannot write the run directory'
     fi
 
     find_python
     if command -v setsid >/dev/null 2>&1; then
-        setsid sh "$0" guard "$host" "$run_id" "$prepared" "$timeout" "$grace" "$lease_file" \
+        setsid sh "$0" guard "$host" "$run_id" "$prepared" "$timeout" "$grace" "$lease" \
             "$umask_before" "$python" </dev/null >/dev/null 2>&1 &
     elif [ -n "$python" ]; then
         "$python" -I -S -c "$shim" lead "${LC_CTYPE+set}" sh "$0" guard "$host" "$run_id" \
-            "$prepared" "$timeout" "$grace" "$lease_file" "$umask_before" "$python" \
+            "$prepared" "$timeout" "$grace" "$lease" "$umask_before" "$python" \
             </dev/null >/dev/null 2>&1 &
     else
         abandon 'needs setsid (util-linux) or python3'
@@ -446,16 +351,19 @@ verb_guard() {
     wait $!
 }
 
-verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE_FILE UMASK PYTHON
+verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE UMASK PYTHON; LEASE: where its notes are, or -
     open_run "$1"
     mkdir "$run/claimed" 2>/dev/null || { rm -rf "$2"; exit 0; }
     inspect $$
     boot_id
-    lease_file=$5
-    if [ -e "$lease_file.owner" ]; then # held without flock: from here on by this process
-        write_owner && mv -f "$lease_file.$$" "$lease_file.owner"
+    { read -r note <"$2/note"; } 2>/dev/null
+    if [ -n "$note" ]; then # from here on this process has the host
+        notes=$5 can_note=1
+        read -r who <"$2/who"
+        announce "$$:$ticks" "$who" && printf '%s\n' "$note" >"$2/note" && rm -f -- "$was"
+        inspect $$
     fi
-    mv "$2/script.sh" "$2/work" "$2/output.log" "$2/container" "$2/who" "$2/.exit" \
+    mv "$2/script.sh" "$2/work" "$2/output.log" "$2/container" "$2/who" "$2/note" "$2/.exit" \
         "$2/.supervisor" "$run/"
     printf '%s %s %s %s\n' $$ "$ticks" "$boot" "$(date +%s.%N)" 1<>"$run/.supervisor"
     mv "$run/.supervisor" "$run/supervisor"
@@ -467,9 +375,9 @@ verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE_FILE UMASK PYTHON
     verb_attend "$run_id" "$@" 0
 }
 
-verb_attend() { # RUN TIMEOUT GRACE LEASE_FILE UMASK PYTHON SUBREAPER
+verb_attend() { # RUN TIMEOUT GRACE LEASE UMASK PYTHON SUBREAPER
     open_run "$1"
-    timeout=$2 grace=$3 lease_file=$4 umask_before=$5 python=$6
+    timeout=$2 grace=$3 umask_before=$5 python=$6
     [ "$7" = 0 ] || : >"$run/reaper"
     asked='' timed_out=0 cancelled=0 killed=0 signalled=' ' timer=''
     inspect $$
@@ -532,11 +440,11 @@ finish() { # $1: exit code. Ends what the script left behind, frees the lease, w
         end_processes "$run_id" $$ "$grace"
         leftovers=$killed
     fi
-    if [ "$lease_file" != - ] && [ "$left" -eq 0 ]; then
-        rm -f "$lease_file.holder.$(id -u)"
-    fi
     # Before the record: who sees the end may start the next run.
-    [ "$left" -ne 0 ] || release
+    if [ "$left" -eq 0 ]; then
+        { read -r note <"$run/note"; } 2>/dev/null
+        release
+    fi
     printf '%s %s %s %s %s %s\n' "$1" "$(date +%s.%N)" "$timed_out" "$leftovers" "$left" \
         "$cancelled" 1<>"$run/.exit"
     mv "$run/.exit" "$run/exit"
@@ -633,6 +541,8 @@ verb_remove() { # RUN
     ! starting || await_supervisor 300
     look
     [ "$phase" != running ] || fail "run $run_id has not ended"
+    { read -r note <"$run/note"; } 2>/dev/null # of a supervisor that was killed
+    ! read_note "${note:--}" || note_lives "$note" || rm -f -- "$note"
     rm -rf "$run" 2>/dev/null || { chmod -R u+rwX "$run" && rm -rf "$run"; } ||
         fail "cannot remove $run"
 }
@@ -739,6 +649,8 @@ verb_port() { # A free port below the range that outgoing connections take their
 
 verb_stage() { # DIGEST BYTES, a tar archive on stdin
     safe "$1"
+    ours "$work_dir/stage"
+    ours "$work_dir/stage/$1"
     stage=$work_dir/stage/$1 incoming=$work_dir/stage/.$1.$host.$$
     if [ -d "$stage" ]; then
         cat >/dev/null

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from backends.remote.lease import Lease
 from profiles.errors import DlperfError
 
 
@@ -20,15 +21,20 @@ class RemoteError(DlperfError):
 
 
 class LeaseHeldError(RemoteError):
-    """Another run holds the host. ``since``: seconds since the epoch on the host's clock."""
+    """Another run holds the host."""
 
-    def __init__(self, host: str, holder: str, since: float | None) -> None:
+    def __init__(self, host: str, lease: Lease) -> None:
         self.host = host
-        self.holder = holder
-        self.since = since
-        super().__init__(
-            f"held by {holder}", where=host, remedy="wait for its end, or choose other hosts"
-        )
+        self.lease = lease
+        super().__init__(f"held by {lease}", where=host, remedy=lease.remedy)
+
+    @property
+    def holder(self) -> str:
+        return self.lease.holder
+
+    @property
+    def since(self) -> float | None:
+        return self.lease.since
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ def sha256(data: bytes | bytearray) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def probe(machine: Machine, *, gpus: bool) -> str:
+def probe(machine: Machine, *, lease_dir: str, gpus: bool) -> str:
     """As ``probe.sh`` prints it."""
     spec, kernel = machine.spec, machine.kernel
     free_kib, memory_kib = machine.free_mib * 1024, spec.memory_mib * 1024
@@ -47,6 +47,11 @@ def probe(machine: Machine, *, gpus: bool) -> str:
     ]
     if gpus and spec.gpus:
         sections += _gpu_sections(machine)
+    wrapper = machine.wrapper
+    lease = wrapper.lease(lease_dir)
+    sections.append(
+        ("lease", "@lease free" if wrapper.lease_free(lease) else wrapper.holder_text(lease))
+    )
     sections.append(("end", f"{kernel.wall:.9f}"))
     return "".join(f"\n@@dlperf:{name}\n{text}\n" for name, text in sections)
 

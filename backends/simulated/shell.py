@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 NOT_INSTALLED, NOT_FOUND = 97, 127
 LOOK_EVERY_S = 0.1
 
-_WRAPPED = re.compile(r"test -r (\S+) \|\| exit 97; exec sh \S+ (.*)", re.DOTALL)
-_INSTALL = re.compile(r"umask 077; d=(\S+); .*mv -f .*", re.DOTALL)
+_WRAPPED = re.compile(r"d=\$\(cd -P -- (\S+) .*?\nexec sh \S+ (.*)", re.DOTALL)
+_INSTALL = re.compile(r".*\numask 077\n.*?\nd=(\S+)\n.*mv -f .*", re.DOTALL)
 
 
 @dataclass(slots=True, eq=False)
@@ -86,7 +86,7 @@ def _look(machine: Machine, execution: Execution, words: list[str], script: byte
     if script == CHECK_SCRIPT:
         execution.say(answers.checks(words))
     else:
-        execution.say(answers.probe(machine, gpus="nogpu" not in words))
+        execution.say(answers.probe(machine, lease_dir=words[0], gpus="nogpu" not in words))
     yield from ()
 
 

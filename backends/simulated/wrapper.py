@@ -203,8 +203,10 @@ class Wrapper:
     def holder_text(self, lease: Lease) -> str:
         note = lease.note
         if note is None:
-            return "@lease held since=0 run=- who=somebody who left no note\n"
-        return f"@lease held since={note.since} run={note.run_id} who={note.who}\n"
+            said = "@lease held since=0 run=- who=somebody who left no note\n"
+        else:
+            said = f"@lease held since={note.since} run={note.run_id} who={note.who}\n"
+        return said + "@claim owner=root path=/tmp/lease\n"
 
     # Verbs that only look, or end ----------------------------------------------------------------
 

@@ -326,6 +326,7 @@ async def answers(player: Player) -> list[tuple[str, int, str]]:
         said = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "BOOT", said)
         said = re.sub(r"[0-9a-f]{64}", "SHA256", said)
         said = re.sub(r"\d+\.\d{9}", "TIME", said)
+        said = re.sub(r"@claim owner=\S+ path=\S+", "@claim", said)
         found.append((words[0], done.exit_status, re.sub(r"(pid=|port |since=)\d+", r"\1N", said)))
 
     async def ask_all() -> None:

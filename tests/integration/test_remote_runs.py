@@ -27,8 +27,8 @@ from backends.remote.client import (
     RunSpec,
     RunStatus,
     StagedTree,
-    wrapper,
 )
+from backends.remote.installation import wrapper
 from backends.transports.base import Completed, HostUnreachableError, Problem, Transport
 from backends.transports.local import LocalTransport
 from backends.transports.pool import TransportPool
@@ -348,7 +348,7 @@ async def test_a_starter_killed_at_any_moment_starts_once_when_asked_again(
 
 
 def wrapper_path(host: Host) -> Path:
-    return Path(host.work_dir) / "bin" / wrapper()[0] / "host.sh"
+    return Path(host.work_dir) / wrapper().directory / "host.sh"
 
 
 async def test_ten_starts_of_one_run_at_once_run_it_once(

@@ -49,7 +49,7 @@ def spec(run_id: str, script: str, **more: object) -> RunSpec:
 
 async def test_a_run_lives_and_ends_as_on_any_other_host(remote: RemoteHost) -> None:
     tree = StagedTree.of({"a/b": b"staged\n"})
-    script = "cat a/b; for i in 1 2 3; do echo $i; sleep 0.1; done; printf '\\000\\377'; exit 5"
+    script = "cat a/b; for i in 1 2 3; do echo $i; sleep 0.7; done; printf '\\000\\377'; exit 5"
     await remote.start(spec("life", script, stage=(tree,)))
     with pytest.raises(LeaseHeldError, match="me, run life"):
         await remote.start(spec("other", "true"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -221,7 +220,7 @@ class RunSupervisor:
         if held:
             await self._tear_down(0.0)
             await asyncio.gather(*(m.remote.remove(self.run.run_id) for m in self.members))
-            raise Deferred(held[0].host, _holder(held[0]))
+            raise Deferred(held[0].host, held[0].lease.explained)
         boot_ids = tuple(r.boot_id for r in results if isinstance(r, RunStatus))
         await self._recorder.record(
             ev.RunLaunched(t=self._clock(), run_id=self.run.run_id, boot_ids=boot_ids)
@@ -489,12 +488,6 @@ class RunSupervisor:
     def _peak_memory_mib(self) -> int | None:
         peaks = [t.peak_memory_mib for t in self._telemetry if t.peak_memory_mib is not None]
         return max(peaks, default=None)
-
-
-def _holder(held: LeaseHeldError) -> str:
-    if held.since is None:
-        return held.holder
-    return f"{held.holder}, since {time.strftime('%H:%M', time.localtime(held.since))}"
 
 
 def requeued(run: RunRecord, end: AllocationEnd, now: float) -> ev.RunRequeued:

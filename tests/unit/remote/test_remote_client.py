@@ -157,9 +157,9 @@ async def test_environment_and_work_directory_cannot_break_out_of_their_quotes()
         ["/bin/sh", "-c", f'{script} printf %s "$A"'], capture_output=True, text=True, check=True
     )
     assert shown.stdout == f"{evil}\n$(x)`y`"
-    syntax = transport.commands[0].replace("exec sh", "echo")
+    directory = transport.commands[0].split("cd -P -- ")[1].split(" 2>/dev/null")[0]
     shown = subprocess.run(
-        ["/bin/sh", "-c", f"test() {{ :; }}; {syntax}"],
+        ["/bin/sh", "-c", f"printf %s {directory}"],
         capture_output=True,
         text=True,
         check=True,

@@ -1,0 +1,75 @@
+"""Who has a host: the lease's answer, as ``lease.sh`` gives it."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+
+from profiles.cleantext import clean_text
+
+_ANSWER = re.compile(r"^@lease (?:free$|held )", re.MULTILINE)
+_HELD = re.compile(r"^@lease held since=(\d+) run=(\S+) who=(.*)$", re.MULTILINE)
+_CLAIM = re.compile(r"^@claim owner=(\S+) path=(.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A host is held. All of it is display-safe.
+
+    ``holder``: what the holder says of itself, and its run. ``since``: seconds since the epoch on
+    the host's clock. ``owner``: the host's user whose claim it is, which the kernel vouches for;
+    empty where nobody can tell. ``claim``: the file or process there that makes it.
+    """
+
+    holder: str
+    since: float | None = None
+    owner: str = ""
+    claim: str = ""
+    by_a_run: bool = True
+
+    @property
+    def words(self) -> str:
+        """Who has the host; with the user whose word that is, where it is not the holder's own."""
+        if not self.owner or self.holder.startswith(f"{self.owner}@"):
+            return self.holder
+        return f"{self.holder} (user {self.owner})"
+
+    def __str__(self) -> str:
+        if self.since is None:
+            return self.words
+        return f"{self.words}, since {time.strftime('%H:%M', time.localtime(self.since))}"
+
+    @property
+    def explained(self) -> str:
+        """Who has the host, and what to do where that is no run of this program."""
+        return str(self) if self.by_a_run else f"{self}; {self.remedy}"
+
+    @property
+    def remedy(self) -> str:
+        wait = "wait for its end, or choose other hosts"
+        if self.owner:
+            asked = f"{self.claim} belongs to {self.owner}: ask them"
+        elif self.by_a_run:
+            return wait
+        else:
+            asked = "root finds who has it among the open files"
+        return f"{wait}; should it be no run, {asked}, or set another lease_dir in the inventory"
+
+
+def parse_lease(text: str) -> Lease | None:
+    """The lease in a host's answer; None: the host is free, or the answer says nothing of it."""
+    answers = list(_ANSWER.finditer(text))
+    held = _HELD.match(text, answers[-1].start()) if answers else None
+    if held is None:
+        return None
+    since, run_id, who = held.groups()
+    claim = _CLAIM.search(text, held.end())
+    owner, path = claim.groups() if claim else ("-", "")
+    return Lease(
+        holder=clean_text(who if run_id == "-" else f"{who}, run {run_id}")[:300],
+        since=float(since[:12]) or None,
+        owner="" if owner == "-" else clean_text(owner)[:100],
+        claim=clean_text(path)[:300],
+        by_a_run=run_id != "-",
+    )
