@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any  # JSON
 
 from backends.hosts.facts import HostSnapshot
+from backends.remote.lease import Lease
 
 
 def host_document(snapshot: HostSnapshot) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def host_document(snapshot: HostSnapshot) -> dict[str, Any]:
         "remedy": snapshot.remedy,
         "warnings": list(snapshot.warnings),
         "slots": snapshot.slots,
-        "lease": snapshot.lease,
+        "lease": _lease(snapshot.lease),
         "os": facts.os if facts else None,
         "kernel": facts.kernel if facts else None,
         "architecture": facts.architecture if facts else None,
@@ -55,6 +56,10 @@ def host_document(snapshot: HostSnapshot) -> dict[str, Any]:
         "round_trip_s": round(facts.round_trip_s, 3) if facts else None,
         "missing": list(facts.missing) if facts else [],
     }
+
+
+def _lease(lease: Lease | None) -> dict[str, Any] | None:
+    return None if lease is None else {"holder": lease.words, "since": lease.since}
 
 
 def _listed(fields: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,10 @@ from typing import Any  # JSON
 from backends.hosts.facts import HostFacts, HostSnapshot
 
 # Facts of a moment: they belong to the console, not to a campaign's record.
-_MOMENTARY = ("load1", "load5", "users", "memory_available_mib", "gpu_processes", "round_trip_s")
+_MOMENTARY = (
+    *("load1", "load5", "users", "memory_available_mib", "gpu_processes", "round_trip_s"),
+    *("lease", "lease_problem"),
+)
 _MOMENTARY_OF_GPU = (
     "memory_used_mib",
     "utilization_pct",

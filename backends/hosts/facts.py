@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from backends.remote.lease import Lease
 from profiles.format.matrix import HostCapacity
 
 
@@ -89,6 +90,8 @@ class HostFacts:
     round_trip_s: float = 0.0  # what the clock offset may be wrong by, at most half of it
     gpu_problem: str = ""  # why nvidia-smi, though installed, said nothing useful
     missing: tuple[str, ...] = ()  # what the probe could not find out, in words
+    lease: Lease | None = None  # who has the host; None: it is free
+    lease_problem: str = ""  # why it can have no lease
 
     @property
     def certain_clock_offset_s(self) -> float:
@@ -107,9 +110,12 @@ class HostSnapshot:
     reason: str = ""
     facts: HostFacts | None = None
     slots: int = 0
-    lease: str = ""  # who holds the host and since when; empty when free
     warnings: tuple[str, ...] = ()  # worth a look, but no reason not to measure here
     remedy: str = ""  # what to do about an unreachable host
+
+    @property
+    def lease(self) -> Lease | None:
+        return self.facts.lease if self.facts is not None else None
 
     @property
     def capacity(self) -> HostCapacity:

@@ -21,12 +21,13 @@ from backends.hosts.probe import Transports, busy_reason, probe
 from backends.hosts.reach import reach
 from backends.inventory.hosts import Host
 from backends.inventory.nodesets import fold_nodeset
+from backends.remote.installation import part
 from backends.transports.base import HostUnreachableError, Transport
 from profiles.cleantext import clean_text
 
 __all__ = ["Finding", "Level", "Planned", "preflight", "worst"]
 
-CHECK_SCRIPT = (Path(__file__).parent / "preflight.sh").read_bytes()
+CHECK_SCRIPT = part("trust.sh") + (Path(__file__).parent / "preflight.sh").read_bytes()
 CHECK_TIMEOUT_S = 60.0
 
 DISK_STOP_MIB = 1024
@@ -121,7 +122,7 @@ async def check_needs(transport: Transport, needs: Sequence[Need]) -> tuple[Find
     if results[0] != "ok":
         what = f"work_dir {host.work_dir}: {results[0] or 'cannot be checked'}"
         findings.append(
-            Finding(host.name, Level.STOP, what, "set work_dir in the inventory to one that is")
+            Finding(host.name, Level.STOP, what, "set another work_dir in the inventory")
         )
     for need, result in zip(needs, results[1:], strict=True):
         if result != "ok":
@@ -135,6 +136,7 @@ def host_findings(name: str, facts: HostFacts, *, gpus_needed: bool) -> tuple[Fi
         *_gpu_findings(facts, gpus_needed),
         *_disk_findings(facts),
         *_clock_findings(facts),
+        *_lease_findings(facts),
     )
     findings = [Finding(name, level, what, remedy) for level, what, remedy in found]
     load = [
@@ -145,6 +147,12 @@ def host_findings(name: str, facts: HostFacts, *, gpus_needed: bool) -> tuple[Fi
 
 
 _Found = tuple[Level, str, str]
+
+
+def _lease_findings(facts: HostFacts) -> Iterable[_Found]:
+    if facts.lease_problem:
+        remedy = "set another lease_dir in the inventory, or none"
+        yield Level.STOP, facts.lease_problem, remedy
 
 
 def _gpu_findings(facts: HostFacts, gpus_needed: bool) -> Iterable[_Found]:

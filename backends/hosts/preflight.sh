@@ -1,4 +1,5 @@
-# What must be in place on a host before its first run: sh -s -- WORK_DIR [KIND VALUE]… < preflight.sh
+# What must be in place on a host before its first run:
+#     sh -s -- WORK_DIR [KIND VALUE]... < trust.sh + preflight.sh
 # Prints "@@dlperf:check" lines, one for the work directory and one per check in order, each followed
 # by "ok" or by what is wrong. Nothing here writes to the host.
 
@@ -22,6 +23,8 @@ in_home() { # a path that may start with ~
 check_work() {
     path=$(in_home "$1")
     case $path in /*) ;; *) echo "$path is not an absolute path"; return ;; esac
+    distrust "$path"
+    [ -z "$doubt" ] || { echo "$doubt"; return; }
     while [ -n "$path" ] && [ ! -e "$path" ]; do path=${path%/*}; done
     path=${path:-/}
     if [ ! -d "$path" ]; then

@@ -14,11 +14,15 @@ from backends.hosts import nvidia
 from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState
 from backends.hosts.topology import parse_topology
 from backends.inventory.hosts import Host, listed_address
+from backends.remote.installation import part
+from backends.remote.lease import parse_lease
 from backends.transports.base import Completed, HostUnreachableError, Transport
 from profiles.cleantext import clean_text
 from profiles.errors import DlperfError
 
-PROBE_SCRIPT = (Path(__file__).parent / "probe.sh").read_bytes()
+PROBE_SCRIPT = (
+    part("trust.sh") + part("lease.sh") + (Path(__file__).parent / "probe.sh").read_bytes()
+)
 
 PROBE_TIMEOUT_S = 40.0  # four queries of at most 5 s each, and slow logins
 WITHOUT_GPUS_TIMEOUT_S = 15.0
@@ -90,7 +94,7 @@ async def _probe(
 ) -> HostSnapshot:
     host = transport.host
     await transport.connect()  # so that the handshake does not count as a round trip
-    command = f"sh -s -- {shlex.quote(host.work_dir)}"
+    command = f"sh -s -- {shlex.quote(host.work_dir)} {shlex.quote(host.lease_dir)}"
     try:
         sent_at = clock()
         completed = await transport.run(command, stdin=PROBE_SCRIPT, timeout_s=timeout_s)
@@ -160,6 +164,8 @@ def _users_of_gpus(processes: Sequence[GpuProcess]) -> Iterable[str]:
 def _warnings(facts: HostFacts) -> Iterable[str]:
     if facts.gpu_problem:
         yield facts.gpu_problem
+    if facts.lease_problem:
+        yield facts.lease_problem
     if facts.cpus and facts.load1 > _HIGH_LOAD_PER_CPU * facts.cpus:
         yield f"load {facts.load1:.1f} on {facts.cpus} CPUs"
     runs = sorted({process.run_id for process in facts.gpu_processes if process.run_id})
@@ -256,6 +262,8 @@ def parse_probe(
         disk_total_mib=disk_total,
         round_trip_s=max(0.0, received_at - sent_at - on_host),
         gpu_problem=gpu_problem or _gpu_problem(sections),
+        lease=parse_lease(sections.get("lease", "")),
+        lease_problem=_lease_problem(sections.get("lease", "")),
         missing=tuple(missing),
     )
 
@@ -297,6 +305,12 @@ def _interconnects(text: str) -> Iterable[str]:
             yield line
         else:
             yield match[1] if match[2] == "ACTIVE" else f"{match[1]} {match[2].lower()}"
+
+
+def _lease_problem(text: str) -> str:
+    """Why nobody can tell who has the host, and nothing can be started there."""
+    line = _one_line(text)
+    return line.removeprefix("@trouble ") if line.startswith("@trouble ") else ""
 
 
 def _gpu_problem(sections: Mapping[str, str]) -> str:

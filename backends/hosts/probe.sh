@@ -1,4 +1,4 @@
-# One probe of one host: sh -s -- WORK_DIR [nogpu] < probe.sh
+# One probe of one host: sh -s -- WORK_DIR LEASE_DIR [nogpu] < trust.sh + lease.sh + probe.sh
 # Prints "@@dlperf:SECTION" lines, each followed by that section's text. A tool that is missing, fails
 # or hangs leaves its section empty; nothing here writes to the host.
 
@@ -122,7 +122,9 @@ gpus() {
     section begin
     date +%s.%N
     system "$1"
-    [ "$2" = nogpu ] || gpus
+    [ "$3" = nogpu ] || gpus
+    section lease # last: a bystander's lock may take its time to be named
+    (look_at_lease "$2" || printf '@trouble %s\n' "$trouble")
     section end
     date +%s.%N
 } 2>/dev/null </dev/null

@@ -16,6 +16,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.snapshot import CampaignSnapshot, take
 from backends.hosts.facts import GpuProcess, HostSnapshot, HostState, Topology
+from backends.remote.lease import Lease
 from profiles.errors import DlperfError
 from tests.console.fakes import (
     START,
@@ -72,7 +73,6 @@ class HostileWorkspace(FakeWorkspace):
                 reason=text(),
                 facts=None if state is HostState.UNREACHABLE else hostile(facts(busy=(0, 1)), text),
                 slots=8,
-                lease=text(),
                 warnings=(text(), text()),
                 remedy=text(),
             )
@@ -135,6 +135,8 @@ def hostile(value: Any, text: Any) -> Any:
                 else hostile(item, text)
                 for item in old
             )
+        elif field.name == "lease":
+            changes[field.name] = Lease(text(), 1.0, text(), text(), by_a_run=False)
     return dataclasses.replace(value, **changes)
 
 

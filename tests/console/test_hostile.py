@@ -9,6 +9,7 @@ import pytest
 
 from backends.campaign.plan.selection import Selection
 from backends.hosts.facts import GpuProcess, HostSnapshot, HostState, Topology
+from backends.remote.lease import Lease
 from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, ONEFLOW, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace, facts, v100_hosts
@@ -62,10 +63,11 @@ def hostile_hosts(text: str) -> tuple[HostSnapshot, ...]:
         topology=topology,
         gpus=tuple(replace(gpu, name=text) for gpu in base.gpus),
         gpu_processes=(GpuProcess(0, 1, text, text, 1),),
+        lease=Lease(text, 1.0, text, text, by_a_run=False),
     )
     good = v100_hosts()
     return (
-        HostSnapshot("node1", text, HostState.BUSY, reason=text, facts=base, slots=8, lease=text),
+        HostSnapshot("node1", text, HostState.BUSY, reason=text, facts=base, slots=8),
         HostSnapshot("node2", text, HostState.UNREACHABLE, reason=text),
         *good[2:],
     )

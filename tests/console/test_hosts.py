@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from backends.hosts.facts import HostSnapshot, HostState
+from backends.remote.lease import Lease
 from tests.console.conftest import LARGE, console, screen_text, tick, until
 from tests.console.fakes import FakeWorkspace, facts, v100_hosts
 from tui.screens.hosts import devices, host_rows, note, ranges
@@ -44,9 +46,14 @@ def test_a_clock_that_is_off_is_a_warning() -> None:
 
 
 def test_a_lease_is_shown_with_its_holder() -> None:
-    host = HostSnapshot("n", "", HostState.BUSY, facts=facts(), lease="bob@login02 since 02:10")
+    since = time.mktime((2026, 11, 21, 2, 10, 0, 0, 0, -1))
+    lease = Lease("bob@login02 resnet, run r", since, "mallory", "/tmp/note")
+    host = HostSnapshot("n", "", HostState.BUSY, facts=replace(facts(), lease=lease))
     assert "bob@login02" in note(host).plain
-    assert "held by bob@login02 since 02:10" in host_text(host).plain
+    said = host_text(host).plain
+    assert "held by bob@login02 resnet, run r (user mallory), since 02:10" in said
+    stuck = replace(host, facts=replace(facts(), lease=replace(lease, by_a_run=False)))
+    assert "/tmp/note belongs to mallory: ask them" in host_text(stuck).plain
 
 
 def test_the_topology_is_shown_as_a_matrix_with_the_legend_of_what_occurs() -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from backends.inventory.hosts import Host
+from backends.remote.client import RemoteHost, RunSpec
+from backends.transports.local import LocalTransport
 
 SEED_004 = [
     (20, 288.088),
@@ -181,6 +187,57 @@ def test_hosts_document_describes_this_machine(dlperf: CommandLine) -> None:
     assert host["memory_mib"] > 0
     assert isinstance(host["gpus"], list)
     assert isinstance(host["links"], list)
+
+
+def test_hosts_shows_who_has_a_host_and_since_when(dlperf: CommandLine, tmp_path: Path) -> None:
+    host = Host("here", "local", work_dir=f"{tmp_path}/w", lease_dir=f"{tmp_path}/leases")
+    inventory = write(
+        tmp_path / "hosts.toml",
+        f'[[hosts]]\nname = "here"\ntransport = "local"\nlease_dir = "{tmp_path}/leases"\n',
+    )
+
+    async def while_a_run_holds_it() -> Any:
+        remote = RemoteHost(LocalTransport(host))
+        await remote.start(RunSpec("r1", "sleep 600", lease="bob@login02 resnet"))
+        try:
+            held = await asyncio.to_thread(dlperf.document, "hosts", "--inventory", inventory)
+            text = await asyncio.to_thread(dlperf, "hosts", "--inventory", inventory)
+        finally:
+            await remote.cancel("r1", grace_s=1)
+        return held[0]["lease"], text.stdout
+
+    before = int(time.time())
+    assert dlperf.document("hosts", "--inventory", inventory)[0]["lease"] is None
+    assert not (tmp_path / "leases").exists(), "looking makes nothing"
+    lease, text = asyncio.run(while_a_run_holds_it())
+    assert lease.keys() == {"holder", "since"}
+    assert lease["holder"].startswith("bob@login02 resnet, run r1")
+    assert before <= lease["since"] <= time.time()
+    assert "held by bob@login02 resnet, run r1" in text
+    assert dlperf.document("hosts", "--inventory", inventory)[0]["lease"] is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give a directory away")
+def test_a_directory_that_is_somebody_elses_stops_before_anything_starts(
+    dlperf: CommandLine, tmp_path: Path
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, 12345, -1)
+    profile = short_profile(tmp_path, "true")
+    campaigns = tmp_path / "campaigns"
+    for key, says in (
+        ("work_dir", f"work_dir {theirs}: {theirs} belongs to 12345; set another work_dir"),
+        ("lease_dir", f"the lease_dir {theirs} is not safe: it belongs to 12345"),
+    ):
+        inventory = write(
+            tmp_path / "hosts.toml",
+            f'[[hosts]]\nname = "here"\ntransport = "local"\n{key} = "{theirs}"\n',
+        )
+        words = ("run", "-p", profile, "--inventory", inventory, "--campaigns", campaigns)
+        assert says in dlperf(*words, code=2).stderr.splitlines()[-1]
+    assert not campaigns.exists()
+    assert list(theirs.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,8 @@ def _print_host(snapshot: HostSnapshot) -> None:
     if facts is None:
         return
     print(f"  {facts.cpus} CPUs {facts.cpu_model}, {facts.memory_mib / 1024:.0f} GiB, {facts.os}")
+    if facts.lease is not None:
+        print(f"  held by {facts.lease}; {facts.lease.remedy}")
     print(f"  load {facts.load1:.2f}, clock offset {facts.certain_clock_offset_s:+.2f} s")
     for gpu in facts.gpus:
         used = "–" if gpu.memory_used_mib is None else f"{gpu.memory_used_mib}"

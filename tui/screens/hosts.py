@@ -44,8 +44,8 @@ def note(host: HostSnapshot) -> Text:
     if host.state is HostState.UNREACHABLE:
         return cell(host.reason or "no answer", BAD)
     parts: list[Text | str | tuple[str, str]] = []
-    if host.lease:
-        parts.append((plain(host.lease), WARN))
+    if host.lease is not None:
+        parts.append((plain(str(host.lease)), WARN))
     if host.facts is not None:
         parts += [(words, WARN) for words in _gpu_users(host.facts)]
         offset = host.facts.certain_clock_offset_s

@@ -44,7 +44,9 @@ def host_text(host: HostSnapshot, *, alone: bool = True) -> Text:
 
 
 def _headline(host: HostSnapshot) -> Text:
-    lease = (f"held by {plain(host.lease)}", WARN) if host.lease else ("no lease", MUTED)
+    lease = ("no lease", MUTED)
+    if host.lease is not None:
+        lease = (f"held by {plain(host.lease.explained)}", WARN)
     return join([host_state(host.state), plain(host.address or "this machine"), lease], " · ")
 
 

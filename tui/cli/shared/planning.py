@@ -10,9 +10,8 @@ from backends.campaign.record.snapshot import format_duration
 from backends.inventory.hosts import select
 from backends.workspace import Workspace
 from profiles.errors import SelectionError
-from tui.cli.shared.options import open_workspace
+from tui.cli.shared.options import asked, open_workspace
 from tui.cli.shared.output import say
-from tui.cli.shared.selection import asked
 
 
 async def make_plan(
