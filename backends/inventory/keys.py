@@ -75,7 +75,7 @@ CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "interface": _text(_INTERFACE, "give a network interface like ib0"),
     "labels": _labels,
     "slots": _number(1, 4096),
-    "lease_dir": _text(re.compile(r"/[^\x00-\x1f\x7f]+"), "give an absolute path"),
+    "lease_dir": _text(re.compile(r"(?:/[^\x00-\x1f\x7f]+)?"), "give an absolute path"),
     "work_dir": _text(_WORK_DIR, "give an absolute path or one that starts with ~/"),
 }
 

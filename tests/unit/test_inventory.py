@@ -197,6 +197,7 @@ def test_ssh_aliases_follow_include_and_leave_patterns_out(tmp_path: Path) -> No
         ('[[hosts]]\nname = "a"\nlabels = "v100"\n', "key 'labels'", "must be a list"),
         ('[[hosts]]\nname = "a"\nwork_dir = "bench"\n', "key 'work_dir'", "absolute path"),
         ('[[hosts]]\nname = "a"\nwork_dir = "~bob/x"\n', "key 'work_dir'", "absolute path"),
+        ('[[hosts]]\nname = "a"\nlease_dir = "~/x"\n', "key 'lease_dir'", "absolute path"),
         ('[[hosts]]\nname = "a"\nuser = "-oProxyCommand=x"\n', "key 'user'", "login name"),
         ('[[hosts]]\nname = "a"\naddress = "me@b"\n', "key 'address'", "into user"),
         ('[[hosts]]\nname = "a"\naddress = "b:22"\n', "key 'address'", "into port"),
