@@ -14,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from backends.campaign.dispatch import Dispatcher, next_attempt
-from backends.campaign.folder.paths import host_log_path
 from backends.campaign.plan.selection import ATTEMPTS
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import LostJournalError
@@ -161,15 +160,6 @@ class CampaignController:
             self.start()
         else:
             self._dispatcher.wake()
-
-    def log_path(self, run_id: str, host: str | None = None) -> Path | None:
-        """The local raw log of rank 0, or of another host of the run; None before it has one."""
-        run = self.state.runs.get(run_id)
-        if run is None or not run.log:
-            return None
-        if host is None or not run.hosts or host == run.hosts[0]:
-            return self.path / run.log
-        return self.path / host_log_path(run.log, host)
 
     # Working -------------------------------------------------------------------------------------
 

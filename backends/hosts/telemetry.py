@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
 
-from backends.hosts.facts import HostFacts
 from backends.hosts.nvidia import number, whole
 
 TELEMETRY_COMMAND = (
@@ -39,27 +36,6 @@ class TelemetrySample:
     power_w: float | None
     sm_clock_mhz: int | None
     temperature_c: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class GpuTelemetry:
-    """One GPU over a run: the peak of what can run out, the mean of what fluctuates."""
-
-    gpu_index: int
-    samples: int
-    peak_memory_mib: int | None
-    mean_utilization_pct: float | None
-    mean_power_w: float | None
-    mean_sm_clock_mhz: float | None
-    peak_temperature_c: int | None
-
-
-def telemetry_command(facts: HostFacts) -> str | None:
-    """What to stream while a run is on the host; None where it has no GPUs to watch.
-
-    It ends within a second of its reader: nvidia-smi writes every second and dies of SIGPIPE.
-    """
-    return TELEMETRY_COMMAND if facts.gpus else None
 
 
 class TelemetryParser:
@@ -111,38 +87,6 @@ class TelemetryParser:
             sm_clock_mhz=whole(row.get("clocks.current.sm")),
             temperature_c=whole(row.get("temperature.gpu")),
         )
-
-
-def summarize(samples: Iterable[TelemetrySample]) -> tuple[GpuTelemetry, ...]:
-    """Each GPU's peaks and means over ``samples``, by index."""
-    by_gpu: dict[int, list[TelemetrySample]] = {}
-    for sample in samples:
-        by_gpu.setdefault(sample.gpu_index, []).append(sample)
-    return tuple(_summary(index, by_gpu[index]) for index in sorted(by_gpu))
-
-
-def _summary(index: int, samples: list[TelemetrySample]) -> GpuTelemetry:
-    return GpuTelemetry(
-        gpu_index=index,
-        samples=len(samples),
-        peak_memory_mib=max(_known(sample.memory_used_mib for sample in samples), default=None),
-        mean_utilization_pct=_mean(sample.utilization_pct for sample in samples),
-        mean_power_w=_mean(sample.power_w for sample in samples),
-        mean_sm_clock_mhz=_mean(sample.sm_clock_mhz for sample in samples),
-        peak_temperature_c=max(_known(sample.temperature_c for sample in samples), default=None),
-    )
-
-
-_T = TypeVar("_T")
-
-
-def _known(values: Iterable[_T | None]) -> list[_T]:
-    return [value for value in values if value is not None]
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = _known(values)
-    return sum(known) / len(known) if known else None
 
 
 def _seconds(timestamp: str) -> float | None:

@@ -46,8 +46,8 @@ _MEANINGS = {
     LinkClass.SELF: "itself",
     LinkClass.PCIE_SWITCH: "one PCIe bridge",
     LinkClass.PCIE_SWITCHES: "several PCIe bridges",
-    LinkClass.HOST_BRIDGE: "PCIe host bridge (the CPU)",
-    LinkClass.NUMA_NODE: "PCIe host bridges within a NUMA node",
+    LinkClass.HOST_BRIDGE: "PCIe host bridge (CPU)",
+    LinkClass.NUMA_NODE: "between host bridges, one NUMA node",
     LinkClass.SYSTEM: "between NUMA nodes",
     LinkClass.UNKNOWN: "unknown",
 }
@@ -61,11 +61,20 @@ def link_class(link: str) -> LinkClass:
 
 
 def describe_link(link: str) -> str:
-    """A link in words: ``NV2`` → "2 NVLinks", ``SYS`` → "between NUMA nodes"."""
+    """A link in words: ``NV2`` → "2 NVLinks bonded", ``SYS`` → "between NUMA nodes"."""
     if link_class(link) is LinkClass.NVLINK:
         count = link.removeprefix("NV")
-        return "1 NVLink" if count == "1" else f"{count} NVLinks".strip()
+        return "one NVLink" if count == "1" else f"{count or '?'} NVLinks bonded"
     return _MEANINGS[link_class(link)]
+
+
+def legend(topology: Topology) -> tuple[tuple[str, str], ...]:
+    """The links that occur between devices, the closest first, each with what it means."""
+    used = {link for row in topology.links for link in row} - {"X"}
+    return tuple(
+        (link, describe_link(link))
+        for link in sorted(used, key=lambda link: (link_class(link), len(link), link))
+    )
 
 
 def parse_topology(text: str) -> Topology | None:
@@ -96,10 +105,9 @@ def topology_block(topology: Topology) -> str:
         for row in zip(*columns, strict=True)
     ]
     lines += [f"{label}: {name}" for label, name in topology.nic_names.items()]
-    used = {link for row in topology.links for link in row} - {"X"}
-    legend = sorted(used, key=lambda link: (link_class(link), link))
-    if legend:
-        lines += ["", *(f"{link} = {describe_link(link)}" for link in legend)]
+    explained = legend(topology)
+    if explained:
+        lines += ["", *(f"{link} = {words}" for link, words in explained)]
     return "\n".join(lines)
 
 

@@ -64,10 +64,6 @@ class SimulatedTransport:
     def host(self) -> Host:
         return self._host
 
-    @property
-    def connected(self) -> bool:
-        return self._connection is not None and not self._connection.broken
-
     async def connect(self) -> None:
         await self._connected()
 

@@ -78,9 +78,6 @@ class Transport(Protocol):
     @property
     def host(self) -> Host: ...
 
-    @property
-    def connected(self) -> bool: ...
-
     async def connect(self) -> None:
         """Make sure a live connection exists."""
 

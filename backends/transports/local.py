@@ -39,10 +39,6 @@ class LocalTransport:
     def host(self) -> Host:
         return self._host
 
-    @property
-    def connected(self) -> bool:
-        return True
-
     async def connect(self) -> None:
         """Nothing to connect to."""
 

@@ -64,10 +64,6 @@ class SshTransport:
     def host(self) -> Host:
         return self._host
 
-    @property
-    def connected(self) -> bool:
-        return self._connection is not None and not self._connection.is_closed()
-
     async def connect(self) -> None:
         await self.connection()
 

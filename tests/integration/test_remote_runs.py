@@ -280,10 +280,6 @@ class Losing:
     def host(self) -> Host:
         return self._transport.host
 
-    @property
-    def connected(self) -> bool:
-        return True
-
     async def connect(self) -> None: ...
 
     async def close(self) -> None: ...

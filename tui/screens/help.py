@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.text import Text
 from textual.screen import Screen
 
-from backends.campaign.record.snapshot import format_duration
+from profiles.durations import format_duration
 from tui.keys import PANELS, key_name
 from tui.text import plain
 from tui.theme import ACCENT, BAD, MUTED, WARN

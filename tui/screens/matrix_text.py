@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from backends.campaign.plan.selection import Plan
-from backends.campaign.record.snapshot import format_duration
+from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tui.marks import Cell, Marks
 from tui.text import count, join, plain

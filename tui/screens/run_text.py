@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from backends.campaign.record.snapshot import CampaignSnapshot, RunView, format_duration
+from backends.campaign.record.snapshot import CampaignSnapshot, RunView
 from backends.campaign.record.state import RunRecord, RunState
 from profiles.cleantext import clean_text
+from profiles.durations import format_duration
 from tui.text import bar, cell, join, number, plain, run_state
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row

@@ -8,7 +8,7 @@ from pathlib import Path
 from textual import on, work
 from textual.widget import Widget
 
-from backends.campaign.folder.paths import host_log_path
+from backends.campaign.folder.paths import log_of
 from backends.campaign.record.snapshot import CampaignSnapshot, ChartSeries, RunView, chart_series
 from backends.campaign.record.state import RunState
 from profiles.errors import DlperfError
@@ -127,16 +127,11 @@ class RunsPage(Page):
         if log.display:
             host = run.hosts[self._host % len(run.hosts)] if run.hosts else ""
             log.show(
-                self._log_path(run, host),
+                log_of(run, host),
                 f"Log · {run.label} · {host}" if host else f"Log · {run.label}",
                 empty=self._no_log(run),
                 ended=run.state.ended,
             )
-
-    def _log_path(self, run: RunView, host: str) -> Path | None:
-        if run.log is None or not host or host == run.hosts[0]:
-            return run.log
-        return Path(host_log_path(str(run.log), host))
 
     def _no_log(self, run: RunView) -> str:
         if run.state is RunState.PLANNED:

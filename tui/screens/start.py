@@ -12,8 +12,8 @@ from textual.widgets import Static
 
 from backends.campaign.plan.remarks import repeats_remarks
 from backends.campaign.plan.selection import Plan
-from backends.campaign.record.snapshot import format_duration
 from backends.hosts.finding import Finding
+from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tui.keys import bindings
 from tui.screens.dialogs import Dialog

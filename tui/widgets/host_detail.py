@@ -8,6 +8,7 @@ from textual.containers import ScrollableContainer
 from textual.widgets import Static
 
 from backends.hosts.facts import Gpu, HostFacts, HostSnapshot, HostState, Topology
+from backends.hosts.topology import legend
 from tui.keys import bindings
 from tui.text import bar, count, gib, host_state, join, plain
 from tui.theme import BAD, GOOD, MUTED, WARN, link_colour
@@ -15,15 +16,6 @@ from tui.widgets.panel import set_frame
 
 CLOCK_WARNING_S = 1.0
 """From here on the host's clock is said to be off: log times of two hosts do not compare."""
-
-LINK_WORDS = {
-    "NV": "NVLinks, that many",
-    "PIX": "one PCIe bridge",
-    "PXB": "several PCIe bridges",
-    "PHB": "PCIe host bridge (CPU)",
-    "NODE": "between host bridges, one NUMA node",
-    "SYS": "between NUMA nodes",
-}
 
 
 def host_text(host: HostSnapshot, *, alone: bool = True) -> Text:
@@ -157,24 +149,14 @@ def _topology(topology: Topology) -> Text:
     return text.append_text(_legend(topology))
 
 
-def _bond(links: str) -> str:
-    return "one NVLink" if links == "1" else f"{links or '?'} NVLinks bonded"
-
-
 def _legend(topology: Topology) -> Text:
-    seen = {link for row in topology.links for link in row if link != "X"}
-    bonds = sorted((x for x in seen if x.startswith("NV")), key=lambda x: (len(x), x))
-    parts: list[Text | str | tuple[str, str]] = []
-    for name in bonds:
-        links = plain(name)[2:]
-        parts.append(join([(plain(name), link_colour(name)), (f" {_bond(links)}", MUTED)]))
-    for name, words in LINK_WORDS.items():
-        if name in seen:
-            parts.append(join([(name, link_colour(name)), (f" {words}", MUTED)]))
+    parts = [
+        join([(plain(link), link_colour(link)), (f" {plain(words)}", MUTED)])
+        for link, words in legend(topology)
+    ]
     text = Text(no_wrap=True, end="")
     line = Text(no_wrap=True, end="")
-    for part in parts:
-        piece = part if isinstance(part, Text) else Text(str(part))
+    for piece in parts:
         if line.cell_len and line.cell_len + piece.cell_len + 3 > 76:
             text.append_text(line).append("\n")
             line = Text(no_wrap=True, end="")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backends.campaign.record.snapshot import ChartSeries, format_duration
+from backends.campaign.record.snapshot import ChartSeries
+from profiles.durations import format_duration
 from tui.text import number
 from tui.theme import MUTED
 from tui.widgets.chart import MAX_LINES, Line, Plot, finite, nice_step, series_colour

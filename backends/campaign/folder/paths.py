@@ -7,9 +7,13 @@ import unicodedata
 from collections.abc import Container, Mapping
 from datetime import datetime
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from profiles.format.matrix import Case
 from profiles.format.profile import Profile
+
+if TYPE_CHECKING:
+    from backends.campaign.record.snapshot import RunView
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
 
@@ -73,6 +77,13 @@ def _others(profile: Profile, case: Case) -> Mapping[str, object]:
 def host_log_path(rank0: str, host: str) -> str:
     """The log of another host beside rank 0's: ``….<host>.log``."""
     return rank0.removesuffix(".log") + f".{safe_name(host)}.log"
+
+
+def log_of(run: RunView, host: str) -> Path | None:
+    """The local raw log of one of the run's hosts; rank 0's where it has none of that name."""
+    if run.log is None or host not in run.hosts[1:]:
+        return run.log
+    return Path(host_log_path(str(run.log), host))
 
 
 def diagnosis_path(rank0: str) -> str:

@@ -13,6 +13,7 @@ from statistics import median
 
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, Series
 from backends.engines.base import Waiting, WaitKind
+from profiles.durations import format_duration
 from profiles.format.matrix import Case
 
 
@@ -89,18 +90,6 @@ class CampaignSnapshot:
         elif self.eta_s is not None:
             parts.append(f"ETA {format_duration(self.eta_s)}")
         return " · ".join(parts)
-
-
-def format_duration(seconds: float) -> str:
-    """12s, 3m05s, 2h10m, 3d04h."""
-    total = max(0, round(seconds))
-    if total < 60:
-        return f"{total}s"
-    if total < 3600:
-        return f"{total // 60}m{total % 60:02d}s"
-    if total < 86400:
-        return f"{total // 3600}h{total % 3600 // 60:02d}m"
-    return f"{total // 86400}d{total % 86400 // 3600:02d}h"
 
 
 def take(

@@ -113,7 +113,6 @@ class RunRecord:
     warmup: int = 0
     last_step: float | None = None
     last_throughput: float | None = None
-    last_reading_at: float | None = None
     series: Series = field(default_factory=Series)
     lost_hosts: Mapping[str, tuple[float, str]] = field(
         default_factory=lambda: MappingProxyType({})
@@ -429,14 +428,13 @@ class _Readings:
         run = self._run
         if not self._new:
             return run
-        step, value, at = self._new[-1]
+        step, value, _ = self._new[-1]
         return replace(
             run,
             reading_count=self._count,
             warmup=self._warmup,
             last_step=step,
             last_throughput=value,
-            last_reading_at=at,
             series=run.series.extended(run.reading_count, self._new),
         )
 

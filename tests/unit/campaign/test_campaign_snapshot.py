@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from backends.campaign.record import events as ev
-from backends.campaign.record.snapshot import CampaignSnapshot, RunView, format_duration, take
+from backends.campaign.record.snapshot import CampaignSnapshot, RunView, take
 from backends.campaign.record.state import CampaignState, fold
 from backends.engines.base import Waiting, WaitKind
 from tests.unit.campaign.strategies import RUN_IDS, planned
@@ -23,14 +23,6 @@ def shown(state: CampaignState, now: float, **more: object) -> CampaignSnapshot:
 
 def view(snapshot: CampaignSnapshot, run_id: str) -> RunView:
     return next(view for view in snapshot.runs if view.run_id == run_id)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(-3, "0s"), (12.4, "12s"), (185, "3m05s"), (7800, "2h10m"), (270_000, "3d03h")],
-)
-def test_durations_read_well(seconds: float, text: str) -> None:
-    assert format_duration(seconds) == text
 
 
 def test_a_lost_connection_is_told_with_its_age() -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.hosts.probe import parse_probe
-from backends.hosts.telemetry import TelemetryParser, summarize, telemetry_command
+from backends.hosts.telemetry import TelemetryParser
 
 STREAM = b"""\
 timestamp, index, memory.used [MiB], utilization.gpu [%], power.draw [W], \
@@ -34,13 +33,6 @@ def test_samples_come_with_complete_lines_only() -> None:
     assert fourth.power_w == 360.0
 
 
-def test_a_summary_has_peaks_and_means_by_gpu() -> None:
-    zero, one = summarize(TelemetryParser().feed(STREAM))
-    assert (zero.samples, zero.peak_memory_mib, zero.peak_temperature_c) == (2, 300, 52)
-    assert (zero.mean_utilization_pct, zero.mean_power_w) == (50.0, 240.0)
-    assert (one.mean_power_w, one.peak_temperature_c, one.peak_memory_mib) == (None, None, 0)
-
-
 @given(st.lists(st.integers(0, len(STREAM)), max_size=6))
 def test_any_chunking_gives_the_same_samples(cuts: list[int]) -> None:
     parser = TelemetryParser()
@@ -63,16 +55,11 @@ def test_any_bytes_are_samples_or_skipped(chunks: list[bytes]) -> None:
 
 def test_the_h200_capture(captures: Path) -> None:
     parser = TelemetryParser()
-    gpus = summarize(parser.feed((captures / "telemetry.csv").read_bytes()))
+    samples = parser.feed((captures / "telemetry.csv").read_bytes())
     assert parser.skipped == 0
-    assert [gpu.gpu_index for gpu in gpus] == list(range(8))
-    assert sum(gpu.samples for gpu in gpus) == 2999
-    assert all(19_000 < (gpu.peak_memory_mib or 0) < 80_000 for gpu in gpus)
-    assert all((gpu.mean_power_w or 0) > 79 for gpu in gpus)
-
-
-def test_a_host_without_gpus_has_no_telemetry() -> None:
-    without = parse_probe(b"", 0.0, 0.0)
-    assert telemetry_command(without) is None
-    gpus = b"@@dlperf:gpus\nindex, name\n0, V100\n"
-    assert "--format=csv -l 1" in (telemetry_command(parse_probe(gpus, 0.0, 0.0)) or "")
+    assert len(samples) == 2999
+    assert {sample.gpu_index for sample in samples} == set(range(8))
+    for gpu in range(8):
+        own = [sample for sample in samples if sample.gpu_index == gpu]
+        assert 19_000 < max(sample.memory_used_mib or 0 for sample in own) < 80_000
+        assert min(sample.power_w or 0 for sample in own) > 50

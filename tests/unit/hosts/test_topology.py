@@ -121,8 +121,8 @@ def test_links_have_classes_and_words() -> None:
     assert link_class("NV18") is LinkClass.NVLINK
     assert link_class("PIX") < link_class("PHB") < link_class("NODE") < link_class("SYS")
     assert link_class("?") is LinkClass.UNKNOWN
-    assert describe_link("NV1") == "1 NVLink"
-    assert describe_link("NV18") == "18 NVLinks"
+    assert describe_link("NV1") == "one NVLink"
+    assert describe_link("NV18") == "18 NVLinks bonded"
     assert describe_link("SYS") == "between NUMA nodes"
 
 
@@ -138,7 +138,7 @@ def test_a_report_shows_the_matrix_aligned_with_a_legend() -> None:
         "NIC0: mlx5_0\n"
         "NIC1: mlx5_bond_1\n"
         "\n"
-        "NV18 = 18 NVLinks\n"
+        "NV18 = 18 NVLinks bonded\n"
         "PXB = several PCIe bridges\n"
         "SYS = between NUMA nodes"
     )

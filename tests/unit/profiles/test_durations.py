@@ -20,7 +20,7 @@ def test_anything_else_is_refused_with_an_example(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0s"), (45.4, "45s"), (90, "1m30s"), (600, "10m"), (7500, "2h05m"), (7200, "2h")],
+    [(-3, "0s"), (12.4, "12s"), (185, "3m05s"), (7800, "2h10m"), (270_000, "3d03h")],
 )
-def test_durations_are_written_short(seconds: float, text: str) -> None:
+def test_durations_read_well(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text

@@ -32,7 +32,6 @@ class Scripted:
 
     def __init__(self, *answers: Completed, work_dir: str = "~/w") -> None:
         self.host = Host("node1", work_dir=work_dir)
-        self.connected = True
         self.answers = list(answers)
         self.commands: list[str] = []
         self.stdins: list[bytes] = []

@@ -6,9 +6,9 @@ import argparse
 
 from backends.campaign.plan.remarks import repeats_remarks
 from backends.campaign.plan.selection import Plan
-from backends.campaign.record.snapshot import format_duration
 from backends.inventory.hosts import select
 from backends.workspace import Workspace
+from profiles.durations import format_duration
 from profiles.errors import SelectionError
 from tui.cli.shared.options import asked, open_workspace
 from tui.cli.shared.output import say

@@ -6,8 +6,9 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from backends.campaign.record.snapshot import CampaignSnapshot, RunView, format_duration
+from backends.campaign.record.snapshot import CampaignSnapshot, RunView
 from backends.transports.base import Prompter
+from profiles.durations import format_duration
 from tui.cli.shared.asking import TerminalPrompter
 from tui.cli.shared.output import say
 
