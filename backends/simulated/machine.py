@@ -74,7 +74,11 @@ class Machine:
         self.kernel = Kernel(chance, epoch)
         self.disk = disk if disk is not None else Disk()
         self.wrapper: Wrapper = Wrapper(
-            name, self.kernel, self.disk, subreaper=spec.python, flock=spec.flock
+            name,
+            self.kernel,
+            self.disk,
+            subreaper=spec.python,
+            flock=spec.flock or spec.python,
         )
         self.launcher: Launcher = Launcher(self.wrapper, workloads)
         self.pace_s = 0.0

@@ -193,32 +193,22 @@ def _telemetry(machine: Machine, execution: Execution, command: str) -> Routine:
 
 def _reach(machine: Machine, execution: Execution, command: str) -> Routine:
     """Our program that listens for a moment, or connects to those who do."""
-    words = shlex.split(command)
     if not machine.spec.python:
         raise Failed("python3: not found", NOT_FOUND)
-    if "listen" in words:
-        token, seconds, count = words[words.index("listen") + 1 :][:3]
-        port = machine.network.listen(token, int(count))
+    network = machine.network
+    _, listens, words = command.rpartition("' listen ")  # behind the program's own text
+    if listens:
+        token, seconds, count = shlex.split(words)
+        port = network.listen(token, int(count))
         execution.say(f"port {port}\n")
-        yield Pause(
-            machine.kernel.now + float(seconds),
-            lambda: execution.deaf or not machine.network.listens(port),
-        )
-        machine.network.forget(port)
+        until = machine.kernel.now + float(seconds)
+        yield Pause(until, lambda: execution.deaf or not network.listens(port))
+        network.forget(port)
         return
-    targets = iter(_until_shell(words[words.index("connect") + 2 :]))
-    for name, _address, to, token in zip(targets, targets, targets, targets, strict=False):
-        execution.say(f"{name}\t{machine.network.connect(int(to), token)}\n")
-
-
-def _until_shell(words: Sequence[str]) -> list[str]:
-    """The arguments of ``connect``, without the shell's own words behind them."""
-    found: list[str] = []
-    for word in words:
-        if word.endswith(";"):
-            return [*found, word.removesuffix(";")]
-        found.append(word)
-    return found
+    words = command.partition("' connect ")[2].partition(";")[0]
+    targets = iter(shlex.split(words)[1:])
+    for name, _address, to, token in zip(targets, targets, targets, targets, strict=True):
+        execution.say(f"{name}\t{network.connect(int(to), token)}\n")
 
 
 _Verb = Callable[["Machine", Execution, Sequence[str], bytes], Routine]

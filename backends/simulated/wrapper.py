@@ -75,7 +75,7 @@ class Wrapper:
     ----------
     host: the console's name for the machine.
     subreaper: it has python3, so that children that hide are found.
-    flock: it has flock, so that the kernel keeps the lease.
+    flock: it has flock or python3, so that the kernel keeps the lease.
     """
 
     def __init__(

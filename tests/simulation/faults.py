@@ -9,6 +9,7 @@ from pathlib import Path
 from backends.campaign.folder.paths import host_log_path
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import RunRecord, RunState, fold
+from backends.inventory.hosts import Host
 from backends.simulated.kernel import Routine
 from backends.simulated.supervising import Asked
 from backends.simulated.workload import Workload
@@ -18,7 +19,7 @@ from profiles.errors import DlperfError
 from tests.simulation.login import Process
 from tests.simulation.world import World
 
-LEASE_DIR = "/tmp/dlperf-tui.leases"
+LEASE_DIR = Host("any").lease_dir
 
 
 class Faults:

@@ -10,8 +10,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from backends.campaign.folder.paths import host_log_path
-from backends.campaign.record.journal import read_events
-from backends.campaign.record.state import CampaignState, RunRecord, RunState, fold
+from backends.campaign.folder.reader import read_campaign
+from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.simulated.files import RunFiles
 from backends.simulated.kernel import Process as HostProcess
 from profiles.errors import DlperfError
@@ -199,11 +199,22 @@ def is_told(state: CampaignState, run: RunRecord) -> bool:
     return any(run.run_id in text and "not cleaned up" in text for _, _, text in state.notes)
 
 
+_READ: dict[tuple[Path, int, int, int], CampaignState] = {}
+
+
 def state_of(campaign: Path) -> CampaignState:
     try:
-        return fold(read_events(campaign / "events.jsonl"))
-    except DlperfError:
+        info = (campaign / "events.jsonl").stat()
+    except FileNotFoundError:
         return CampaignState()
+    key = (campaign, info.st_ino, info.st_size, info.st_mtime_ns)
+    if key not in _READ:
+        _READ.clear()
+        try:
+            _READ[key] = read_campaign(campaign)
+        except DlperfError:
+            _READ[key] = CampaignState()
+    return _READ[key]
 
 
 def local_log(campaign: Path, run: RunRecord, host: str) -> bytes:

@@ -54,12 +54,16 @@ class Files:
                 os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
         return lost
 
+    def keep(self, path: Path) -> None:
+        """What a file holds now is on disk for good."""
+        info = path.stat()
+        self._synced[info.st_ino] = info.st_size
+
     def keep_all(self) -> None:
         """Everything that is there now was there long ago."""
         for path in self.root.rglob("*"):
             if path.is_file():
-                info = path.stat()
-                self._synced[info.st_ino] = info.st_size
+                self.keep(path)
 
 
 class Node:

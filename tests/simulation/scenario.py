@@ -4,12 +4,13 @@ over."""
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from backends.simulated.spec import HostSpec
 from profiles.format.catalog import load_file
+from tests.simulation.acts import Acts
 from tests.simulation.faults import KINDS, Faults
 from tests.simulation.invariants import Invariants, state_of
 from tests.simulation.login import Process
@@ -74,6 +75,8 @@ class Story:
         self._world = world
         self._chance = random.Random(f"story/{world.seed}")
         self._faults = Faults(world, self._chance)
+        self._acts = Acts(world, self._chance, NAME, self._command)
+        self._meddling: tuple[str, ...] = ()
         self._trouble_until = self._chance.choice(TROUBLE_UNTIL_S)
 
     def tell(self) -> None:
@@ -81,6 +84,8 @@ class Story:
         self._set_the_scene()
         kinds = chance.sample(sorted(KINDS), chance.randint(1, 5))
         self._faults.schedule(chance.randint(0, 8), self._trouble_until, tuple(kinds))
+        if chance.random() < 0.6:
+            self._meddling = tuple(chance.sample(sorted(self._acts.kinds), chance.randint(1, 2)))
         self._troubled_times()
         world.note("from here on everything works")
         self._faults.heal()
@@ -134,9 +139,24 @@ class Story:
             self._follow(console, self._trouble_until)
             if not console.dead:
                 break
+            self._meddle()
             pause = chance.choice((0.0, 1.0, 20.0, 60.0))
             world.go_on(min(world.now + pause, self._trouble_until))
         world.go_on(max(world.now, min(self._trouble_until, world.now + 1.0)))
+
+    def _meddle(self) -> None:
+        """Something happens to the files, now that nobody works on them."""
+        begun = self._begun()
+        if begun and self._meddling and not self._at_work() and self._chance.random() < 0.6:
+            self._acts.do(self._chance.choice(self._meddling), begun[0])
+
+    def _command(self, *words: str) -> Process:
+        """A command to its end, or for as long as an operator would wait for it."""
+        process = self._launch(*words)
+        self._follow(process, self._world.now + 120.0)
+        if not process.dead:
+            process.kill()
+        return process
 
     def _next_words(self) -> tuple[str, ...]:
         campaigns = self._begun()
@@ -190,5 +210,5 @@ class Story:
                 self._invariants.end_orphans()
         assert console.dead, f"{console} does not come to an end"
 
-    def _at_work(self) -> Iterator[Process]:
-        return iter([process for process in self._world.processes if not process.dead])
+    def _at_work(self) -> list[Process]:
+        return [process for process in self._world.processes if not process.dead]

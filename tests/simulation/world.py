@@ -3,15 +3,17 @@ what truly happened, to hold against what the program says."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import contextvars
+import copy
+import functools
 import random
 import shlex
 import shutil
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -35,6 +37,7 @@ from tests.simulation import syscalls
 from tests.simulation.login import Files, Node, Process
 from tests.simulation.loop import OWNER, VirtualLoop
 from tui.cli import program
+from tui.cli.parser import build_parser
 
 EPOCH = 1_795_000_000.0
 PROGRESS_EVERY_S = 10.0
@@ -189,8 +192,8 @@ class World:
         self.loop.call_soon(act, context=context)
 
     def campaigns(self) -> list[Path]:
-        """The directories that hold a journal."""
-        found = (self.root / "campaigns").glob("*/events.jsonl")
+        """The directories that hold a journal, copies left out."""
+        found = (self.root / "campaigns").glob("[0-9]*/events.jsonl")
         return sorted(path.parent for path in found)
 
     # Time ----------------------------------------------------------------------------------------
@@ -314,6 +317,18 @@ def _run(work: Coroutine[Any, Any, int]) -> int:
     raise _Captured(work)
 
 
+class _Parser:
+    """The real one, asked once for the same words."""
+
+    def parse_args(self, words: Sequence[str]) -> argparse.Namespace:
+        return copy.deepcopy(self._parsed(tuple(words)))
+
+    @staticmethod
+    @functools.cache
+    def _parsed(words: tuple[str, ...]) -> argparse.Namespace:
+        return build_parser().parse_args(words)
+
+
 @contextlib.contextmanager
 def simulation(seed: int, root: Path) -> Iterator[World]:
     """A new world. ``root``: an empty directory's path, best on a file system in memory."""
@@ -340,9 +355,12 @@ def simulation(seed: int, root: Path) -> Iterator[World]:
         put(asyncio, "run", _run)
         put(catalog, "LIBRARY", root / "library")
         put(backends.transports.pool, "TransportPool", world.pool)
-        put(workspaces.Workspace, "open", staticmethod(partial(opened, clock=world.clock)))
+        put(
+            workspaces.Workspace, "open", staticmethod(functools.partial(opened, clock=world.clock))
+        )
         put(workspaces, "user_profiles_dir", lambda: root / "library")
         put(CampaignController, "start", start)
+        put(program, "build_parser", _Parser)
         put(tui.cli.shared.progress, "EVERY_S", PROGRESS_EVERY_S)
         stack.enter_context(syscalls.simulated(world.loop, world.files, world.chance))
         yield world

@@ -1,0 +1,109 @@
+"""What happens to a campaign's files while no console works on it: by hand, by a newer version, by
+a disk that forgets."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tests.simulation.login import Process
+from tests.simulation.workloads import profile_text
+from tests.simulation.world import World
+
+MAY_BE_LOST = (
+    *("RunPlanned", "RunSucceeded", "RunLaunched", "ReadingsArrived", "ContactChanged"),
+    *("Noted", "CampaignFinished"),
+)
+"""Lines of a journal without which nothing is done twice."""
+NESTED = b"[" * 100_000
+COPY = "copy-"
+
+
+class Acts:
+    """Each method does one thing to the campaign.
+
+    Parameters
+    ----------
+    command: runs ``dlperf-tui`` with these words to its end.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        chance: random.Random,
+        profile: str,
+        command: Callable[..., Process],
+    ) -> None:
+        self._world = world
+        self._chance = chance
+        self._profile = profile
+        self._command = command
+        self.kinds: Mapping[str, Callable[[Path], None]] = {
+            "edit the profile": self._edit_profile,
+            "newer journal": self._newer_journal,
+            "damaged journal": self._damage,
+            "copy": self._copy,
+        }
+
+    def do(self, kind: str, campaign: Path) -> None:
+        self._world.note(f"act: {kind}")
+        self.kinds[kind](campaign)
+
+    def _edit_profile(self, campaign: Path) -> None:
+        """Today's profile gives other figures and other commands than the campaign began with."""
+        path = self._world.root / "profiles" / f"{self._profile}.toml"
+        path.write_text(profile_text(self._chance, self._profile))
+        self._world.files.keep(path)
+
+    def _newer_journal(self, campaign: Path) -> None:
+        """A newer version has written it: this one refuses, touches nothing, starts nothing."""
+        journal = campaign / "events.jsonl"
+        before = journal.read_bytes()
+        first, newline, rest = before.partition(b"\n")
+        if not newline or b'"schema":' not in first:
+            return
+        head, _, tail = first.partition(b'"schema":')
+        newer = head + b'"schema":99' + tail.lstrip(b"0123456789") + newline + rest
+        journal.write_bytes(newer)
+        executed = len(self._world.truth.executions)
+        verb = self._chance.choice(("resume", "cancel", "status"))
+        process = self._command(verb, campaign.name)
+        if not process.status:
+            self._world.violated(f"{process}: goes on with a journal of a newer version")
+        if journal.read_bytes() != newer:
+            self._world.violated(f"{process}: writes to a journal of a newer version")
+        if len(self._world.truth.executions) != executed:
+            self._world.violated(f"{process}: starts something for a newer journal")
+        journal.write_bytes(before)
+        self._world.files.keep(journal)
+
+    def _damage(self, campaign: Path) -> None:
+        """Some lines of the journal cannot be read any more."""
+        journal = campaign / "events.jsonl"
+        lines = journal.read_bytes().split(b"\n")
+        candidates = [
+            number
+            for number, line in enumerate(lines)
+            if number and any(f'"kind":"{kind}"'.encode() in line for kind in MAY_BE_LOST)
+        ]
+        for number in self._chance.sample(candidates, min(len(candidates), 3)):
+            line = lines[number]
+            self._world.note(f"act: line {number + 1} is damaged: {line[:60].decode()}")
+            lines[number] = self._chance.choice(
+                (b"", line[: len(line) // 2], b"\0" * len(line), line.replace(b":", b";"), NESTED)
+            )
+        journal.write_bytes(b"\n".join(lines))
+        self._world.files.keep(journal)
+
+    def _copy(self, campaign: Path) -> None:
+        """Somebody copies the directory, and goes on with the copy."""
+        copy = campaign.with_name(COPY + campaign.name)
+        if copy.exists():
+            return
+        shutil.copytree(campaign, copy)
+        for path in copy.rglob("*"):
+            if path.is_file():
+                self._world.files.keep(path)
+        self._command(self._chance.choice(("resume", "cancel", "status")), copy.name)
