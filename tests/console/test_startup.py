@@ -21,6 +21,11 @@ def test_the_console_starts_without_pandas_asyncssh_and_plotext() -> None:
     assert loaded.isdisjoint(HEAVY)
 
 
+def test_until_the_first_paint_no_model_is_built() -> None:
+    """Pydantic takes a tenth of a second; profiles are read when the first page is up."""
+    assert "pydantic" not in loaded_by("import tui.cli.console, tui.app, backends.workspace")
+
+
 def test_the_first_paint_loads_one_page_only() -> None:
     assert loaded_by("import tui.app").isdisjoint(LATER)
 

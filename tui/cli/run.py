@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from backends.campaign.plan.selection import Plan
 from backends.hosts.finding import Finding, overridden_stops
 from tui.cli.shared.follow import see_through
-from tui.cli.shared.options import add_json, add_selection
+from tui.cli.shared.options import add_json
 from tui.cli.shared.output import say
 from tui.cli.shared.planning import make_plan, say_summary
+from tui.cli.shared.selection import add_selection
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -10,8 +10,9 @@ from backends.inventory.hosts import select
 from backends.workspace import Workspace
 from profiles.durations import format_duration
 from profiles.errors import SelectionError
-from tui.cli.shared.options import asked, open_workspace
+from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import say
+from tui.cli.shared.selection import asked
 
 
 async def make_plan(
