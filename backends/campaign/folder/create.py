@@ -12,9 +12,8 @@ from backends import version
 from backends.campaign.folder.frozen import freeze
 from backends.campaign.folder.paths import campaign_name, create_directory
 from backends.campaign.plan.recipe import Recipe
-from backends.campaign.plan.request import FILE_NAME as REQUEST_NAME
 from backends.campaign.plan.request import Request, write_request
-from backends.campaign.plan.selection import Plan
+from backends.campaign.plan.selection import REQUEST_NAME, Plan
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, Journal
 from backends.campaign.record.lock import CampaignLock

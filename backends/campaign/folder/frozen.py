@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any  # JSON
 
 from backends import version
 from backends.campaign.folder.paths import safe_name
-from backends.campaign.plan.request import FILE_NAME as REQUEST_NAME
+from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record import events as ev
 from backends.inventory.hosts import Host
 from backends.inventory.tables import host_of, host_table

@@ -10,10 +10,10 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from profiles.format.matrix import Case
-from profiles.format.profile import Profile
 
 if TYPE_CHECKING:
     from backends.campaign.record.snapshot import RunView
+    from profiles.format.profile import Profile
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
 

@@ -11,13 +11,11 @@ from typing import Any
 import tomli_w
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from backends.campaign.plan.selection import ATTEMPTS, Selection
+from backends.campaign.plan.selection import ATTEMPTS, REQUEST_NAME, Selection
 from backends.inventory.hosts import Host
 from backends.inventory.tables import host_of, host_table
 from backends.results.files import write_atomically
 from profiles.errors import SelectionError
-
-FILE_NAME = "campaign.toml"
 
 
 class _Asked(BaseModel):
@@ -86,7 +84,7 @@ def read_request(path: Path) -> Request:
     ------
     SelectionError: it is missing, not TOML, or does not say what to run.
     """
-    file = path / FILE_NAME if path.is_dir() else path
+    file = path / REQUEST_NAME if path.is_dir() else path
     try:
         data = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 ATTEMPTS = 2
+REQUEST_NAME = "campaign.toml"
+"""The file that says what was asked."""
 
 
 @dataclass(frozen=True, slots=True)
