@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backends.campaign.cancelling import CancelOrder
 from backends.campaign.controller import CampaignController
 from backends.campaign.folder.artifacts import rewrite_results, write_environment
 from backends.campaign.folder.create import open_campaign
@@ -122,12 +123,12 @@ class Starter:
         return await self._go_on(path, lock, Basis(recipes, plan.hosts, plan.selection.attempts))
 
     async def resume(
-        self, path: Path, *, take_over: bool, only_to_end: bool = False
+        self, path: Path, *, take_over: bool, order: CancelOrder | None = None
     ) -> CampaignController:
         """Go on with a campaign: live runs are re-attached, ended ones collected, the rest done.
 
-        ``only_to_end``: nothing will be started, so that it does not matter what became of what
-        the campaign began with.
+        ``order``: only to end some of its runs; as nothing will be started, it does not matter what
+        became of what the campaign began with.
 
         Raises
         ------
@@ -135,10 +136,10 @@ class Starter:
         FrozenError: what it began with is not there as it was.
         """
         state = await asyncio.to_thread(self._workspace.state, path)
-        basis = await asyncio.to_thread(self._basis, path, state, only_to_end)
+        basis = await asyncio.to_thread(self._basis, path, state, order is not None)
         lock = CampaignLock(path, self._clock)
         lock.acquire(take_over=take_over)
-        return await self._go_on(path, lock, basis)
+        return await self._go_on(path, lock, basis, order)
 
     def _basis(self, path: Path, state: CampaignState, only_to_end: bool) -> Basis:
         if not state.frozen or (only_to_end and state.frozen_damage):
@@ -182,15 +183,19 @@ class Starter:
                 cases.append(PlannedCase(profile, run.case, 1, settings))
         return tuple(cases)
 
-    async def _go_on(self, path: Path, lock: CampaignLock, basis: Basis) -> CampaignController:
+    async def _go_on(
+        self, path: Path, lock: CampaignLock, basis: Basis, order: CancelOrder | None = None
+    ) -> CampaignController:
         try:
             await self._workspace.probe_unknown(basis.hosts)
-            return await self._controller(path, lock, basis)
+            return await self._controller(path, lock, basis, order)
         except BaseException:
             lock.release()
             raise
 
-    async def _controller(self, path: Path, lock: CampaignLock, basis: Basis) -> CampaignController:
+    async def _controller(
+        self, path: Path, lock: CampaignLock, basis: Basis, order: CancelOrder | None
+    ) -> CampaignController:
         state = await asyncio.to_thread(self._workspace.state, path)
         controller = CampaignController(
             path,
@@ -201,18 +206,24 @@ class Starter:
             write_results=rewrite_results,
             clock=self._clock,
             max_attempts=basis.attempts,
+            order=order,
         )
         told = {"", *(text for _, _, text in state.notes)}
         notes = [text for text in basis.notes if text not in told]
-        snapshots = [self._workspace.snapshot(host) for host in basis.hosts]
-        try:
-            await asyncio.to_thread(write_environment, path, snapshots, self._clock())
-        except OSError as error:
-            notes.append(f"cannot write environment.json: {error.strerror}")
+        if order is None:  # else nothing is measured on them now
+            notes += await asyncio.to_thread(self._write_environment, path, basis.hosts)
         for text in notes:
             controller.note(ev.Noted(t=self._clock(), text=text))
         controller.start()
         return controller
+
+    def _write_environment(self, path: Path, hosts: Sequence[Host]) -> list[str]:
+        snapshots = [self._workspace.snapshot(host) for host in hosts]
+        try:
+            write_environment(path, snapshots, self._clock())
+        except OSError as error:
+            return [f"cannot write environment.json: {error.strerror}"]
+        return []
 
     def _engine(self, hosts: Sequence[Host], campaign: str, *, force: bool) -> Engine:
         return DirectEngine(

@@ -5,9 +5,10 @@ Opening is quick: nothing is probed, and neither asyncssh nor pandas is imported
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,7 @@ from backends.inventory.hosts import Host, Inventory, listed_address, load_inven
 from profiles.errors import ProfileError, SelectionError
 
 if TYPE_CHECKING:
+    from backends.campaign.cancelling import CancelOutcome
     from backends.campaign.controller import CampaignController
     from backends.campaign.plan.request import Request
     from backends.hosts.finding import Finding
@@ -242,12 +244,41 @@ class Workspace:
         overridden = overridden_stops(findings, force=force)
         return self._attached(await self._starter.start(plan, force, overridden))
 
-    async def resume(
-        self, path: Path, *, take_over: bool = False, only_to_end: bool = False
-    ) -> CampaignController:
+    async def resume(self, path: Path, *, take_over: bool = False) -> CampaignController:
         """Go on with a campaign; see :meth:`backends.starter.Starter.resume`."""
-        resumed = self._starter.resume(path, take_over=take_over, only_to_end=only_to_end)
-        return self._attached(await resumed)
+        return self._attached(await self._starter.resume(path, take_over=take_over))
+
+    async def cancel(
+        self, path: Path, run_ids: Collection[str] | None = None, *, take_over: bool = False
+    ) -> CancelOutcome:
+        """End runs (default: all) of a campaign that no console is at work on, and verify it.
+
+        Their logs are fetched to the last byte. What cannot be verified now is taken up again by
+        the next call, by ``resume``, and by ``sweep``; the campaign has not finished before.
+
+        Raises
+        ------
+        SelectionError: it has no such run. CampaignLockedError: a console is at work on it.
+        """
+        from backends.campaign import cancelling  # noqa: PLC0415 (the engine: loads when needed)
+
+        state = await asyncio.to_thread(self.state, path)
+        for run_id in run_ids or ():
+            if run_id not in state.runs:
+                raise SelectionError(
+                    f"no run {run_id!r} in this campaign",
+                    where=str(path),
+                    remedy="'dlperf-tui status CAMPAIGN --json' lists them",
+                )
+        chosen = list(state.runs if run_ids is None else run_ids)
+        open_before = [run_id for run_id in chosen if not state.runs[run_id].state.ended]
+        to_do = open_before or any(state.runs[run_id].cleanup.doubts for run_id in chosen)
+        if not to_do and (state.finished or run_ids is not None):
+            return cancelling.CancelOutcome()
+        order = cancelling.order_of(run_ids)
+        controller = await self._starter.resume(path, take_over=take_over, order=order)
+        await self._attached(controller).wait()
+        return cancelling.outcome_of(controller, chosen, open_before)
 
     def _attached(self, controller: CampaignController) -> CampaignController:
         self._controllers.append(controller)

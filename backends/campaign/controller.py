@@ -10,12 +10,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from backends.campaign.dispatch import Dispatcher, next_attempt
+from backends.campaign.cancelling import CancelOrder
+from backends.campaign.dispatch import Dispatcher
+from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.plan.selection import ATTEMPTS
 from backends.campaign.record import events as ev
+from backends.campaign.record.doubts import Cleanup
 from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.lock import HEARTBEAT_S, CampaignLock
 from backends.campaign.record.recorder import Recorder
@@ -51,6 +54,7 @@ class CampaignController:
     engine: gives the runs their hosts.
     factory: builds what a run needs (profiles, launchers, logs).
     write_results: called, in a thread, with each new state worth reporting.
+    order: end these runs, do nothing else, and leave what cannot be verified for another time.
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class CampaignController:
         write_results: Callable[[CampaignState, Path], None],
         clock: Callable[[], float] = time.time,
         max_attempts: int = ATTEMPTS,
+        order: CancelOrder | None = None,
     ) -> None:
         self.path = path
         self._lock = lock
@@ -71,8 +76,15 @@ class CampaignController:
         self._clock = clock
         self._write_results = write_results
         self._recorder = Recorder(path, state, owned=lock.owned)
+        self._order = order
         self._dispatcher = Dispatcher(
-            path, self._recorder, engine, factory, clock=clock, max_attempts=max_attempts
+            path,
+            self._recorder,
+            engine,
+            factory,
+            clock=clock,
+            max_attempts=max_attempts,
+            order=order,
         )
         self._main: asyncio.Task[None] | None = None
         self._ended_views: dict[str, tuple[RunRecord, RunView]] = {}
@@ -133,8 +145,14 @@ class CampaignController:
         self._dispatcher.cancel(run_id)
 
     def cancel_all(self) -> None:
-        for run_id in list(self.state.runs):
-            self.cancel_run(run_id)
+        """Ask for the end of every run; no further attempt of any is made."""
+        self._dispatcher.cancel_all()
+
+    @property
+    def unverified(self) -> Mapping[str, Cleanup]:
+        """By run id: what nobody could verify of runs that were ended, or were to be."""
+        ended = {r.run_id: r.cleanup for r in self.state.runs.values() if r.cleanup.doubts}
+        return {**ended, **self._dispatcher.left_open}
 
     def retry(self, run_id: str) -> None:
         """Plan another attempt of a failed or cancelled run that has none yet.
@@ -190,11 +208,13 @@ class CampaignController:
                 await self._dispatcher.work()
                 for keeper in keepers:
                     keeper.cancel()
-            if not self.state.finished:
+            open_runs = any(not run.state.ended for run in self.state.runs.values())
+            if not open_runs and not self.state.finished:
                 self.note(ev.CampaignFinished(t=self._clock()))
             await self._recorder.written()
             await self._rewrite_results()
-            if self.state.finished:  # else a retry was asked for meanwhile
+            # Else a retry was asked for meanwhile.
+            if self.state.finished or self._order is not None:
                 return
 
     async def _keep_lock(self) -> None:

@@ -5,17 +5,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+from backends.campaign.cancelling import CancelOrder
 from backends.campaign.folder.paths import log_path
+from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.record import events as ev
+from backends.campaign.record.doubts import Cleanup, Doubt, Why
 from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.recorder import Recorder
-from backends.campaign.record.state import RunRecord, RunState, next_attempt_id
+from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.cleanup import Cleaner
+from backends.campaign.run.end_events import failed, requeued
+from backends.campaign.run.ending import Kept
 from backends.campaign.run.factory import RunFactory, launch_sites
-from backends.campaign.run.supervisor import Deferred, RunSupervisor, requeued
-from backends.campaign.run.verdict import judge_allocation_end, retry_delay_s
+from backends.campaign.run.starting import Deferred
+from backends.campaign.run.supervisor import RunSupervisor
+from backends.campaign.run.verdict import Ended, judge_allocation_end, retry_delay_s
 from backends.engines.base import (
     Allocation,
     AllocationEnd,
@@ -40,6 +47,7 @@ class Dispatcher:
     ----------
     path: the campaign's directory.
     max_attempts: how often a run is tried where another attempt can help.
+    order: end these runs, do nothing else, and leave what cannot be verified for another time.
     """
 
     def __init__(
@@ -51,6 +59,7 @@ class Dispatcher:
         *,
         clock: Callable[[], float],
         max_attempts: int,
+        order: CancelOrder | None = None,
     ) -> None:
         self._path = path
         self._recorder = recorder
@@ -58,7 +67,10 @@ class Dispatcher:
         self._factory = factory
         self._clock = clock
         self._max_attempts = max_attempts
-        self._cleaner = Cleaner(engine, recorder, clock)
+        self._order = order
+        self._cleaner = Cleaner(path, engine, factory, recorder, clock)
+        self.left_open: dict[str, Cleanup] = {}
+        """Runs that are left ``cancelling``, with what could not be verified of them."""
         self.schedule = Schedule()
         self._under_way: set[str] = set()
         self._supervisors: dict[str, RunSupervisor] = {}
@@ -86,6 +98,13 @@ class Dispatcher:
             self._recorder.note(ev.RunCancelled(t=self._clock(), run_id=run_id))
         self.wake()
 
+    def cancel_all(self) -> None:
+        """Ask for the end of every run; no further attempt of any is made."""
+        if not self._recorder.state.cancel_asked:
+            self._recorder.note(ev.CancelAsked(t=self._clock()))
+        for run_id in list(self._recorder.state.runs):
+            self.cancel(run_id)
+
     # Working -------------------------------------------------------------------------------------
 
     async def work(self) -> None:
@@ -105,11 +124,8 @@ class Dispatcher:
                 keeper.cancel()
 
     async def _drive(self, tasks: asyncio.TaskGroup) -> None:
-        if not self._recorder.state.finished:
-            for run in self._recorder.state.latest_attempts():
-                if run.state is RunState.FAILED:  # and the console ended before it planned another
-                    await self._plan_retry(run)
-        while any(not run.state.ended for run in self._recorder.state.runs.values()):
+        await self._take_up()
+        while any(not run.state.ended for run in self._ours()):
             self._wake.clear()
             for run in self._left_behind():
                 self._under_way.add(run.run_id)
@@ -128,6 +144,30 @@ class Dispatcher:
             if not self._wake.is_set():
                 await self._changed(self.schedule.next_at)
 
+    async def _take_up(self) -> None:
+        """What was asked for, and what an earlier console had no time for."""
+        state = self._recorder.state
+        if self._order is not None and self._order.run_ids is not None:
+            for run_id in self._order.run_ids:
+                self.cancel(run_id)
+        elif state.finished:
+            return
+        elif self._order is not None or state.cancel_asked:
+            self.cancel_all()
+        else:
+            for run in state.latest_attempts():
+                if run.state is RunState.FAILED:  # and no other attempt had been planned
+                    await self._plan_retry(run)
+
+    def _ours(self) -> list[RunRecord]:
+        """The runs that we are to see through."""
+        chosen = None if self._order is None else self._order.run_ids
+        return [
+            run
+            for run in self._recorder.state.runs.values()
+            if run.run_id not in self.left_open and (chosen is None or run.run_id in chosen)
+        ]
+
     async def _changed(self, until: float | None) -> None:
         timeout = None if until is None else max(0.0, until - self._clock())
         with contextlib.suppress(TimeoutError):
@@ -138,7 +178,7 @@ class Dispatcher:
         """Runs that something was done for and that nobody sees through: after a restart, all."""
         return [
             run
-            for run in self._recorder.state.runs.values()
+            for run in self._ours()
             if (run.state.active or run.state is RunState.QUEUED)
             and run.run_id not in self._under_way
         ]
@@ -146,7 +186,7 @@ class Dispatcher:
     def _wanted(self) -> list[Wanted]:
         return [
             self._want(run)
-            for run in self._recorder.state.runs.values()
+            for run in self._ours()
             if run.state is RunState.PLANNED and run.run_id not in self._under_way
         ]
 
@@ -193,9 +233,9 @@ class Dispatcher:
         self, run_id: str, ticket: Ticket | None, tasks: asyncio.TaskGroup
     ) -> None:
         """From its request, or from where a restart found it, to its end and its retry."""
-        collected = False
+        kept: Kept = {}
         try:
-            collected = await self._attempt(run_id, ticket)
+            kept = await self._attempt(run_id, ticket)
         except HostUnreachableError as error:  # before anything was started
             self._engine.trouble(error.host, Trouble.OUT_OF_REACH, error.what)
             await self._back_to_planned(run_id, error.what)
@@ -213,13 +253,13 @@ class Dispatcher:
         finally:
             self._supervisors.pop(run_id, None)
             self._free(run_id)
-        await self._after(self._recorder.state.runs[run_id], collected, tasks)
+        await self._after(self._recorder.state.runs[run_id], kept, tasks)
 
-    async def _attempt(self, run_id: str, ticket: Ticket | None) -> bool:
-        """Whether the run has ended and all of its logs are safely here."""
+    async def _attempt(self, run_id: str, ticket: Ticket | None) -> Kept:
+        """Until the run has ended, or is left open; which of its logs are safely here."""
         allocation = await self._obtain(run_id, ticket)
         if allocation is None:
-            return False
+            return {}
         fresh = self._recorder.state.runs[run_id].state in (RunState.PLANNED, RunState.QUEUED)
         if fresh:
             await self._assign(self._recorder.state.runs[run_id], allocation)
@@ -230,11 +270,15 @@ class Dispatcher:
             self._recorder,
             fresh=fresh,
             idle=lambda: self._free(run_id),
+            patience_s=None if self._order is None else self._order.patience_s,
         )
         self._supervisors[run_id] = supervisor
         if run_id in self._cancel_asked:
             supervisor.request_cancel()
-        return await supervisor.execute()
+        ended = await supervisor.execute()
+        if not self._recorder.state.runs[run_id].state.ended:
+            self.left_open[run_id] = ended.cleanup
+        return supervisor.kept
 
     async def _obtain(self, run_id: str, ticket: Ticket | None) -> Allocation | None:
         """The run's hosts, now or when the queue gives them; None: it ended without any."""
@@ -317,35 +361,20 @@ class Dispatcher:
     # Ends ----------------------------------------------------------------------------------------
 
     async def _fail_by(self, end: AllocationEnd) -> None:
-        ended = judge_allocation_end(end)
-        await self._recorder.record(
-            ev.RunFailed(
-                t=self._clock(),
-                run_id=end.run_id,
-                reason=ended.reason,
-                category=ended.category,
-                host=ended.host,
-                retry=ended.retry,
-                clean=self._unlooked(end.run_id),
-            )
-        )
+        await self._fail_as(end.run_id, judge_allocation_end(end))
 
     async def _fail(self, run_id: str, reason: str, category: str) -> None:
-        await self._recorder.record(
-            ev.RunFailed(
-                t=self._clock(),
-                run_id=run_id,
-                reason=reason,
-                category=category,
-                clean=self._unlooked(run_id),
-            )
-        )
+        await self._fail_as(run_id, Ended(reason=reason, category=category))
 
-    def _unlooked(self, run_id: str) -> str:
-        started = self._recorder.state.runs[run_id].state.active
-        return "unverified: it was not looked for" if started else ""
+    async def _fail_as(self, run_id: str, ended: Ended) -> None:
+        """By something else than its own end, so that nobody has looked what is left of it."""
+        run = self._recorder.state.runs[run_id]
+        hosts = run.hosts if run.state.active else ()
+        unlooked = Cleanup(False, tuple(Doubt(host, Why.NOT_LOOKED) for host in hosts))
+        event = failed(run, replace(ended, cleanup=unlooked), self._clock())
+        await self._recorder.record(event)
 
-    async def _after(self, run: RunRecord, collected: bool, tasks: asyncio.TaskGroup) -> None:
+    async def _after(self, run: RunRecord, kept: Kept, tasks: asyncio.TaskGroup) -> None:
         self._under_way.discard(run.run_id)
         self.wake()
         if run.state is RunState.PLANNED and run.run_id in self._cancel_asked:
@@ -356,32 +385,19 @@ class Dispatcher:
                 what = run.reason.removeprefix(f"{run.failed_host}: ")
                 self._engine.trouble(run.failed_host, Trouble.OUT_OF_REACH, what)
             await self._plan_retry(run)
-        if run.state.ended and (collected or run.clean):
-            tasks.create_task(self._cleaner.tidy(run, run.hosts))
+        away = {doubt.host: doubt for doubt in run.cleanup.doubts if doubt.why is Why.AWAY}
+        for doubt in away.values():  # cleaned up when the engine finds it again
+            self._engine.trouble(doubt.host, Trouble.OUT_OF_REACH, doubt.detail)
+        if run.state.ended:
+            names = [name for name in run.hosts if name not in away]
+            tasks.create_task(self._cleaner.tidy(run, names, kept))
 
     async def _plan_retry(self, run: RunRecord) -> None:
         if run.attempt >= self._max_attempts or run.run_id in self._cancel_asked:
+            return
+        if self._order is not None or self._recorder.state.cancel_asked:
             return
         delay = retry_delay_s(run.retry)
         if delay is not None:
             await self._recorder.record(next_attempt(run, self._clock(), self._clock() + delay))
             self.wake()
-
-
-def next_attempt(run: RunRecord, now: float, not_before: float) -> ev.RunPlanned:
-    """Another attempt at the same repeat."""
-    return ev.RunPlanned(
-        t=now,
-        run_id=next_attempt_id(run.run_id, run.attempt),
-        profile=run.profile,
-        framework=run.framework,
-        model=run.model,
-        unit=run.unit,
-        nodes=run.nodes,
-        gpus_per_node=run.gpus_per_node,
-        parameters=run.parameters,
-        repeat=run.repeat,
-        attempt=run.attempt + 1,
-        not_before=not_before,
-        retry_of=run.run_id,
-    )

@@ -7,17 +7,22 @@ disconnects or dies on this side, a run that was started goes on; everything her
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from shlex import quote
 
+from backends.remote.answers import fields_of, message_of, rest_of_line, status_of, time_of
 from backends.remote.installation import NOT_INSTALLED, command_of, installing, wrapper
 from backends.remote.lease import Lease, parse_lease
 from backends.remote.messages import (
     CancelReport,
     LeaseHeldError,
     Leftover,
+    LogDigest,
+    LogNotKeptError,
+    LogShorterError,
     RemoteError,
     RunPhase,
     RunSpec,
@@ -31,6 +36,9 @@ __all__ = [
     "CancelReport",
     "LeaseHeldError",
     "Leftover",
+    "LogDigest",
+    "LogNotKeptError",
+    "LogShorterError",
     "RemoteError",
     "RemoteHost",
     "RunPhase",
@@ -42,11 +50,12 @@ __all__ = [
 
 # Names that become part of a path on the host. The wrapper checks them again.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}", re.ASCII)
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 _IDLE_FOLLOWS = 5
+_SLOW_DISK_BYTES_PER_S = 20e6
 
 _FAILED_LEASE, _FAILED_OFFSET, _FAILED_RUN, _FAILED_STAGE = 75, 76, 77, 78
+_FAILED_KEPT = 79
 
 
 class RemoteHost:
@@ -98,8 +107,8 @@ class RemoteHost:
                 lease = parse_lease(done.stdout.decode("utf-8", "replace"))
                 raise LeaseHeldError(self._name, lease or Lease("another run"))
             if done.exit_status != _FAILED_STAGE:
-                return _status(done.stdout, self._name)
-            missing = _rest_of_line(done.stdout, "@stage ")
+                return status_of(done.stdout, self._name)
+            missing = rest_of_line(done.stdout, "@stage ")
             if missing not in staged:
                 break
             await self.stage(staged[missing])
@@ -112,7 +121,7 @@ class RemoteHost:
 
         Returns the run's status when it has ended and all bytes were handed over. On a loss the
         bytes handed over so far tell the offset to go on from. Raises RemoteError when the run is
-        unknown there or the log is shorter than ``offset``.
+        unknown there, LogShorterError when the log is shorter than ``offset``.
         """
         checked_name(run_id, "run id")
         position = offset
@@ -134,16 +143,12 @@ class RemoteHost:
                 installed = True
                 continue
             if done.exit_status == _FAILED_OFFSET:
-                raise RemoteError(
-                    f"the log of {run_id} is shorter than the {position} bytes that we hold",
-                    where=self._name,
-                    remedy="the run directory was replaced; run it again",
-                )
+                raise self._shorter(run_id, position)
             if done.exit_status == _FAILED_RUN:
                 raise RemoteError(f"no run {run_id}", where=self._name)
             if done.exit_status >= 0:  # else somebody ended the wrapper itself
                 self._check(done, "follow")
-                status = _status(done.stderr, self._name)
+                status = status_of(done.stderr, self._name)
                 if status.phase is not RunPhase.RUNNING and position >= status.size:
                     return status
             # The reader ended before the run did, for example because somebody killed it: go on.
@@ -153,12 +158,62 @@ class RemoteHost:
 
     async def status(self, run_id: str) -> RunStatus:
         done = await self._run("status", checked_name(run_id, "run id"))
-        return _status(done.stdout, self._name)
+        return status_of(done.stdout, self._name)
 
-    async def digest(self, run_id: str) -> str:
-        """The SHA-256 of a run's log there; empty where the host cannot compute it."""
-        done = await self._run("digest", checked_name(run_id, "run id"), ok=(0, _FAILED_RUN))
-        return _rest_of_line(done.stdout, "@digest ").strip()
+    async def digest(
+        self, run_id: str, first: int | None = None, *, about: int = 0
+    ) -> LogDigest | None:
+        """Size and SHA-256 of an ended run's log there; None: there is none.
+
+        Parameters
+        ----------
+        first: of so many bytes only, of a run that may still be running; the SHA-256 is empty
+            where the host has no tool for it.
+        about: how many bytes the log has, as far as is known; they take their time to read.
+
+        Raises LogShorterError when the log has fewer bytes than ``first``.
+        """
+        done = await self._run(
+            "digest",
+            checked_name(run_id, "run id"),
+            *(() if first is None else (str(first),)),
+            timeout_s=self._reading_s(first or about),
+            ok=(0, _FAILED_RUN, _FAILED_OFFSET),
+        )
+        if done.exit_status == _FAILED_RUN:
+            return None
+        if done.exit_status == _FAILED_OFFSET:
+            raise self._shorter(run_id, first or 0)
+        sha256, _, size = rest_of_line(done.stdout, "@digest ").strip().partition(" ")
+        if not size.isdigit():
+            raise RemoteError("the host gave no answer that we understand", where=self._name)
+        if sha256 != "-":
+            return LogDigest(int(size), sha256)
+        # No tool there can tell: the bytes themselves can, once they are all there.
+        return (
+            LogDigest(first, "")
+            if first is not None
+            else await self._digest_of_bytes(run_id, int(size))
+        )
+
+    def _shorter(self, run_id: str, size: int) -> LogShorterError:
+        what = f"the log of {run_id} is shorter than the {size} bytes that we hold"
+        return LogShorterError(what, where=self._name)
+
+    def _reading_s(self, size: int) -> float:
+        return self._timeout_s + size / _SLOW_DISK_BYTES_PER_S
+
+    async def _digest_of_bytes(self, run_id: str, size: int) -> LogDigest:
+        digest = hashlib.sha256()
+        left = size
+
+        def take(chunk: bytes) -> None:
+            nonlocal left
+            digest.update(chunk[:left])
+            left -= min(left, len(chunk))
+
+        await self.follow(run_id, 0, take)
+        return LogDigest(size, digest.hexdigest())
 
     async def cancel(self, run_id: str, *, grace_s: float = 10.0) -> CancelReport:
         """End every process of the run: TERM, after ``grace_s`` KILL, then look again."""
@@ -166,18 +221,9 @@ class RemoteHost:
         done = await self._run(
             "cancel", run_id, _centiseconds(grace_s), timeout_s=2 * grace_s + 30 + self._timeout_s
         )
-        answer = _fields(done.stdout, "@cancel ", self._name)
-        killed = int(answer["killed"])
-        if answer["left"] == "-":
-            look = f"ps -eo pid,ppid,user,lstart,args   # and: grep -l {run_id} /proc/*/environ"
-            return CancelReport(
-                killed,
-                None,
-                "its supervisor was killed or could not watch all of its children, so processes "
-                f"without our marker may be left; look with: {look}",
-            )
-        left = int(answer["left"])
-        return CancelReport(killed, left, f"{left} processes do not end" if left else "")
+        answer = fields_of(done.stdout, "@cancel ", self._name)
+        left = None if answer["left"] == "-" else int(answer["left"])
+        return CancelReport(int(answer["killed"]), left)
 
     async def diagnose(self, run_id: str) -> str:
         """What the run's processes do at this moment: ps, py-spy, nvidia-smi, last lines."""
@@ -190,37 +236,51 @@ class RemoteHost:
         found = []
         for line in done.stdout.splitlines():
             if line.startswith(b"@leftover "):
-                answer = _fields(line, "@leftover ", self._name)
+                told, _, who = line.partition(b" who=")  # free text, and so the last
+                answer = fields_of(told, "@leftover ", self._name)
                 found.append(
                     Leftover(
                         host=self._name,
                         run_id=checked_name(answer["run"], "run id"),
                         phase=RunPhase(answer["phase"]),
                         processes=int(answer["processes"]),
-                        started_at=_time(answer["started"]),
-                        who=clean_text(line.decode("utf-8", "replace").partition(" who=")[2]),
+                        started_at=time_of(answer["started"]),
+                        size=int(answer.get("size", "0")),
+                        who=clean_text(who.decode("utf-8", "replace")),
                     )
                 )
         return tuple(found)
 
-    async def end_leftover(self, leftover: Leftover, *, grace_s: float = 10.0) -> CancelReport:
-        """End the leftover's processes and, when none is left, remove its files."""
-        report = CancelReport(0, 0, "")
-        if leftover.processes or leftover.phase is RunPhase.RUNNING:
-            report = await self.cancel(leftover.run_id, grace_s=grace_s)
-        if report.left != 0 and leftover.phase is not RunPhase.LOST:
-            return report
-        await self.remove(leftover.run_id)
-        return report
+    async def remove(self, run_id: str, kept: LogDigest | None = None) -> None:
+        """Delete the directory of a run that has ended. One that is not there is fine.
 
-    async def remove(self, run_id: str) -> None:
-        """Delete the directory of a run that has ended. One that is not there is fine."""
-        await self._run("remove", checked_name(run_id, "run id"))
+        ``kept``: the log that is safe elsewhere, read back from where it lies. The host compares it
+        with its own and deletes nothing that differs (LogNotKeptError); None: only an empty log.
+        """
+        if kept is None:
+            await self._remove(run_id)
+        else:
+            await self._remove(run_id, str(kept.size), kept.sha256, size=kept.size)
+
+    async def discard(self, run_id: str) -> None:
+        """Delete the directory of a run that has ended, and its log with it, kept or not."""
+        await self._remove(run_id, "discard")
+
+    async def _remove(self, run_id: str, *proof: str, size: int = 0) -> None:
+        done = await self._run(
+            "remove",
+            checked_name(run_id, "run id"),
+            *proof,
+            timeout_s=self._reading_s(size),
+            ok=(0, _FAILED_KEPT),
+        )
+        if done.exit_status == _FAILED_KEPT:
+            raise LogNotKeptError(message_of(done), where=self._name)
 
     async def free_port(self) -> int:
         """A TCP port that nothing uses now, outside the range of outgoing connections."""
         done = await self._run("port")
-        return int(_rest_of_line(done.stdout, "@port "))
+        return int(rest_of_line(done.stdout, "@port "))
 
     async def lease_holder(self) -> str:
         """Who holds the host, and which run; empty when it is free."""
@@ -265,7 +325,7 @@ class RemoteHost:
         )
         if done.exit_status:
             raise RemoteError(
-                f"cannot install our wrapper in {self._host.work_dir}: {_message(done)}",
+                f"cannot install our wrapper in {self._host.work_dir}: {message_of(done)}",
                 where=self._name,
                 remedy="set work_dir in the inventory to a directory of your own on the host",
             )
@@ -280,7 +340,7 @@ class RemoteHost:
     def _check(self, done: Completed, verb: str, ok: tuple[int, ...] = (0,)) -> None:
         if done.exit_status not in ok:
             raise RemoteError(
-                _message(done) or f"{verb} ended with status {done.exit_status}", where=self._name
+                message_of(done) or f"{verb} ended with status {done.exit_status}", where=self._name
             )
 
 
@@ -312,54 +372,3 @@ def _export(name: str, value: str) -> str:
 
 def _centiseconds(seconds: float) -> str:
     return str(max(0, math.ceil(seconds * 100)))
-
-
-def _rest_of_line(output: bytes, start: str) -> str:
-    """What follows ``start`` on the last line of a wrapper's output that begins with it."""
-    for line in reversed(output.decode("utf-8", "replace").splitlines()):
-        if line.startswith(start):
-            return line.removeprefix(start)
-    return ""
-
-
-def _fields(output: bytes, start: str, host: str) -> Mapping[str, str]:
-    fields = dict(re.findall(r"(\w+)=(\S+)", _rest_of_line(output, start)))
-    if not fields:
-        raise RemoteError("the host gave no answer that we understand", where=host)
-    return fields
-
-
-def _time(text: str) -> float | None:
-    # Where date knows no %N the text ends in a letter.
-    match = _NUMBER.match(text)
-    return float(match[0]) if match else None
-
-
-def _status(output: bytes, host: str) -> RunStatus:
-    answer = _fields(output, "@status ", host)
-    try:
-        return RunStatus(
-            phase=RunPhase(answer["phase"]),
-            pid=None if answer["pid"] == "-" else int(answer["pid"]),
-            boot_id=answer["boot"],
-            same_boot=answer["same_boot"] == "1",
-            size=int(answer["size"]),
-            exit_code=None if answer["code"] == "-" else int(answer["code"]),
-            started_at=_time(answer["started"]),
-            ended_at=_time(answer["ended"]),
-            timed_out=answer["timed_out"] == "1",
-            leftovers=int(answer["leftovers"]),
-            left=int(answer["left"]),
-            cancelled=answer["cancelled"] == "1",
-        )
-    except (KeyError, ValueError) as error:
-        raise RemoteError("the record of the run is damaged", where=host) from error
-
-
-def _message(done: Completed) -> str:
-    """The wrapper's own words, else the last line of stderr."""
-    lines = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
-    ours = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
-    others = [line for line in lines if not line.startswith("error: ")]
-    said = [*ours[-1:], *others[-1:]] if ours else others[-1:]
-    return clean_text(": ".join(said))[:1000]

@@ -20,7 +20,12 @@
 # Answers are lines that begin with "@" on stdout ("follow" has the log there: its answer is on
 # stderr). Exit status: 0; 64 wrong arguments; 70 failed, reason on stderr; 75 the host's lease is
 # held, by whom say "@lease" and "@claim"; 76 offset beyond the end; 77 no such run; 78 files to
-# stage are missing.
+# stage are missing; 79 the log here is not the one that the caller keeps, so nothing was removed.
+#
+#     digest RUN [BYTES]                  @digest SHA256 SIZE    of the log, or of its first BYTES;
+#                                         SHA256 is "-" where no tool can tell
+#     remove RUN [SIZE SHA256 | discard]  the run's directory, when its log is empty, or has this
+#                                         size and digest; "discard": whatever is in it
 
 umask_before=$(umask)
 umask 077
@@ -489,11 +494,24 @@ verb_status() { # RUN
     answer
 }
 
-verb_digest() { # RUN. The SHA-256 of its whole log, to compare with the one that was fetched.
+sha256() { # of stdin; prints nothing where there is no tool for it
+    for tool in sha256sum 'shasum -a 256' 'openssl dgst -sha256 -r'; do
+        command -v "${tool%% *}" >/dev/null 2>&1 || continue
+        sum=$($tool 2>/dev/null)
+        printf '%s' "${sum%% *}"
+        return
+    done
+}
+
+verb_digest() { # RUN [BYTES]. To compare with what was fetched.
     open_run "$1"
-    [ -f "$run/output.log" ] || exit 77
-    sum=$(sha256sum <"$run/output.log" 2>/dev/null) || sum=
-    printf '@digest %s\n' "${sum%% *}"
+    log=$run/output.log
+    [ -f "$log" ] || exit 77
+    size=$(size_of "$log")
+    bytes=${2-$size}
+    [ "$bytes" -le "$size" ] || fail "$bytes bytes are more than there are, $size" 76
+    sum=$(head -c "$bytes" "$log" | sha256)
+    printf '@digest %s %s\n' "${sum:--}" "$bytes"
 }
 
 # --- end -----------------------------------------------------------------------------------------
@@ -535,12 +553,18 @@ verb_cancel() { # RUN GRACE
     printf '@cancel killed=%s left=%s phase=%s\n' "$killed" "$left" "$phase"
 }
 
-verb_remove() { # RUN
+verb_remove() { # RUN [SIZE SHA256 | discard]
     open_run "$1"
     [ -d "$run" ] || exit 0
     ! starting || await_supervisor 300
     look
     [ "$phase" != running ] || fail "run $run_id has not ended"
+    # The one place where a log is deleted: not before the caller has shown that it has the same.
+    if [ "$size" -gt 0 ] && [ "${2-}" != discard ]; then
+        [ "${2-}" = "$size" ] || fail "the log of $run_id is not kept elsewhere" 79
+        sum=$(sha256 <"$run/output.log")
+        [ -z "$sum" ] || [ "$sum" = "${3-}" ] || fail "the log of $run_id is not kept elsewhere" 79
+    fi
     { read -r note <"$run/note"; } 2>/dev/null # of a supervisor that was killed
     ! read_note "${note:--}" || note_lives "$note" || rm -f -- "$note"
     rm -rf "$run" 2>/dev/null || { chmod -R u+rwX "$run" && rm -rf "$run"; } ||
@@ -562,8 +586,8 @@ verb_sweep() { # all that is ours on this host: running, orphaned processes, fil
         for pid in $(members "$run_id" "$root"); do count=$((count + 1)); done
         who=
         { read -r who <"$run/who"; } 2>/dev/null
-        printf '@leftover run=%s phase=%s started=%s processes=%s who=%s\n' \
-            "$run_id" "$phase" "$sup_started" "$count" "$who"
+        printf '@leftover run=%s phase=%s started=%s processes=%s size=%s who=%s\n' \
+            "$run_id" "$phase" "$sup_started" "$count" "$size" "$who"
     done
     grep -lF 'DLPERF_RUN_ID=' /proc/[0-9]*/environ 2>/dev/null |
         while IFS=/ read -r _ _ pid _; do

@@ -37,6 +37,22 @@ class LeaseHeldError(RemoteError):
         return self.lease.since
 
 
+class LogShorterError(RemoteError):
+    """The log on the host has fewer bytes than are held here."""
+
+
+class LogNotKeptError(RemoteError):
+    """The log on the host is not the one that is safe elsewhere; nothing was removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogDigest:
+    """A whole log: its ``size`` in bytes and its SHA-256 in hexadecimal."""
+
+    size: int
+    sha256: str
+
+
 @dataclass(frozen=True, slots=True)
 class StagedTree:
     """Files that a run finds in its working directory. ``archive``: a tar; ``digest``: of it."""
@@ -143,16 +159,19 @@ class RunStatus:
 
 @dataclass(frozen=True, slots=True)
 class CancelReport:
-    """``left``: processes that would not end; None: nobody can tell, ``detail`` says why."""
+    """``left``: processes that would not end; None: its supervisor was killed or could not watch
+    all of its children, so that nobody can tell."""
 
     killed: int
     left: int | None
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Something of ours on a host. ``phase`` ABSENT: processes whose run directory is gone."""
+    """Something of ours on a host. ``phase`` ABSENT: processes whose run directory is gone.
+
+    ``size``: bytes of its log there.
+    """
 
     host: str
     run_id: str
@@ -160,3 +179,4 @@ class Leftover:
     processes: int
     started_at: float | None = None
     who: str = ""
+    size: int = 0

@@ -144,14 +144,6 @@ def _asked(host: str, arguments: Sequence[str], stdin: bytes) -> tuple[Asked, in
     return asked, int(size)
 
 
-def _digest(machine: Machine, execution: Execution, run_id: str) -> Routine:
-    files = machine.wrapper.files(run_id)
-    if files is None or files.log is None:
-        raise Failed("", UNKNOWN)
-    execution.say(f"@digest {answers.sha256(files.log)}\n")
-    yield from ()
-
-
 def _follow(machine: Machine, execution: Execution, run_id: str, offset: int) -> Routine:
     """The log's bytes from ``offset`` on, until the run has ended; the answer is on stderr."""
     wrapper, kernel = machine.wrapper, machine.kernel
@@ -219,11 +211,13 @@ _VERBS: Mapping[str, _Verb] = {
         machine, execution, words[0], int(words[1])
     ),
     "status": lambda machine, execution, words, _: machine.wrapper.status(execution.say, words[0]),
-    "digest": lambda machine, execution, words, _: _digest(machine, execution, words[0]),
+    "digest": lambda machine, execution, words, _: machine.wrapper.digest(
+        execution.say, words[0], *map(int, words[1:])
+    ),
     "cancel": lambda machine, execution, words, _: machine.wrapper.cancel(
         execution.say, words[0], words[1]
     ),
-    "remove": lambda machine, execution, words, _: machine.wrapper.remove(words[0]),
+    "remove": lambda machine, execution, words, _: machine.wrapper.remove(*words),
     "sweep": lambda machine, execution, words, _: machine.wrapper.sweep(execution.say),
     "lease": lambda machine, execution, words, _: machine.wrapper.show_lease(
         execution.say, words[0]

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 
+from backends.simulated.answers import sha256
 from backends.simulated.files import Disk, Lease, RunFiles
 from backends.simulated.kernel import Kernel, Pause, Process, Routine
 
-WRONG, FAILED, HELD, BEYOND, UNKNOWN, MISSING_STAGE = 64, 70, 75, 76, 77, 78
+WRONG, FAILED, HELD, BEYOND, UNKNOWN, MISSING_STAGE, NOT_KEPT = 64, 70, 75, 76, 77, 78, 79
 
 Finishing = Generator[Pause, None, bool]
 
@@ -256,7 +257,19 @@ class Wrapper:
                 ),
             )
 
-    def remove(self, run_id: str) -> Routine:
+    def digest(self, say: Callable[[str], None], run_id: str, first: int | None = None) -> Routine:
+        """Of a run's log, or of its first bytes."""
+        files = self.files(run_id)
+        if files is None or files.log is None:
+            raise Failed("", UNKNOWN)
+        size = len(files.log) if first is None else first
+        if size > len(files.log):
+            raise Failed(f"{size} bytes are more than there are, {len(files.log)}", BEYOND)
+        say(f"@digest {sha256(files.log[:size])} {size}\n")
+        yield from ()
+
+    def remove(self, run_id: str, *proof: str) -> Routine:
+        """``proof``: size and SHA-256 of the log that is kept elsewhere, or "discard"."""
         files = self.files(run_id)
         if files is None:
             return
@@ -264,6 +277,9 @@ class Wrapper:
             yield from self.await_supervisor(files, 3.0)
         if self.look(files).phase == "running":
             raise Failed(f"run {run_id} has not ended")
+        log = files.log or b""
+        if log and proof != ("discard",) and proof != (str(len(log)), sha256(log)):
+            raise Failed(f"the log of {run_id} is not kept elsewhere", NOT_KEPT)
         self.on_remove(files)
         self.disk.runs.pop((run_id, self.host), None)
         if self.disk.room is not None:
@@ -279,7 +295,7 @@ class Wrapper:
             started = "-" if found.started is None else f"{found.started:.9f}"
             say(
                 f"@leftover run={files.run_id} phase={found.phase} started={started}"
-                f" processes={count} who={files.who}\n"
+                f" processes={count} size={found.size} who={files.who}\n"
             )
         orphaned = {p.run_id for p in self.kernel.living() if p.run_id} - seen
         for run_id in sorted(orphaned):

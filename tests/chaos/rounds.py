@@ -162,11 +162,11 @@ class Round:
             self.problems.append(f"{run.run_id} was executed twice on {host}")
         # Between the two writes of the workload it may have been killed: one line may be missing.
         whole = said[: said.rfind(b"\n", 0, max(0, len(said) - 1)) + 1]
-        if not run.clean.startswith("unverified") and not here.startswith(whole):
+        if not run.cleanup.doubts and not here.startswith(whole):
             self.problems.append(f"{name} of {run.run_id} ({run.state}) lacks what {host} printed")
 
     def _check_hosts(self, state: CampaignState) -> None:
-        told = any(run.clean.startswith("unverified") for run in state.runs.values())
+        told = any(run.cleanup.doubts for run in state.runs.values())
         told = told or any("not cleaned up" in text for _, _, text in state.notes)
         swept = subprocess.run(
             self._bench.command("sweep", "--yes"),

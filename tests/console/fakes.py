@@ -13,6 +13,7 @@ from pathlib import Path
 
 from backends.campaign.plan.selection import Plan, PlannedCase, Selection
 from backends.campaign.record import events as ev
+from backends.campaign.record.doubts import Cleanup
 from backends.campaign.record.snapshot import CampaignSnapshot, take
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
 from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
@@ -281,7 +282,7 @@ class FakeController:
         if run.state is RunState.STARTING:
             self._apply(ev.RunLaunched(t=start + STARTING_S, run_id=run.run_id))
         if run.state is RunState.CANCELLING:
-            self._apply(ev.RunCancelled(t=now, run_id=run.run_id, clean="0 left"))
+            self._apply(ev.RunCancelled(t=now, run_id=run.run_id, cleanup=Cleanup(looked=True)))
             return
         reason = self.fails.get(run.case.tag)
         end = start + (RUN_S / 2 if reason else RUN_S)
@@ -333,7 +334,7 @@ class FakeController:
                     category="nccl",
                     host=run.hosts[-1],
                     exit_status=1,
-                    clean="0 left",
+                    cleanup=Cleanup(looked=True),
                 )
             )
             return

@@ -14,6 +14,7 @@ from typing import Any
 from backends.campaign.plan.selection import Plan
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
+from backends.campaign.record.doubts import Cleanup, Doubt, Why
 from backends.campaign.record.snapshot import CampaignSnapshot, take
 from backends.hosts.facts import GpuProcess, HostSnapshot, HostState, Topology
 from backends.remote.lease import Lease
@@ -184,7 +185,7 @@ def write_campaign(directory: Path, random: Random) -> None:
                     evidence=tuple(text() for _ in range(9)),
                     category=text(),
                     host=hosts[0],
-                    clean=text(),
+                    cleanup=Cleanup(True, (Doubt(text(), Why.OLD, text()),)),
                 )
             )
         elif number % 3 == 1:

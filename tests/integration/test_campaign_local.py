@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from backends.campaign.record.doubts import Cleanup, Why
 from backends.campaign.record.lock import CampaignLockedError
 from backends.campaign.record.state import RunState
 from backends.campaign.run import supervisor, verdict
@@ -45,7 +46,7 @@ async def test_a_command_that_does_not_exist_is_named(bench: Bench) -> None:
     assert run.exit_status == 127
     assert "not found" in run.reason
     assert any("no-such-program" in line for line in run.evidence)
-    assert run.clean == "0 left"
+    assert run.cleanup.verified
     bench.nothing_is_left()
 
 
@@ -105,7 +106,7 @@ async def test_a_run_that_says_nothing_is_diagnosed_and_ended(bench: Bench) -> N
     run = only_run(await finish(controller))
     assert run.state is RunState.FAILED
     assert run.reason == "stalled at iteration 2: no reading for 1s"
-    assert run.clean == "0 left"
+    assert run.cleanup.verified
     diagnosis = (controller.path / run.log).with_suffix(".diagnosis.txt").read_text()
     assert "steady.py" in diagnosis
     bench.nothing_is_left()
@@ -137,7 +138,7 @@ async def test_one_run_is_cancelled_and_the_others_go_on(bench: Bench) -> None:
         RunState.CANCELLED,
         RunState.SUCCEEDED,
     ]
-    assert state.runs[running].clean == "0 left"
+    assert state.runs[running].cleanup.verified
     bench.nothing_is_left()
 
 
@@ -246,8 +247,8 @@ async def test_what_ended_while_nobody_looked_is_collected(bench: Bench) -> None
 async def test_files_of_a_run_that_an_earlier_console_could_not_remove_are_removed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def killed(*_: object) -> str:
-        return ""
+    async def killed(*_: object) -> None:
+        return None
 
     with monkeypatch.context() as patch:
         patch.setattr("backends.campaign.run.cleanup.tidy_up", killed)
@@ -309,11 +310,14 @@ async def test_a_mistake_in_one_run_does_not_end_the_others(
 ) -> None:
     controller = await bench.start(repeats=2, lines=20)
 
-    async def broken(self: supervisor.RunSupervisor) -> None:
+    whole = supervisor.RunSupervisor._as_they_say
+
+    def broken(self: supervisor.RunSupervisor) -> Cleanup:
         if "-0001-" in self.run.run_id:
             raise ZeroDivisionError("a mistake")
+        return whole(self)
 
-    monkeypatch.setattr(supervisor.RunSupervisor, "_verify", broken)
+    monkeypatch.setattr(supervisor.RunSupervisor, "_as_they_say", broken)
     state = await finish(controller)
     first, second = state.runs.values()
     assert "internal error: ZeroDivisionError" in first.reason
@@ -332,8 +336,7 @@ async def test_a_killed_supervisor_is_unverified_and_says_how_to_look(
     state = await finish(controller)
     run = only_run(state)
     assert run.reason == f"{bench.hosts[0].name}: its supervisor was killed"
-    assert run.clean.startswith("unverified")
-    assert "ps -eo" in run.clean
+    assert [doubt.why for doubt in run.cleanup.doubts] == [Why.KILLED]
     assert any("dlperf-tui sweep" in text for _, _, text in state.notes)
     sweep = bench.spawn("sweep", "--yes")
     sweep.communicate(timeout=60)

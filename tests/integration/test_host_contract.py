@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from backends.remote.client import LeaseHeldError, RemoteError, RunPhase, StagedTree
+from backends.remote.client import (
+    LeaseHeldError,
+    LogDigest,
+    LogNotKeptError,
+    LogShorterError,
+    RemoteError,
+    RunPhase,
+    StagedTree,
+)
 from backends.remote.messages import RunStatus
 from backends.simulated.workload import FOREVER, Child, Output, Workload
 from tests.support.players import Player, RealPlayer, SimulatedPlayer
@@ -45,6 +53,10 @@ async def bare(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
 
 def says(*lines: tuple[float, bytes]) -> Output:
     return lambda: iter(lines)
+
+
+def digest_of(log: bytes) -> LogDigest:
+    return LogDigest(len(log), hashlib.sha256(log).hexdigest())
 
 
 SLEEPS = Workload(output=says((0.0, b"up\n")), ends_after_s=FOREVER)
@@ -87,7 +99,10 @@ async def test_a_run_goes_from_start_to_its_last_byte(player: Player) -> None:
     assert ended.ended_at is not None
     assert 0.3 < ended.ended_at - ended.started_at < 20
     assert await player.remote.status("first") == ended
-    assert await player.remote.digest("first") == hashlib.sha256(log).hexdigest()
+    assert await player.remote.digest("first") == digest_of(log)
+    assert await player.remote.digest("first", 4) == digest_of(log[:4])
+    with pytest.raises(LogShorterError):
+        await player.remote.digest("first", len(log) + 1)
     for offset in (0, 4, len(log)):
         assert (await follow(player, "first", offset))[1] == log[offset:]
     with pytest.raises(RemoteError, match="shorter than"):
@@ -114,7 +129,7 @@ async def test_nobody_knows_a_run_that_never_was(player: Player) -> None:
         await follow(player, "nobody")
     report = await remote.cancel("nobody")
     assert (report.killed, report.left) == (0, 0)
-    assert await remote.digest("nobody") == ""
+    assert await remote.digest("nobody") is None
     await remote.remove("nobody")
     assert await remote.sweep() == ()
 
@@ -279,7 +294,10 @@ async def test_a_supervisor_that_was_killed_leaves_an_unverified_run(player: Pla
     assert await player.remote.lease_holder() == ""
     assert (await follow(player, "lost"))[1] == b"up\n"
     assert (await player.remote.status("lost")).cancelled
-    await player.remote.remove("lost")
+    with pytest.raises(LogNotKeptError):
+        await player.remote.remove("lost")
+    await player.remote.remove("lost", digest_of(b"up\n"))
+    assert await player.remote.sweep() == ()
 
 
 # Files --------------------------------------------------------------------------------------------
@@ -294,8 +312,12 @@ async def test_only_what_has_ended_is_removed(player: Player) -> None:
     assert found.who == "alice@login01"
     await player.remote.cancel("busy")
     (found,) = await player.remote.sweep()
-    assert (found.phase, found.processes) == (RunPhase.EXITED, 0)
-    await player.remote.remove("busy")
+    assert (found.phase, found.processes, found.size) == (RunPhase.EXITED, 0, 3)
+    for kept in (None, digest_of(b"u"), digest_of(b"down\n"), digest_of(b"ip\n")):
+        with pytest.raises(LogNotKeptError, match="not kept elsewhere"):
+            await player.remote.remove("busy", kept)
+    assert (await follow(player, "busy"))[1] == b"up\n", "a log that is kept nowhere stays"
+    await player.remote.remove("busy", digest_of(b"up\n"))
     assert await player.remote.sweep() == ()
     assert (await player.remote.status("busy")).phase is RunPhase.ABSENT
 
@@ -353,6 +375,10 @@ async def answers(player: Player) -> list[tuple[str, int, str]]:
     await ask("follow", "words", "9")
     await ask("cancel", "words", "100")
     await ask_all()
+    await ask("digest", "words", "2")
+    await ask("digest", "words", "4")
+    await ask("remove", "words", "3", "0" * 64)
+    await ask("remove", "words", "discard")
     await ask("status", "words")
     await ask("bogus")
     return found

@@ -497,14 +497,13 @@ async def test_where_the_supervisor_was_killed_nobody_claims_to_know(
         assert found.processes >= 2
         report = await here.cancel("orphan", grace_s=1)
         assert report.left is None
-        assert "ps " in report.detail
         assert not alive(marked)
         assert alive(unmarked)
     finally:
         kill(unmarked)
     (found,) = await here.sweep()
     assert found.processes == 0, "the timer of the dead supervisor went, too"
-    await here.end_leftover(found)
+    await here.discard(found.run_id)
     assert await here.sweep() == ()
 
 
@@ -827,7 +826,8 @@ async def test_sweep_finds_running_runs_and_files_and_ends_them(remote: RemoteHo
     assert found["done"].phase is RunPhase.EXITED
     assert found["going"].who == "alice@login01 sweep"
     for leftover in found.values():
-        assert (await remote.end_leftover(leftover, grace_s=1)).left == 0
+        assert (await remote.cancel(leftover.run_id, grace_s=1)).left == 0
+        await remote.discard(leftover.run_id)
     assert await remote.sweep() == ()
 
 
@@ -837,7 +837,7 @@ async def test_sweep_finds_processes_whose_directory_is_gone(here: RemoteHost) -
         await until(lambda: _has_marker(orphan.pid))
         (found,) = [leftover for leftover in await here.sweep() if leftover.run_id == "ghost"]
         assert (found.phase, found.processes) == (RunPhase.ABSENT, 1)
-        await here.end_leftover(found, grace_s=1)
+        await here.cancel(found.run_id, grace_s=1)
         assert orphan.wait(5) == -signal.SIGTERM
     finally:
         orphan.kill()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import shutil
 import subprocess
@@ -11,7 +12,15 @@ from pathlib import Path
 import pytest
 
 from backends.inventory.hosts import Host
-from backends.remote.client import LeaseHeldError, RemoteHost, RunPhase, RunSpec, StagedTree
+from backends.remote.client import (
+    LeaseHeldError,
+    LogDigest,
+    LogNotKeptError,
+    RemoteHost,
+    RunPhase,
+    RunSpec,
+    StagedTree,
+)
 from backends.transports.local import LocalTransport
 from tests.support.processes import all_gone
 from tests.support.waiting import until
@@ -62,7 +71,12 @@ async def test_a_run_lives_and_ends_as_on_any_other_host(remote: RemoteHost) -> 
     await remote.follow("life", 7, got.extend)
     assert bytes(got) == b"1\n2\n3\n\0\xff"
     assert await remote.lease_holder() == ""
-    await remote.remove("life")
+    log = b"staged\n1\n2\n3\n\0\xff"
+    digest = await remote.digest("life")
+    assert digest == LogDigest(len(log), hashlib.sha256(log).hexdigest())
+    with pytest.raises(LogNotKeptError):
+        await remote.remove("life", LogDigest(len(log), "0" * 64))
+    await remote.remove("life", digest)
     assert await remote.sweep() == ()
 
 

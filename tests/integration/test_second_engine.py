@@ -9,6 +9,7 @@ import pytest
 
 from backends.campaign.controller import CampaignController
 from backends.campaign.record import events as ev
+from backends.campaign.record.doubts import UNKNOWN, Why
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import RunRecord, RunState
 from backends.engines.base import EndKind, Engine
@@ -86,7 +87,7 @@ async def test_a_run_that_dies_in_the_queue_fails_with_the_reason_and_its_retry_
     queue.die(run.run_id, EndKind.TIME_LIMIT)
     ended = only_run(await finish(controller))
     assert (ended.state, ended.reason) == (RunState.FAILED, "the job reached its time limit")
-    assert (ended.clean, ended.hosts) == ("", ())
+    assert (ended.cleanup, ended.hosts) == (UNKNOWN, ())
 
 
 async def test_a_requeue_is_a_new_attempt_in_the_journal(bench: Bench, queue: Queue) -> None:
@@ -204,7 +205,7 @@ async def test_a_job_that_vanished_while_nobody_looked_is_not_called_clean(
     await until(lambda: again.state.runs[run.run_id].state is RunState.FAILED)
     ended = again.state.runs[run.run_id]
     assert ended.reason == "the job is gone, and nobody knows why"
-    assert ended.clean.startswith("unverified")
+    assert [doubt.why for doubt in ended.cleanup.doubts] == [Why.NOT_LOOKED]
     again.cancel_all()
     await finish(again)
 

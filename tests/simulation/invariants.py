@@ -75,7 +75,7 @@ class Invariants:
         if late > TAMPERED_LATE_S:
             self._world.violated(
                 f"{files.run_id} on {files.host} is removed with {len(files.log or b'')} bytes of"
-                f" log, and {len(here)} are here ({run.state}, {run.reason or run.clean})"
+                f" log, and {len(here)} are here ({run.state}, {run.reason or run.cleanup})"
             )
 
     def _taken_back(self, files: RunFiles, run: RunRecord) -> None:
@@ -163,7 +163,7 @@ class Invariants:
             if run.state.ended and not is_told(state, run):
                 self._world.violated(
                     f"{host}: a process of {run.run_id} is left ({run.state},"
-                    f" clean {run.clean!r}), and nobody says so"
+                    f" {run.cleanup}), and nobody says so"
                 )
             if run.state.ended:
                 found.append((host, process))
@@ -194,7 +194,7 @@ class Invariants:
 
 def is_told(state: CampaignState, run: RunRecord) -> bool:
     """Whether the operator can see that something of the run may be left."""
-    if run.clean.startswith("unverified"):
+    if run.cleanup.doubts:
         return True
     return any(run.run_id in text and "not cleaned up" in text for _, _, text in state.notes)
 

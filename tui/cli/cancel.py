@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Mapping, Sequence
 
+from backends.campaign.doubt_words import command_text, reason_text
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.options import open_workspace
-from tui.cli.shared.output import say
+from tui.cli.shared.options import add_json, open_workspace
+from tui.cli.shared.output import print_json, say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("campaign", metavar="CAMPAIGN")
+    parser.add_argument(
+        "--run", nargs="+", metavar="RUN_ID", help="only these; 'status --json' lists them"
+    )
     parser.add_argument("--take-over", action="store_true", help="see resume")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """End every run of the campaign on all of its hosts, and verify it."""
+    """End the runs on all of their hosts, fetch their logs, and verify it.
+
+    A host that is away is tried for about half a minute; the exit code is 1 when anything is
+    unverified.
+    """
     return asyncio.run(_cancel(arguments))
 
 
@@ -24,16 +34,47 @@ async def _cancel(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     try:
         path = workspace.find_campaign(arguments.campaign)
-        if workspace.state(path).finished:
-            say(f"{path.name} has finished; nothing to cancel")
-            return OK
-        controller = await workspace.resume(path, take_over=arguments.take_over, only_to_end=True)
-        controller.cancel_all()
-        await controller.wait()
-        unclear = [r for r in controller.snapshot().runs if r.clean.startswith("unverified")]
-        for view in unclear:
-            say(f"{view.label}: {view.clean}")
-        say(f"{path.name}: cancelled")
-        return FAILED if unclear else OK
+        outcome = await workspace.cancel(path, arguments.run, take_over=arguments.take_over)
+        finished = (await asyncio.to_thread(workspace.state, path)).finished
     finally:
         await workspace.close()
+    unverified = [
+        {
+            "host": doubt.host,
+            "reason": f"run {run_id}: {reason_text(doubt)}",
+            "command": command_text(doubt, run_id, workspace.inventory.get(doubt.host)),
+        }
+        for run_id, doubts in outcome.unverified.items()
+        for doubt in doubts
+    ]
+    if arguments.json:
+        print_json(
+            {
+                "campaign": path.name,
+                "path": str(path),
+                "cancelled": outcome.cancelled,
+                "unverified": unverified,
+            }
+        )
+    else:
+        _say(path.name, outcome.cancelled, unverified, finished=finished)
+    return FAILED if unverified else OK
+
+
+def _say(
+    name: str,
+    cancelled: Sequence[str],
+    unverified: Sequence[Mapping[str, str]],
+    *,
+    finished: bool,
+) -> None:
+    for one in unverified:
+        say(f"unverified: {one['host']}: {one['reason']}")
+        say(f"    look with: {one['command']}")
+    many = len(cancelled)
+    if many:
+        say(f"{name}: {many} {'run' if many == 1 else 'runs'} cancelled")
+    elif not unverified:
+        say(f"{name}: nothing to cancel")
+    if unverified and not finished:
+        say(f"{name} has not finished; try again with 'cancel', 'resume' or 'sweep'")

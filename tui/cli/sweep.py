@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 
+from backends.campaign.doubt_words import command_text, reason_text
+from backends.campaign.sweeping import Claim, Sweep
 from backends.inventory.hosts import select
-from backends.remote.client import RemoteHost
 from backends.remote.messages import Leftover, RunPhase
-from backends.transports.base import HostUnreachableError
 from backends.workspace import Workspace
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_hosts, chosen_hosts, open_workspace
@@ -30,7 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     A run that a console is measuring, and one that still runs for a campaign that is not kept
     here, is listed and let be; ``--running`` ends those too. Files of runs that have ended are
-    leftovers as well; only processes make the exit code 1.
+    leftovers as well: their log is fetched first where the campaign is kept here, and lost where it
+    is not. Only processes, and hosts that cannot be looked at, make the exit code 1.
     """
     return asyncio.run(_sweep(arguments))
 
@@ -39,61 +40,41 @@ async def _sweep(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     try:
         chosen = select(workspace.inventory, chosen_hosts(arguments) or None)
-        found = await asyncio.gather(*(_look(workspace, host.name) for host in chosen))
-        leftovers = [leftover for some in found for leftover in some]
+        sweep = Sweep(workspace)
+        leftovers, away = await sweep.look([host.name for host in chosen])
+        for doubt in away:
+            say(f"cannot look: {doubt.host}: {reason_text(doubt)}")
         if not leftovers:
-            print("nothing of ours is left")
-            return OK
-        claims = _claims(workspace)
-        let_be = [] if arguments.running else [x for x in leftovers if _in_use(x, claims)]
+            print("nothing of ours is left" + (", as far as can be told" if away else ""))
+            return FAILED if away else OK
+        let_be = [] if arguments.running else [one for one in leftovers if sweep.in_use(one)]
         for leftover in leftovers:
-            print(_describe(leftover, claims.get(leftover.run_id)))
+            print(_describe(leftover, sweep.claims.get(leftover.run_id)))
         rest = [leftover for leftover in leftovers if leftover not in let_be]
         if let_be:
             say(f"{len(let_be)} still in use, let be; --running ends them too")
         if not rest:
-            return OK
-        running = any(leftover.processes for leftover in rest)
+            return FAILED if away else OK
         if not (arguments.yes or _agreed(len(rest))):
-            return FAILED if running else OK
-        return await _end(workspace, rest)
+            return FAILED if away or any(leftover.processes for leftover in rest) else OK
+        return await _end(workspace, sweep, rest) or (FAILED if away else OK)
     finally:
         await workspace.close()
 
 
-def _claims(workspace: Workspace) -> dict[str, str]:
-    """By run id: live, unfinished or finished, as the campaign that is kept here."""
-    return {
-        run_id: campaign.state
-        for campaign in workspace.campaigns()
-        for run_id in workspace.state(campaign.path).runs
-    }
-
-
-def _in_use(leftover: Leftover, claims: Mapping[str, str]) -> bool:
-    claim = claims.get(leftover.run_id)
-    return leftover.phase is RunPhase.RUNNING and claim in (None, "live")
-
-
-async def _look(workspace: Workspace, name: str) -> tuple[Leftover, ...]:
-    try:
-        return await RemoteHost(workspace.pool.get(name)).sweep()
-    except HostUnreachableError as error:
-        say(f"cannot look: {error}")
-        return ()
-
-
-def _describe(leftover: Leftover, claim: str | None) -> str:
+def _describe(leftover: Leftover, claim: Claim | None) -> str:
     title = f"{leftover.host}: run {leftover.run_id}"
     who = f", {leftover.who}" if leftover.who else ""
+    if leftover.size and claim is None:
+        who = f", {leftover.size:,} bytes of log that no campaign here has{who}"
     if leftover.processes:
         many = "1 process" if leftover.processes == 1 else f"{leftover.processes} processes"
         if leftover.phase is not RunPhase.RUNNING:
             state = "orphaned"
-        elif claim == "live":
-            state = "still running, a console is measuring it"
         elif claim is None:
             state = "still running, for a campaign that is not kept here"
+        elif claim.state == "live":
+            state = "still running, a console is measuring it"
         else:
             state = "still running, no console follows it ('resume' would)"
         return f"{title}: {state}, {many}{who}"
@@ -110,12 +91,14 @@ def _agreed(count: int) -> bool:
     return answer.strip().lower() in ("y", "yes")
 
 
-async def _end(workspace: Workspace, leftovers: list[Leftover]) -> int:
+async def _end(workspace: Workspace, sweep: Sweep, leftovers: Sequence[Leftover]) -> int:
     unclear = 0
-    for leftover in leftovers:
-        report = await RemoteHost(workspace.pool.get(leftover.host)).end_leftover(leftover)
-        if report.left is None or report.left > 0:
-            unclear += 1
-            say(f"{leftover.host}: run {leftover.run_id}: {report.detail}")
+    for leftover, doubt in await sweep.end(leftovers):
+        if doubt is None:
+            continue
+        unclear += 1
+        host = workspace.inventory.get(doubt.host)
+        say(f"unverified: {doubt.host}: run {leftover.run_id}: {reason_text(doubt)}")
+        say(f"    look with: {command_text(doubt, leftover.run_id, host)}")
     print(f"{len(leftovers) - unclear} of {len(leftovers)} ended and removed")
     return FAILED if unclear else OK

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
+from backends.campaign.doubt_words import cleanup_text
 from backends.campaign.record.snapshot import CampaignSnapshot, RunView
 from backends.campaign.record.state import RunRecord, RunState
 from profiles.cleantext import clean_text
@@ -157,8 +158,8 @@ def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
     facts += [(name, number(value)) for name, value in record.metrics.items()]
     if run.elapsed_s is not None:
         facts.append(("took" if run.state.ended else "for", format_duration(run.elapsed_s)))
-    if run.clean:
-        facts.append(("left behind", run.clean))
+    if left := cleanup_text(run.cleanup):
+        facts.append(("left behind", left))
     if run.log is not None:
         facts.append(("log", str(run.log)))
     return facts

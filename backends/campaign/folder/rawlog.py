@@ -2,100 +2,243 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import errno
 import hashlib
 import os
-from collections.abc import Iterator
+import stat
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor
 from pathlib import Path
 
+from backends.campaign.folder.strand import Strand
+from backends.remote.messages import LogDigest
 from profiles.cleantext import clean_line
 
-BLOCK = 1 << 20
+BLOCK = 1 << 18
+"""At most so many bytes are written, and then read by a parser on the event loop, at once."""
+BACKLOG = 8 << 20
+STUCK_S = 2.0
+CLOSE_LIMIT_S = 2.0
+
+_SAFE = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # no link is followed, no pipe waited for
+_STRANGE = (errno.ELOOP, errno.EISDIR, errno.ENXIO)
+
+
+def _nobody(_data: bytes) -> None:
+    """Nobody reads what is written."""
 
 
 class RawLog:
-    """Appends to one file. A failed write keeps what fitted; :attr:`problem` then says why.
+    """Appends to one file, in a thread, in the order of :meth:`append`.
 
-    After a problem nothing is taken until :meth:`reopen`, so that no byte is ever left out.
+    Nothing here blocks the event loop, however long the file system takes. A failed write keeps
+    what fitted; :attr:`problem` then says why, and nothing is taken until :meth:`reopen`, so that
+    no byte is ever left out.
+
+    Parameters
+    ----------
+    path: the file. Whatever else lies there (a link, a directory) is set aside, never written to.
+    executor: whose threads write; None: the event loop's own.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, executor: Executor | None = None) -> None:
         self.path = path
         self.problem = ""
         self.size = 0
+        self._strand = Strand(executor)
         self._fd: int | None = None
-        self._digest = hashlib.sha256()
-        self._digested = 0
-        self._open()
+        self._queue: deque[bytes] = deque()
+        self._backlog = 0
+        self._writing = False
+        self._error: Exception | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._on_written: Callable[[bytes], None] = _nobody
 
-    def _open(self) -> None:
+    @property
+    def offset(self) -> int:
+        """Where to go on: what is in the file, and what is on its way there."""
+        return self.size + self._backlog
+
+    @property
+    def crowded(self) -> bool:
+        """Bytes come faster than they can be written: take no more before :meth:`drained`."""
+        return self._backlog >= BACKLOG
+
+    @property
+    def held_up(self) -> bool:
+        """The disk takes nothing at the moment: it is full, or does not answer."""
+        return bool(self.problem) or self._strand.busy_s > STUCK_S
+
+    async def open(
+        self, on_written: Callable[[bytes], None] = _nobody, *, anew: bool = False
+    ) -> str:
+        """Open or create the file; :attr:`problem` says why it could not be.
+
+        Parameters
+        ----------
+        on_written: called on the event loop with the bytes that are in the file, in order.
+        anew: begin with an empty file.
+
+        Returns the name under which what was there is kept; empty when it goes on.
+        """
+        self._on_written = on_written
+        return await self._open(anew=anew)
+
+    async def reopen(self) -> None:
+        """Try again after a problem (the disk was full)."""
+        await self._open(anew=False)
+
+    async def restart(self) -> str:
+        """Begin with an empty file: what is there is not what it should be.
+
+        Returns the name under which that is kept, empty when there is nothing to keep.
+        """
+        self._queue.clear()
+        await self._idle.wait()
+        await self._strand.call(self._close_file)
+        return await self._open(anew=True)
+
+    def append(self, data: bytes) -> None:
+        """Write ``data`` soon. Nothing is taken after a problem.
+
+        Raises what ``on_written`` raised earlier.
+        """
+        if self._error is not None:
+            raise self._error
+        if self.problem or self._fd is None:
+            return
+        self._queue.append(data)
+        self._backlog += len(data)
+        self._idle.clear()
+        if not self._writing:
+            self._flush()
+
+    async def drained(self) -> None:
+        """Until all bytes are in the file, or a problem came up; raises like :meth:`append`."""
+        await self._idle.wait()
+        if self._error is not None:
+            raise self._error
+
+    async def replay(self, take: Callable[[bytes], None]) -> LogDigest:
+        """Hand over, in the thread, what the file holds already; returns its digest."""
+        return await self._strand.call(lambda: self._replay(take))
+
+    async def digest(self) -> LogDigest | None:
+        """Of what lies at the path now, read anew and on disk for good.
+
+        None: it is no regular file, or cannot be read or synced.
+        """
+        return await self._strand.call(self._digest)
+
+    async def last_lines(self, count: int = 5) -> tuple[str, ...]:
+        """The end of the log, display-safe: what a person would look at first."""
+        return await self._strand.call(lambda: self._last_lines(count))
+
+    async def close(self) -> None:
+        """What was not written is fetched again another time. Waits for a slow disk only so long;
+        the file is closed in any case, once it answers."""
+        self._queue.clear()
+        await asyncio.wait({self._strand.call(self._close_file)}, timeout=CLOSE_LIMIT_S)
+
+    # On the event loop ---------------------------------------------------------------------------
+
+    async def _open(self, *, anew: bool) -> str:
+        self.size, self.problem, kept = await self._strand.call(lambda: self._open_file(anew))
+        return kept
+
+    def _flush(self) -> None:
+        data = bytearray()
+        while self._queue and len(data) < BLOCK:
+            data += self._queue.popleft()
+        self._writing = True
+        chunk = bytes(data)
+        self._strand.call(lambda: self._write(chunk)).add_done_callback(
+            lambda done: self._written(chunk, *done.result())
+        )
+
+    def _written(self, chunk: bytes, written: int, problem: str) -> None:
+        self._writing = False
+        self.size += written
+        self.problem = problem or self.problem
+        if self.problem:
+            self._queue.clear()
+        self._backlog = sum(map(len, self._queue))
+        try:
+            if written:
+                self._on_written(chunk[:written])
+        except Exception as error:  # a mistake in a parser: it goes to who appends
+            self._error = error
+            self._queue.clear()
+        if self._queue:
+            self._flush()
+        else:
+            self._backlog = 0
+            self._idle.set()
+
+    # In the thread -------------------------------------------------------------------------------
+
+    def _open_file(self, anew: bool) -> tuple[int, str, str]:
+        """Size, problem, and the name under which what was there is kept."""
+        kept = ""
         try:
             if self._fd is None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-                self._fd = os.open(self.path, flags, 0o644)
-            self.size = os.fstat(self._fd).st_size
-            self.problem = ""
+                self._fd = _open_regular(self.path)
+                if self._fd is not None and anew and os.fstat(self._fd).st_size:
+                    self._close_file()
+                if self._fd is None:
+                    kept = _set_aside(self.path)
+                    self._fd = _open_regular(self.path, os.O_EXCL)
+            if self._fd is None:
+                return 0, "somebody else makes files there", kept
+            return os.fstat(self._fd).st_size, "", kept
         except OSError as error:
-            self.problem = error.strerror or str(error)
+            return 0, error.strerror or str(error), kept
 
-    def write(self, data: bytes) -> bytes:
-        """Append ``data``; returns the part that is in the file now."""
-        if self.problem or self._fd is None:
-            return b""
+    def _close_file(self) -> None:
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            os.close(fd)
+
+    def _write(self, data: bytes) -> tuple[int, str]:
+        """How many bytes are in the file, and what stopped it."""
         written = 0
         try:
-            while written < len(data):
-                written += os.write(self._fd, data[written:])
+            while self._fd is not None and written < len(data):
+                written += os.write(self._fd, data[written:] if written else data)
         except OSError as error:
-            self.problem = error.strerror or str(error)
-        if self._digested == self.size:
-            self._digest.update(data[:written])
-            self._digested += written
-        self.size += written
-        return data[:written]
+            return written, error.strerror or str(error)
+        return written, ""
 
-    def reopen(self) -> None:
-        """Try again after a problem (the disk was full)."""
-        self._open()
-
-    def restart(self) -> None:
-        """Forget everything: the file does not hold what it should."""
-        if self._fd is not None:
-            os.ftruncate(self._fd, 0)
-        self.size = self._digested = 0
-        self._digest = hashlib.sha256()
-
-    def blocks(self) -> Iterator[bytes]:
-        """What the file holds already, for replaying the parser on resume."""
-        if self.size == 0:
-            return
-        with self.path.open("rb") as file:
-            left = self.size
+    def _replay(self, take: Callable[[bytes], None]) -> LogDigest:
+        digest = hashlib.sha256()
+        left = self.size
+        with contextlib.suppress(OSError), self.path.open("rb") as file:
             while left > 0 and (block := file.read(min(BLOCK, left))):
                 left -= len(block)
-                if self._digested == self.size - left - len(block):
-                    self._digest.update(block)
-                    self._digested += len(block)
-                yield block
+                digest.update(block)
+                take(block)
+        return LogDigest(self.size - left, digest.hexdigest())
 
-    @property
-    def sha256(self) -> str:
-        """Of the whole file, without reading what went through here; empty when not known."""
-        return self._digest.hexdigest() if self._digested == self.size else ""
-
-    def sync(self) -> bool:
-        """Whether all bytes are on disk for good. Blocking."""
-        if self.problem or self._fd is None:
-            return False
+    def _digest(self) -> LogDigest | None:
         try:
-            os.fsync(self._fd)
-        except OSError as error:
-            self.problem = error.strerror or str(error)
-            return False
-        return True
+            fd = os.open(self.path, os.O_RDONLY | _SAFE)
+            with os.fdopen(fd, "rb") as file:
+                if not stat.S_ISREG(os.fstat(fd).st_mode):
+                    return None
+                digest = hashlib.file_digest(file, "sha256")
+                os.fsync(fd)
+                size = file.tell()
+            _sync_directory(self.path.parent)
+        except OSError:
+            return None
+        return LogDigest(size, digest.hexdigest())
 
-    def last_lines(self, count: int = 5) -> tuple[str, ...]:
-        """The end of the log, display-safe: what a person would look at first."""
+    def _last_lines(self, count: int) -> tuple[str, ...]:
         try:
             with self.path.open("rb") as file:
                 file.seek(max(0, self.size - 16384))
@@ -104,7 +247,36 @@ class RawLog:
             return ()
         return tuple(clean_line(line, cap=400) for line in lines if line.strip())[-count:]
 
-    def close(self) -> None:
-        if self._fd is not None:
-            os.close(self._fd)
-            self._fd = None
+
+def _open_regular(path: Path, more: int = 0) -> int | None:
+    """A descriptor to append with; None where something that is no regular file lies."""
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFE | more, 0o644)
+    except OSError as error:
+        if error.errno in _STRANGE:
+            return None
+        raise
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    return None
+
+
+def _set_aside(path: Path) -> str:
+    """Rename whatever lies at ``path``; nothing that is there is ever lost."""
+    for number in range(1, 10_000):
+        kept = path.with_name(f"{path.name}.kept-{number}")
+        if not os.path.lexists(kept):
+            path.rename(kept)
+            return kept.name
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+
+
+def _sync_directory(path: Path) -> None:
+    """A new file's name is as lasting as its bytes. Not every file system can do this."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(fd)
+    finally:
+        os.close(fd)

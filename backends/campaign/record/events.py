@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import chain
 from typing import Any, ClassVar
 
+from backends.campaign.record.doubts import UNKNOWN, Cleanup
 from backends.campaign.record.shapes import check_of
 from profiles.scalars import Scalar
 
@@ -144,6 +145,9 @@ class ContactChanged(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCancelling(Event):
+    """The run is to be ended. It stays so until that is verified on each of its hosts, or until
+    one has been away for too long: a console that comes later goes on with it."""
+
     run_id: str
     by: str = "operator"
 
@@ -162,6 +166,7 @@ class RunSucceeded(Event):
     gpu_memory_mib: int | None = None
     warnings: tuple[str, ...] = ()
     fingerprint: str = ""
+    cleanup: Cleanup = UNKNOWN
     log: str = ""  # set by import, where no RunAssigned precedes
 
 
@@ -176,14 +181,29 @@ class RunFailed(Event):
     host: str = ""
     exit_status: int | None = None
     retry: str = "never"  # never, now or later: whether another attempt makes sense
-    clean: str = ""  # what is known of leftovers: "", "0 left", "unverified: …"
+    cleanup: Cleanup = UNKNOWN
     log: str = ""  # set by import, where no RunAssigned precedes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCancelled(Event):
     run_id: str
-    clean: str = ""
+    cleanup: Cleanup = UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostVerified(Event):
+    """A later look found nothing of an ended run on one of its hosts any more."""
+
+    run_id: str
+    host: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingsRestarted(Event):
+    """The log here was not the host's any more: it is read anew from its first byte."""
+
+    run_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +212,11 @@ class Noted(Event):
 
     text: str
     level: str = "warn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelAsked(Event):
+    """Everything is to end: until something is planned again no console starts anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,7 +252,10 @@ EVENT_TYPES: Mapping[str, type[Event]] = {
         RunSucceeded,
         RunFailed,
         RunCancelled,
+        HostVerified,
+        ReadingsRestarted,
         Noted,
+        CancelAsked,
         CampaignFinished,
         CampaignReopened,
     )
@@ -242,6 +270,7 @@ _CHECKS = {
     name: {f.name: check_of(name, f.name, str(f.type)) for f in fields(cls)}
     for name, cls in EVENT_TYPES.items()
 }
+_FORMER = {"clean": "cleanup"}  # the keys of earlier versions
 _JSON = json.JSONDecoder()
 _READINGS_START = b'{"kind":"ReadingsArrived",'
 
@@ -257,6 +286,8 @@ def encode(event: Event) -> bytes:
     record: dict[str, Any] = {"kind": name}
     for key in _FIELDS[name]:
         value = getattr(event, key)
+        if isinstance(value, Cleanup):
+            value = value.to_json()
         record[key] = dict(value) if isinstance(value, Mapping) else value
     if isinstance(event, ReadingsArrived):
         record["readings"] = list(chain.from_iterable(event.readings))  # read twice as fast
@@ -280,7 +311,8 @@ def event_of(record: object) -> Event | None:
         return None
     try:
         checks = _CHECKS[cls.__name__]
-        return cls(**{key: checks[key](value) for key, value in record.items() if key in checks})
+        named = ((_FORMER.get(key, key), value) for key, value in record.items())
+        return cls(**{key: checks[key](value) for key, value in named if key in checks})
     except (TypeError, ValueError, OverflowError):  # a value that cannot be, or one that is missing
         return None
 

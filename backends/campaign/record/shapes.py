@@ -10,6 +10,8 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any  # what JSON may hold is only known after the check
 
+from backends.campaign.record.doubts import Cleanup
+
 _LATEST = 253_402_300_799.0  # the end of the year 9999, the last that a date can name
 _MOST = 1 << 53
 
@@ -122,6 +124,7 @@ _BY_TYPE: Mapping[str, Callable[[Any], Any]] = {
     "Mapping[str, Scalar]": _by_name(_scalar),
     "Mapping[str, float]": _by_name(_number),
     "Mapping[str, tuple[int, ...]]": _by_name(_devices),
+    "Cleanup": Cleanup.from_json,
 }
 _BY_NAME: Mapping[str, Callable[[Any], Any]] = {
     "t": _time,

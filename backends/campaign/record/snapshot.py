@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
+from backends.campaign.record.doubts import Cleanup
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, Series
 from backends.engines.base import Waiting, WaitKind
 from profiles.durations import format_duration
@@ -42,7 +43,7 @@ class RunView:
     evidence: tuple[str, ...]
     log: Path | None  # the local raw log of rank 0
     commands: tuple[str, ...]
-    clean: str
+    cleanup: Cleanup
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +219,7 @@ def _view(
         evidence=run.evidence,
         log=path / run.log if run.log else None,
         commands=run.commands,
-        clean=run.clean,
+        cleanup=run.cleanup,
     )
 
 

@@ -12,136 +12,36 @@ changes nothing (a torn or doubled journal still yields a legal state). The run'
 ``queued`` means that an engine was asked for hosts which it may give later; nothing exists yet.
 ``starting`` means that hosts are assigned and something may exist on them; a run leaves it only
 with every host's answer, or back to ``planned`` when the hosts turn out to be held by others.
-``cancelling`` may still end in ``failed`` (the clean-up went wrong) or in ``succeeded`` (it was
-over before the word arrived).
+``cancelling`` lasts until the end is verified on every host, or a host was away for too long. It
+may still end in ``failed`` (the clean-up went wrong) or in ``succeeded`` (it was over before the
+word arrived).
 """
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from types import MappingProxyType
 from typing import Any
 
 from backends.campaign.record import events as ev
-from profiles.format.matrix import Case
-from profiles.scalars import Scalar
+from backends.campaign.record.run_record import (
+    SERIES_POINTS,
+    NewReadings,
+    RunRecord,
+    RunState,
+    Series,
+)
 
-SERIES_POINTS = 512
-
-
-class RunState(StrEnum):
-    PLANNED = "planned"
-    QUEUED = "queued"
-    STARTING = "starting"
-    RUNNING = "running"
-    CANCELLING = "cancelling"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-    @property
-    def active(self) -> bool:
-        """Something of the run may exist on its hosts."""
-        return self in (RunState.STARTING, RunState.RUNNING, RunState.CANCELLING)
-
-    @property
-    def ended(self) -> bool:
-        return self in (RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED)
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """Fewer than 2 × SERIES_POINTS readings of a run, evenly thinned: every ``stride``-th.
-
-    ``times``: seconds since the epoch. ``values``: samples/s. 16 bytes a point, never changed.
-    """
-
-    stride: int = 1
-    times: array[float] = field(default_factory=lambda: array("d"))
-    values: array[float] = field(default_factory=lambda: array("d"))
-
-    @property
-    def points(self) -> Iterator[tuple[float, float]]:
-        return zip(self.times, self.values, strict=True)
-
-    def __len__(self) -> int:
-        return len(self.times)
-
-    def extended(self, start: int, readings: Sequence[ev.JournaledReading]) -> Series:
-        """With the readings numbered ``start`` …; any batching gives the same series."""
-        stride = self.stride
-        kept = readings[-start % stride :: stride]
-        times = self.times + array("d", [reading[2] for reading in kept])
-        values = self.values + array("d", [reading[1] for reading in kept])
-        while len(times) >= 2 * SERIES_POINTS:
-            times, values = times[::2], values[::2]
-            stride *= 2
-        return Series(stride, times, values)
-
-
-@dataclass(frozen=True, slots=True)
-class RunRecord:
-    """Everything known of one run. Times are seconds since the epoch on the login node."""
-
-    run_id: str
-    profile: str
-    framework: str
-    model: str
-    unit: str
-    nodes: int
-    gpus_per_node: int
-    parameters: Mapping[str, Scalar]
-    repeat: int
-    attempt: int
-    imported: bool = False
-    state: RunState = RunState.PLANNED
-    not_before: float = 0.0
-    retry_of: str = ""
-    hosts: tuple[str, ...] = ()
-    devices: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    job_id: str = ""
-    commands: tuple[str, ...] = ()
-    port: int = 0
-    log: str = ""
-    boot_ids: tuple[str, ...] = ()
-    started_at: float | None = None
-    ended_at: float | None = None
-    reading_count: int = 0
-    warmup: int = 0
-    last_step: float | None = None
-    last_throughput: float | None = None
-    series: Series = field(default_factory=Series)
-    lost_hosts: Mapping[str, tuple[float, str]] = field(
-        default_factory=lambda: MappingProxyType({})
-    )
-    throughput: float | None = None
-    used: int = 0
-    window: str = ""
-    statistic: str = ""
-    metrics: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-    gpu_memory_mib: int | None = None
-    warnings: tuple[str, ...] = ()
-    fingerprint: str = ""
-    reason: str = ""
-    evidence: tuple[str, ...] = ()
-    category: str = ""
-    failed_host: str = ""
-    exit_status: int | None = None
-    retry: str = "never"
-    clean: str = ""
-
-    @property
-    def case(self) -> Case:
-        return Case(self.profile, self.nodes, self.gpus_per_node, self.parameters)
-
-    @property
-    def slot(self) -> tuple[object, ...]:
-        """The repeat that this run is an attempt at."""
-        size = (self.profile, self.nodes, self.gpus_per_node, self.repeat)
-        return (*size, *sorted(self.parameters.items()))
+__all__ = [
+    "SERIES_POINTS",
+    "CampaignState",
+    "RunRecord",
+    "RunState",
+    "Series",
+    "apply",
+    "fold",
+    "next_attempt_id",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +54,7 @@ class CampaignState:
     forced: bool = False
     overridden: tuple[str, ...] = ()
     finished: bool = False
+    cancel_asked: bool = False  # of all that is; nothing is started while it holds
     runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
     notes: tuple[tuple[float, str, str], ...] = ()  # (time, level, text), the last 50
     lost_lines: int = 0  # of the journal; what they said is not known
@@ -195,7 +96,7 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
     most of it, so those of a run are added up until something else happens to it."""
     state = state or CampaignState()
     runs = dict(state.runs)
-    readings: dict[str, _Readings] = {}
+    readings: dict[str, NewReadings] = {}
 
     def settle(run_id: str) -> None:
         if (waiting := readings.pop(run_id, None)) is not None:
@@ -208,7 +109,7 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
                 run = runs.get(event.run_id)
                 if run is None or not run.state.active:
                     continue
-                waiting = readings[event.run_id] = _Readings(run)
+                waiting = readings[event.run_id] = NewReadings(run)
             waiting.take(event)
         elif (change := _CHANGES.get(type(event))) is not None:
             run_id: str = event.run_id  # type: ignore[attr-defined]  # all of these have one
@@ -218,7 +119,7 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
         elif type(event) is ev.RunPlanned:
             if event.run_id not in runs:
                 runs[event.run_id] = _planned(state, event)
-                state = replace(state, finished=False)
+                state = replace(state, finished=False, cancel_asked=False)
         elif (handler := _HANDLERS.get(type(event))) is not None:
             settle(getattr(event, "run_id", ""))
             state = handler(replace(state, runs=runs), event)
@@ -236,7 +137,7 @@ def apply(state: CampaignState, event: ev.Event) -> CampaignState:
         if event.run_id in state.runs:
             return state
         runs = {**state.runs, event.run_id: _planned(state, event)}
-        return replace(state, runs=runs, finished=False)
+        return replace(state, runs=runs, finished=False, cancel_asked=False)
     change = _CHANGES.get(type(event))
     if change is None:
         return state
@@ -285,6 +186,10 @@ def _reopened(state: CampaignState, event: ev.CampaignReopened) -> CampaignState
     return replace(state, finished=False)
 
 
+def _cancel_asked(state: CampaignState, event: ev.CancelAsked) -> CampaignState:
+    return replace(state, cancel_asked=True)
+
+
 def _requeued(state: CampaignState, event: ev.RunRequeued) -> CampaignState:
     run = state.runs.get(event.run_id)
     if run is None or run.state.ended or event.next_id in state.runs:
@@ -321,6 +226,7 @@ _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]
     ev.CampaignCreated: _created,
     ev.Noted: _noted,
     ev.LinesLost: _lines_lost,
+    ev.CancelAsked: _cancel_asked,
     ev.CampaignFinished: _finished,
     ev.CampaignReopened: _reopened,
     ev.RunRequeued: _requeued,
@@ -396,47 +302,9 @@ def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
 def _readings(run: RunRecord, event: ev.ReadingsArrived) -> RunRecord:
     if not run.state.active:
         return run
-    waiting = _Readings(run)
+    waiting = NewReadings(run)
     waiting.take(event)
     return waiting.added()
-
-
-class _Readings:
-    """A run's readings that are not in its record yet. By index: what it has is skipped."""
-
-    __slots__ = ("_count", "_new", "_run", "_warmup")
-
-    def __init__(self, run: RunRecord) -> None:
-        self._run = run
-        self._count = run.reading_count
-        self._warmup = run.warmup
-        self._new: list[ev.JournaledReading] = []
-
-    def take(self, event: ev.ReadingsArrived) -> None:
-        if event.first == self._count:
-            new = event.readings
-        elif 0 <= event.first < self._count:
-            new = event.readings[self._count - event.first :]
-        else:
-            return
-        if new:
-            self._new.extend(new)
-            self._count += len(new)
-            self._warmup = event.warmup
-
-    def added(self) -> RunRecord:
-        run = self._run
-        if not self._new:
-            return run
-        step, value, _ = self._new[-1]
-        return replace(
-            run,
-            reading_count=self._count,
-            warmup=self._warmup,
-            last_step=step,
-            last_throughput=value,
-            series=run.series.extended(run.reading_count, self._new),
-        )
 
 
 def _contact(run: RunRecord, event: ev.ContactChanged) -> RunRecord:
@@ -472,6 +340,7 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         gpu_memory_mib=event.gpu_memory_mib,
         warnings=event.warnings,
         fingerprint=event.fingerprint,
+        cleanup=event.cleanup,
         log=event.log or run.log,
         reason="",
     )
@@ -491,7 +360,7 @@ def _failed(run: RunRecord, event: ev.RunFailed) -> RunRecord:
         failed_host=event.host,
         exit_status=event.exit_status,
         retry=event.retry,
-        clean=event.clean,
+        cleanup=event.cleanup.on_hosts(run.hosts),
         log=event.log or run.log,
     )
 
@@ -500,7 +369,30 @@ def _cancelled(run: RunRecord, event: ev.RunCancelled) -> RunRecord:
     if run.state.ended:
         return run
     return replace(
-        run, state=RunState.CANCELLED, ended_at=event.t, lost_hosts={}, clean=event.clean
+        run,
+        state=RunState.CANCELLED,
+        ended_at=event.t,
+        lost_hosts={},
+        cleanup=event.cleanup.on_hosts(run.hosts),
+    )
+
+
+def _host_verified(run: RunRecord, event: ev.HostVerified) -> RunRecord:
+    if not run.state.ended or (cleanup := run.cleanup.without(event.host)) is run.cleanup:
+        return run
+    return replace(run, cleanup=cleanup)
+
+
+def _restarted(run: RunRecord, event: ev.ReadingsRestarted) -> RunRecord:
+    if not run.state.active or not run.reading_count:
+        return run
+    return replace(
+        run,
+        reading_count=0,
+        warmup=0,
+        last_step=None,
+        last_throughput=None,
+        series=Series(),
     )
 
 
@@ -515,4 +407,6 @@ _CHANGES: Mapping[type[ev.Event], Callable[[RunRecord, Any], RunRecord]] = {
     ev.RunSucceeded: _succeeded,
     ev.RunFailed: _failed,
     ev.RunCancelled: _cancelled,
+    ev.HostVerified: _host_verified,
+    ev.ReadingsRestarted: _restarted,
 }

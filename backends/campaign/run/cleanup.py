@@ -4,47 +4,86 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from backends.campaign.doubt_words import reason_text
 from backends.campaign.record import events as ev
+from backends.campaign.record.doubts import Doubt, Why
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord
+from backends.campaign.run.ending import Kept, doubt_of_error, doubt_of_report
+from backends.campaign.run.factory import RunFactory
+from backends.campaign.run.mirror import LogMirror, UnsafeLogError
 from backends.engines.base import Engine
 from backends.remote.client import RemoteHost
-from backends.remote.messages import RemoteError
+from backends.remote.messages import LogNotKeptError, RemoteError, RunPhase
 from backends.transports.base import HostUnreachableError
 from profiles.errors import DlperfError
 
 LIMIT_S = 20.0
-GRACE_S = 3.0
-SWEEP_LIMIT_S = 20.0
+GRACE_S = 10.0
+_UNSEEN = (Why.KILLED, Why.ORPHANS, Why.OLD)
+"""Processes may be left that carry no marker: only the host's record of the run can find them."""
 
 
 class Cleaner:
     """Removes a campaign's ended runs from their hosts, and says what could not be removed."""
 
-    def __init__(self, engine: Engine, recorder: Recorder, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        engine: Engine,
+        factory: RunFactory,
+        recorder: Recorder,
+        clock: Callable[[], float],
+    ) -> None:
+        self._path = path
         self._engine = engine
+        self._factory = factory
         self._recorder = recorder
         self._clock = clock
         self._untidy: set[tuple[str, str]] = set()  # host and run that could not be cleaned up
+        self._at_work: set[tuple[str, str]] = set()
 
-    async def tidy(self, run: RunRecord, names: Sequence[str]) -> None:
-        """Remove an ended run from its hosts, once its end is on disk."""
+    async def tidy(self, run: RunRecord, names: Sequence[str], kept: Kept) -> None:
+        """Remove an ended run from its hosts, once its end is on disk.
+
+        ``kept``: by host, the logs that are known to be here.
+        """
         await self._recorder.written()
-        remotes = [RemoteHost(self._engine.transport(name)) for name in names]
-        answers = await asyncio.gather(*(tidy_up(remote, run) for remote in remotes))
-        for name, left in zip(names, answers, strict=True):
-            key = (name, run.run_id)
-            if left and key not in self._untidy:
-                self._untidy.add(key)
-                text = f"{name}: run {run.run_id} is not cleaned up: {left}"
-                self._note(f"{text}; see 'dlperf-tui sweep'", "warn")
-            elif not left and (key in self._untidy or run.clean.startswith("unverified")):
-                self._untidy.discard(key)
-                self._note(f"{name}: run {run.run_id} is cleaned up now", "info")
+        await asyncio.gather(*(self._tidy_one(run, name, kept) for name in names))
 
-    def _note(self, text: str, level: str) -> None:
-        self._recorder.note(ev.Noted(t=self._clock(), text=text, level=level))
+    async def _tidy_one(self, run: RunRecord, name: str, kept: Kept) -> None:
+        key = (name, run.run_id)
+        if key in self._at_work:
+            return
+        self._at_work.add(key)
+        try:
+            remote = RemoteHost(self._engine.transport(name))
+            mirror = self._factory.mirror(run, remote, self._path, self._warn)
+            doubt = await tidy_up(mirror, run, kept)
+        finally:
+            self._at_work.discard(key)
+        if doubt is None:
+            await self._tidied(run, key)
+        elif key not in self._untidy:
+            self._untidy.add(key)
+            text = f"{name}: run {run.run_id} is not cleaned up: {reason_text(doubt)}"
+            self._warn(f"{text}; see 'dlperf-tui sweep'")
+
+    async def _tidied(self, run: RunRecord, key: tuple[str, str]) -> None:
+        name, _ = key
+        doubted = run.cleanup.of(name) is not None
+        if doubted:
+            event = ev.HostVerified(t=self._clock(), run_id=run.run_id, host=name)
+            await self._recorder.record(event)
+        if doubted or key in self._untidy:
+            self._untidy.discard(key)
+            text = f"{name}: run {run.run_id} is cleaned up now"
+            self._recorder.note(ev.Noted(t=self._clock(), text=text, level="info"))
+
+    def _warn(self, text: str) -> None:
+        self._recorder.note(ev.Noted(t=self._clock(), text=text))
 
     async def tidy_what_was_left(self) -> None:
         """What an earlier console of this campaign had no time to remove."""
@@ -56,43 +95,74 @@ class Cleaner:
     async def tidy_host(self, name: str) -> None:
         """Remove every ended run of the campaign from one host."""
         try:
-            async with asyncio.timeout(SWEEP_LIMIT_S):
+            async with asyncio.timeout(LIMIT_S):
                 leftovers = await RemoteHost(self._engine.transport(name)).sweep()
         except (DlperfError, TimeoutError):
             return  # a host that is away is looked at again when it is back
-        for leftover in leftovers:
-            run = self._recorder.state.runs.get(leftover.run_id)
-            if run is not None and run.state.ended:
-                await self.tidy(run, [name])
+        there = {leftover.run_id for leftover in leftovers}
+        # Also what is in doubt though nothing of it is to be seen: then that is what was found.
+        runs = [
+            run
+            for run in self._recorder.state.runs.values()
+            if run.state.ended
+            and name in run.hosts
+            and (run.run_id in there or run.cleanup.of(name) is not None)
+        ]
+        for run in runs:
+            await self.tidy(run, [name], {})
 
 
-async def tidy_up(remote: RemoteHost, run: RunRecord) -> str:
-    """Remove a run's files from one host, and end what still runs of it there.
+async def tidy_up(
+    mirror: LogMirror, run: RunRecord, kept: Kept, *, agreed: bool = False
+) -> Doubt | None:
+    """Remove an ended run from one host, and before that end what still runs of it there.
 
-    Returns what is left to do, in words; empty when nothing is.
+    A log that is not known to be here is fetched and compared first. Returns what is left to do;
+    None when nothing of the run is on the host any more.
+
+    Parameters
+    ----------
+    kept: by host, the logs that have been verified already.
+    agreed: the operator wants the files gone although nobody can tell whether processes are left;
+        the doubt stays, and is returned.
     """
     try:
-        async with asyncio.timeout(LIMIT_S):
-            if run.clean.startswith("unverified"):
-                return await _end(remote, run)
+        doubted = run.cleanup.of(mirror.name)
+        if mirror.name in kept and doubted is None:
             try:
-                await remote.remove(run.run_id)
-            except RemoteError:  # it has not ended there
-                return await _end(remote, run)
-            return ""
-    except HostUnreachableError as error:
-        return str(error.problem)
-    except TimeoutError:
-        return "no answer"
-    except RemoteError as error:
-        return error.what
+                await mirror.remote.remove(run.run_id, kept[mirror.name])
+            except LogNotKeptError:
+                pass  # somebody wrote to it meanwhile: it is fetched below
+            else:
+                return None
+        return await _end_and_remove(mirror, run, agreed=agreed)
+    except UnsafeLogError as error:
+        return Doubt(mirror.name, Why.NO_LOG, error.what)
+    except (HostUnreachableError, RemoteError, TimeoutError) as error:
+        if mirror.log.problem:
+            return Doubt(mirror.name, Why.NO_LOG, mirror.log.problem)
+        return doubt_of_error(mirror.name, error)
 
 
-async def _end(remote: RemoteHost, run: RunRecord) -> str:
-    report = await remote.cancel(run.run_id, grace_s=GRACE_S)
-    if report.left is None:
-        return report.detail
-    if report.left:
-        return f"{report.left} processes do not end"
-    await remote.remove(run.run_id)
-    return ""
+async def _end_and_remove(mirror: LogMirror, run: RunRecord, *, agreed: bool) -> Doubt | None:
+    async with asyncio.timeout(LIMIT_S):
+        status = await mirror.remote.status(run.run_id)
+    doubted = run.cleanup.of(mirror.name)
+    if doubted is not None and doubted.why in _UNSEEN and status.phase is RunPhase.ABSENT:
+        boot_ids = dict(zip(run.hosts, run.boot_ids, strict=False))
+        if boot_ids.get(mirror.name, status.boot_id) == status.boot_id:
+            return doubted  # its record is gone, and with it the way to tell; a reboot ends all
+    doubt = None
+    if status.phase is RunPhase.RUNNING or doubted is not None:
+        async with asyncio.timeout(LIMIT_S + 2 * GRACE_S):
+            report = await mirror.remote.cancel(run.run_id, grace_s=GRACE_S)
+        doubt = doubt_of_report(mirror.name, report)
+        if doubt is not None and not (agreed and doubt.why is Why.KILLED):
+            return doubt
+    try:
+        await mirror.open()
+        digest = await mirror.collect(LIMIT_S)
+    finally:
+        await mirror.close()
+    await mirror.remote.remove(run.run_id, digest)
+    return doubt

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
 from backends.campaign.folder.paths import diagnosis_path, host_log_path, telemetry_path
@@ -14,6 +15,7 @@ from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord
 from backends.campaign.run.gpu_watch import TelemetryLog
 from backends.campaign.run.host_part import Member
+from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.reconnect import Contact
 from backends.campaign.run.supervisor import RunSupervisor
 from backends.engines.base import AllocatedHost, Allocation
@@ -26,6 +28,8 @@ from profiles.durations import parse_duration
 from profiles.errors import SelectionError
 from profiles.format.profile import Profile
 
+DISK_THREADS = 8
+
 
 class RunFactory:
     """From recipes and allocations to commands and supervisors; nothing is started here.
@@ -34,6 +38,8 @@ class RunFactory:
     ----------
     recipes: by profile name.
     fingerprint: of a host's environment, so that mixed ones are marked.
+    disk: whose threads write the raw logs; None: some of its own, so that a disk that does not
+        answer holds up nothing else.
     """
 
     def __init__(
@@ -42,10 +48,12 @@ class RunFactory:
         *,
         fingerprint: Callable[[HostSnapshot], str],
         clock: Callable[[], float] = time.time,
+        disk: Executor | None = None,
     ) -> None:
         self._recipes = dict(recipes)
         self._fingerprint = fingerprint
         self._clock = clock
+        self._disk = disk or ThreadPoolExecutor(DISK_THREADS, thread_name_prefix="raw log")
 
     @property
     def expected_s(self) -> Mapping[str, float]:
@@ -99,10 +107,11 @@ class RunFactory:
         *,
         fresh: bool,
         idle: Callable[[], None],
+        patience_s: float | None = None,
     ) -> RunSupervisor:
         """For a run that has been assigned.
 
-        ``fresh``: just now, so that its log begins here; else it is taken up again. ``idle``: see
+        ``fresh``, ``idle``, ``patience_s``: see
         :class:`~backends.campaign.run.supervisor.RunSupervisor`.
         """
         recipe = self._recipe(run.profile)
@@ -111,12 +120,11 @@ class RunFactory:
             self._member(run, given, command, campaign, recorder)
             for given, command in zip(allocation.hosts, commands, strict=True)
         ]
-        for member in members:
-            if fresh and member.log.size:  # of a run that the journal has lost
-                member.log.restart()
         telemetry = [
             TelemetryLog(
-                given.transport, campaign / telemetry_path(run.run_id, given.name), given.devices
+                given.transport,
+                RawLog(campaign / telemetry_path(run.run_id, given.name), self._disk),
+                given.devices,
             )
             for given in allocation.hosts
             if given.has_gpus
@@ -134,7 +142,22 @@ class RunFactory:
             telemetry=telemetry,
             diagnosis_path=campaign / diagnosis_path(run.log),
             idle=idle,
+            fresh=fresh,
+            patience_s=patience_s,
         )
+
+    def mirror(
+        self,
+        run: RunRecord,
+        remote: RemoteHost,
+        campaign: Path,
+        note: Callable[[str], None] = lambda text: None,
+    ) -> LogMirror:
+        """One host's log of a run that has ended: nobody reads what comes."""
+        name = remote.transport.host.name
+        log = RawLog(campaign / local_log(run, name), self._disk)
+        contact = Contact(name, lambda _lost, _reason: None, self._clock)
+        return LogMirror(run.run_id, remote, log, contact, note=note)
 
     def _member(
         self,
@@ -144,12 +167,11 @@ class RunFactory:
         campaign: Path,
         recorder: Recorder,
     ) -> Member:
-        first = given.name == run.hosts[0]
         return Member(
             name=given.name,
             remote=RemoteHost(given.transport),
             command=command,
-            log=RawLog(campaign / (run.log if first else host_log_path(run.log, given.name))),
+            log=RawLog(campaign / local_log(run, given.name), self._disk),
             contact=self._contact(run, given.name, recorder),
             stage=tuple(files.tree for files in self._recipe(run.profile).stage),
         )
@@ -170,6 +192,11 @@ class RunFactory:
         for given in allocation.hosts:
             kinds.setdefault(self._fingerprint(given.snapshot), []).append(given.name)
         return {kind: kinds[kind] for kind in sorted(kinds) if kind}
+
+
+def local_log(run: RunRecord, host: str) -> str:
+    """Where a host's log of the run lies in the campaign."""
+    return run.log if host == run.hosts[0] else host_log_path(run.log, host)
 
 
 def launch_sites(allocation: Allocation) -> tuple[LaunchSite, ...]:

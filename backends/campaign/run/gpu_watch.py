@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from pathlib import Path
 
 from backends.campaign.folder.rawlog import RawLog
 from backends.hosts.telemetry import TELEMETRY_COMMAND, TelemetryParser
@@ -14,39 +13,44 @@ from backends.transports.base import HostUnreachableError, Transport
 AGAIN_AFTER_S = 5.0
 
 
+class DiskFullError(Exception):
+    """The local disk takes no telemetry at the moment."""
+
+
 class TelemetryLog:
     """One host's telemetry during one run. Best effort: a run never waits for it, or fails by it.
 
     Parameters
     ----------
-    path: the CSV file, a raw copy of what nvidia-smi prints; continued on resume.
+    log: the CSV file, a raw copy of what nvidia-smi prints; continued on resume.
     devices: the indices of the host's GPUs that the run uses.
     """
 
-    def __init__(self, transport: Transport, path: Path, devices: Sequence[int]) -> None:
+    def __init__(self, transport: Transport, log: RawLog, devices: Sequence[int]) -> None:
         self._transport = transport
         self._devices = frozenset(devices)
         self._parser = TelemetryParser()
-        self._log = RawLog(path)
+        self._log = log
         self.peak_memory_mib: int | None = None
-        for block in self._log.blocks():
-            self._digest(block)
 
     async def follow(self) -> None:
         """Until cancelled."""
         try:
+            await self._log.open(self._digest)
+            await self._log.replay(self._digest)
             while True:
-                with contextlib.suppress(HostUnreachableError):  # the run's own log tells of it
+                # The run's own log tells of a lost host; a full disk may have room later.
+                with contextlib.suppress(HostUnreachableError, DiskFullError):
                     await self._transport.stream(TELEMETRY_COMMAND, self._take)
-                self._log.reopen()
                 await asyncio.sleep(AGAIN_AFTER_S)
+                await self._log.reopen()
         finally:
-            self._log.close()
+            await self._log.close()
 
     def _take(self, data: bytes) -> None:
-        if self._log.problem:
-            self._log.reopen()  # the disk was full; there may be room again
-        self._digest(self._log.write(data))
+        if self._log.problem or self._log.crowded:
+            raise DiskFullError
+        self._log.append(data)
 
     def _digest(self, data: bytes) -> None:
         for sample in self._parser.feed(data):

@@ -49,8 +49,11 @@ class ReadingFeed:
         self.send()
 
     def restart(self) -> None:
-        """The log is read anew from its first byte."""
+        """The log is read anew from its first byte; what was sent of it does not count."""
         self.parser = LogParser(self._profile, self._case)
+        self._unsent = []
+        self._sent = self._warmup = 0
+        self._recorder.note(ev.ReadingsRestarted(t=self._clock(), run_id=self._run.run_id))
 
     def _note(self, readings: Iterable[Reading]) -> None:
         now = round(self._clock(), 3)

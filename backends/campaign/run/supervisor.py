@@ -14,47 +14,39 @@ from pathlib import Path
 from typing import Any
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.doubts import Cleanup, Doubt, Why
 from backends.campaign.record.recorder import Recorder
-from backends.campaign.record.state import RunRecord, RunState, next_attempt_id
+from backends.campaign.record.state import RunRecord, RunState
+from backends.campaign.run.diagnosis import all_answer, diagnose
+from backends.campaign.run.end_events import failed, requeued, succeeded
+from backends.campaign.run.ending import Ending, Kept
 from backends.campaign.run.gpu_watch import TelemetryLog
-from backends.campaign.run.host_part import FailureLog, Follower, Member
+from backends.campaign.run.host_part import FailureLog, Member
+from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.postmortem import ask_host
 from backends.campaign.run.reading_feed import ReadingFeed
 from backends.campaign.run.stall import StallWatch
+from backends.campaign.run.starting import CANCEL_GRACE_S, Deferred, Start
 from backends.campaign.run.verdict import (
     Ended,
     judge_allocation_end,
     judge_end,
+    judge_start,
     memory_of,
     unmeasured,
 )
 from backends.engines.base import AllocationEnd, EndKind
-from backends.remote.messages import CancelReport, LeaseHeldError, RemoteError, RunSpec, RunStatus
+from backends.remote.messages import RemoteError, RunPhase, RunStatus
 from backends.transports.base import HostUnreachableError
-from profiles.cleantext import clean_text
 from profiles.durations import parse_duration
 from profiles.format.profile import Profile
 from profiles.logs.failures import Failure
 from profiles.throughput.measure import measure_run
 
 TEAR_DOWN_GRACE_S = 2.0
-CANCEL_GRACE_S = 10.0
-START_LIMIT_S = 60.0
 START_SETTLES_S = 15.0
 """How long a cancellation waits for a start that is on its way, so that nothing starts after it."""
 LAST_BYTES_S = 2.0
-ANSWER_LIMIT_S = 30.0
-HOLD_SCRIPT = "exec sleep 2147483647\n"
-"""What a passive member runs: it holds the host until the first node's launcher is done."""
-
-
-class Deferred(Exception):
-    """The hosts are held by somebody else; nothing of this run is left on any of them."""
-
-    def __init__(self, host: str, holder: str) -> None:
-        self.host = host
-        self.holder = holder
-        super().__init__(f"{host} is held by {holder}")
 
 
 class RunSupervisor:
@@ -66,6 +58,10 @@ class RunSupervisor:
     telemetry: of the members that have GPUs.
     fingerprint: of the hosts' environment; ``warnings``: what is noted with the result.
     idle: called when nothing of the run is at work on its hosts any more; the next may start there.
+    fresh: the run was assigned just now: its logs begin.
+    patience_s: of a run that is cancelled, for how long a host may be away. What cannot be verified
+        by then is left as it is, for a later console. None: the profile's lost_limit, and then the
+        run has ended with that doubt.
     """
 
     def __init__(
@@ -82,26 +78,61 @@ class RunSupervisor:
         telemetry: Sequence[TelemetryLog] = (),
         diagnosis_path: Path | None = None,
         idle: Callable[[], None] = lambda: None,
+        fresh: bool = False,
+        patience_s: float | None = None,
     ) -> None:
         self.run = run
         self.profile = profile
         self.members = tuple(members)
         self._recorder = recorder
         self._clock = clock
-        self._lease_text = lease_text
         self._fingerprint = fingerprint
         self._warnings = warnings
         self._telemetry = tuple(telemetry)
         self._diagnosis_path = diagnosis_path
         self._idle = idle
+        self._fresh = fresh
+        self._patience_s = patience_s
         self._launch = profile.launch_for(run.case)
         self._lost_limit_s = parse_duration(self._launch.lost_limit)
         self._watch = StallWatch(parse_duration(self._launch.stall_timeout))
         self.feed = ReadingFeed(run, profile, recorder, clock, self._watch.reading_came)
         self._others = {member.name: FailureLog(profile) for member in self.members[1:]}
+        self._mirrors = {member.name: self._mirror(member) for member in self.members}
+        self._ending = Ending(
+            run.run_id,
+            self._mirrors,
+            limit_s=self._lost_limit_s if patience_s is None else patience_s,
+            in_all_s=patience_s,
+        )
+        self._start = Start(run.run_id, self.members, self._ending, self._launch, lease_text)
         self._cancel = asyncio.Event()
         self._taken: asyncio.Future[AllocationEnd] = asyncio.get_running_loop().create_future()
         self._start_over = asyncio.Event()
+
+    def _mirror(self, member: Member) -> LogMirror:
+        first = member is self.members[0]
+        boot_ids = dict(zip(self.run.hosts, self.run.boot_ids, strict=False))
+
+        def take(data: bytes) -> None:
+            (self.feed.take if first else self._others[member.name].take)(data)
+
+        def restarted() -> None:
+            if first:
+                self.feed.restart()
+            else:
+                self._others[member.name] = FailureLog(self.profile)
+
+        return LogMirror(
+            self.run.run_id,
+            member.remote,
+            member.log,
+            member.contact,
+            boot_id=boot_ids.get(member.name, ""),
+            take=take,
+            restarted=restarted,
+            note=self._note,
+        )
 
     def request_cancel(self) -> None:
         self._cancel.set()
@@ -111,43 +142,49 @@ class RunSupervisor:
         if not self._taken.done():
             self._taken.set_result(end)
 
-    async def execute(self) -> bool:
-        """Until the run has ended and that is recorded; whether all of its logs are safely here.
+    async def execute(self) -> Ended:
+        """Until the run has ended and that is recorded, or until it is left ``cancelling``.
+
+        The logs that are safely here by then are in :attr:`kept`.
 
         Raises
         ------
         Deferred: the hosts are held by somebody else and the run never started.
         """
         try:
-            await asyncio.to_thread(self._replay_local_logs)
+            mirrors = self._mirrors.values()
+            await asyncio.gather(*(mirror.open(fresh=self._fresh) for mirror in mirrors))
             if self.run.state is RunState.CANCELLING:
                 self._cancel.set()
             ended = await self._live()
-            if self._requeued is not None:
-                event = requeued(self.run, self._requeued, self._clock())
-                await self._recorder.record(event)
-            elif ended.cancelled:
-                await self._finish_cancelled(ended)
-            elif ended.reason:
-                await self._finish_failed(ended)
-            else:
-                await self._finish_measured()
-            synced = [asyncio.to_thread(member.log.sync) for member in self.members]
-            return all(await asyncio.gather(*synced))
+            if not ended.well and not self._taken.done():
+                ended = replace(ended, cleanup=await self._ending.collect(ended.cleanup))
+            if ended.cancelled:
+                ended = self._over_before(ended)
+            await self._record(ended)
+            return ended
         finally:
-            for member in self.members:
-                member.log.close()
+            await asyncio.gather(*(mirror.close() for mirror in self._mirrors.values()))
 
-    def _replay_local_logs(self) -> None:
-        """Bring parser and scanners to where the local files end."""
-        for member in self.members:
-            take = self._taker(member)
-            for block in member.log.blocks():
-                take(block)
+    @property
+    def kept(self) -> Kept:
+        """By host: the log there that is, verified, on this disk."""
+        return self._ending.kept
 
-    def _taker(self, member: Member) -> Callable[[bytes], None]:
-        first = member is self.members[0]
-        return self.feed.take if first else self._others[member.name].take
+    async def _record(self, ended: Ended) -> None:
+        self.feed.send()
+        if self._requeued is not None:
+            await self._recorder.record(requeued(self.run, self._requeued, self._clock()))
+        elif ended.cancelled:
+            if not (self._patience_s is not None and ended.cleanup.may_mend):
+                event = ev.RunCancelled(
+                    t=self._clock(), run_id=self.run.run_id, cleanup=ended.cleanup
+                )
+                await self._recorder.record(event)
+        elif ended.reason:
+            await self._finish_failed(ended.explained(self._failures()))
+        else:
+            await self._finish_measured(ended)
 
     async def _live(self) -> Ended:
         """Start where needed, follow everything, end at the first of: done, failure, cancel."""
@@ -162,41 +199,62 @@ class RunSupervisor:
                 return work.result()
             if self._taken.done():
                 return await self._hosts_taken(self._taken.result(), work)
-            await self._recorder.record(ev.RunCancelling(t=self._clock(), run_id=self.run.run_id))
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(START_SETTLES_S):
-                    await self._start_over.wait()
-            clean = await self._tear_down(CANCEL_GRACE_S)
-            with contextlib.suppress(TimeoutError, Deferred):
-                async with asyncio.timeout(LAST_BYTES_S):
-                    await work
-            return Ended(cancelled=True, clean=clean)
+            return await self._cancelled(work)
         finally:
             for task in (cancelled, work, *aside):
                 task.cancel()
             await asyncio.gather(cancelled, work, *aside, return_exceptions=True)
             self.feed.send()
 
+    async def _cancelled(self, work: asyncio.Task[Ended]) -> Ended:
+        if self.run.state is not RunState.CANCELLING:
+            await self._recorder.record(ev.RunCancelling(t=self._clock(), run_id=self.run.run_id))
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(START_SETTLES_S):
+                await self._start_over.wait()
+        cleanup = await self._ending.tear_down(CANCEL_GRACE_S)
+        with contextlib.suppress(TimeoutError, Deferred):
+            async with asyncio.timeout(LAST_BYTES_S):
+                await work
+        return Ended(cancelled=True, cleanup=cleanup)
+
     async def _hosts_taken(self, end: AllocationEnd, work: asyncio.Task[Ended]) -> Ended:
         """The last bytes may still be on their way; then the engine's word is what counts."""
         with contextlib.suppress(TimeoutError, Deferred):
             async with asyncio.timeout(LAST_BYTES_S):
                 await work
-        return judge_allocation_end(end).explained(self._failures())
+        return judge_allocation_end(end)
 
     @property
     def _requeued(self) -> AllocationEnd | None:
         end = self._taken.result() if self._taken.done() else None
         return end if end is not None and end.kind is EndKind.REQUEUED else None
 
+    def _over_before(self, ended: Ended) -> Ended:
+        """A run that was over everywhere before the word arrived has ended as it did."""
+        judged = []
+        for member in self.members:
+            status = self._mirrors[member.name].ended
+            if not member.passive:
+                if status is None or status.phase is not RunPhase.EXITED or status.cancelled:
+                    return ended
+                judged.append(judge_end(member.name, status, self._launch.timeout))
+        how = next((end for end in judged if end is not None), Ended())
+        return replace(how, cleanup=ended.cleanup)
+
     async def _start_and_follow(self) -> Ended:
         try:
-            await self._start_all()
+            if self.run.state is RunState.STARTING:
+                await self._launched(await self._start.everywhere())
         except (HostUnreachableError, RemoteError, TimeoutError) as error:
-            return await self._not_started(error)
+            cleanup = await self._ending.tear_down(TEAR_DOWN_GRACE_S)
+            return replace(judge_start(error), cleanup=cleanup)
         finally:
             self._start_over.set()
-        follows = {asyncio.create_task(self._follow(member)): member for member in self.members}
+        follows = {
+            asyncio.create_task(self._mirrors[member.name].follow(self._lost_limit_s)): member
+            for member in self.members
+        }
         watch = asyncio.create_task(self._watch_stall())
         try:
             return await self._until_over(follows, watch)
@@ -205,69 +263,13 @@ class RunSupervisor:
                 task.cancel()
             await asyncio.gather(*follows, watch, return_exceptions=True)
 
-    # Starting ----------------------------------------------------------------------------------
-
-    async def _start_all(self) -> None:
-        if self.run.state is not RunState.STARTING:
-            return
-        results = await asyncio.gather(
-            *(self._start(member) for member in self.members), return_exceptions=True
-        )
-        held = [r for r in results if isinstance(r, LeaseHeldError)]
-        other = [r for r in results if isinstance(r, BaseException) and r not in held]
-        if other:
-            raise other[0]
-        if held:
-            await self._tear_down(0.0)
-            await asyncio.gather(*(m.remote.remove(self.run.run_id) for m in self.members))
-            raise Deferred(held[0].host, held[0].lease.explained)
-        boot_ids = tuple(r.boot_id for r in results if isinstance(r, RunStatus))
+    async def _launched(self, boot_ids: tuple[str, ...]) -> None:
         await self._recorder.record(
             ev.RunLaunched(t=self._clock(), run_id=self.run.run_id, boot_ids=boot_ids)
         )
         self.run = replace(self.run, state=RunState.RUNNING, boot_ids=boot_ids)
 
-    async def _start(self, member: Member) -> RunStatus:
-        spec = RunSpec(
-            run_id=self.run.run_id,
-            script=member.command.script if not member.passive else HOLD_SCRIPT,
-            timeout_s=parse_duration(self._launch.timeout),
-            lease=self._lease_text,
-            stage=member.stage,
-            container_name=member.command.container,
-            grace_s=CANCEL_GRACE_S,
-        )
-        return await member.contact.persist(lambda: member.remote.start(spec), START_LIMIT_S)
-
-    async def _not_started(self, error: HostUnreachableError | RemoteError | TimeoutError) -> Ended:
-        clean = await self._tear_down(TEAR_DOWN_GRACE_S)
-        if isinstance(error, RemoteError):
-            what = f"{error.where}: {error.what}, while starting"
-            return Ended(reason=what, category="host", host=error.where, clean=clean)
-        what, host = "no answer", ""
-        if isinstance(error, HostUnreachableError):
-            what, host = error.what, error.host
-        return Ended(
-            reason=f"{host}: {what}, while starting".removeprefix(": "),
-            category="lost",
-            host=host,
-            retry="later",
-            clean=clean,
-        )
-
     # Following ---------------------------------------------------------------------------------
-
-    async def _follow(self, member: Member) -> RunStatus:
-        boot_ids = dict(zip(self.run.hosts, self.run.boot_ids, strict=False))
-        follower = Follower(
-            member,
-            self.run.run_id,
-            boot_id=boot_ids.get(member.name, ""),
-            lost_limit_s=self._lost_limit_s,
-            take=self._taker(member),
-            problem=self._note,
-        )
-        return await follower.to_the_end()
 
     def _note(self, text: str) -> None:
         self._recorder.note(ev.Noted(t=self._clock(), text=text))
@@ -278,22 +280,33 @@ class RunSupervisor:
         pending: set[asyncio.Task[RunStatus] | asyncio.Task[Ended]] = {*follows, watch}
         while any(task in pending for task, member in follows.items() if not member.passive):
             done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            if self._cancel.is_set():  # who cancels ends it, with the grace time of that
+                await asyncio.wait(follows)
+                return Ended(cancelled=True)
             if watch in done:
                 stalled = watch.result()
-                return replace(stalled, clean=await self._tear_down(TEAR_DOWN_GRACE_S))
+                cleanup = await self._ending.tear_down(TEAR_DOWN_GRACE_S)
+                return replace(stalled, cleanup=cleanup)
             ends = (self._judge(member, task) for task, member in follows.items() if task in done)
             failed = [ended for ended in ends if ended is not None]
             if failed:
-                clean = await self._tear_down(TEAR_DOWN_GRACE_S)
+                cleanup = await self._ending.tear_down(TEAR_DOWN_GRACE_S)
                 rest = [task for task in follows if task in pending]
                 if rest:  # what the other hosts said before they were ended
                     await asyncio.wait(rest, timeout=LAST_BYTES_S)
-                return replace(failed[0].explained(self._failures()), clean=clean)
-        if any(member.passive for member in self.members):
-            await self._tear_down(0.0)
+                return replace(failed[0], cleanup=cleanup)
+        passive = any(member.passive for member in self.members)
+        cleanup = await self._ending.tear_down(0.0) if passive else self._as_they_say()
         self._idle()
-        await self._verify()
-        return Ended()
+        return Ended(cleanup=await self._ending.collect(cleanup))
+
+    def _as_they_say(self) -> Cleanup:
+        """What the hosts' own records tell of an end that nobody had to bring about."""
+        doubts = []
+        for name, mirror in self._mirrors.items():
+            if mirror.ended is not None and mirror.ended.left:
+                doubts.append(Doubt(name, Why.DEAF, str(mirror.ended.left)))
+        return Cleanup(True, tuple(doubts))
 
     def _judge(self, member: Member, task: asyncio.Task[RunStatus]) -> Ended | None:
         """How a member's end ends the run; None when it went well."""
@@ -329,126 +342,33 @@ class RunSupervisor:
         """Once no reading came for too long although all hosts are in contact."""
         self._watch.start(self._clock())
         while True:
-            in_contact = not any(member.contact.lost for member in self.members)
+            # What the local disk does not take is no silence of the run.
+            in_contact = not any(m.contact.lost or m.log.held_up for m in self.members)
             if self._watch.stalled(self._clock(), in_contact=in_contact):
-                if await self._all_answer():
+                if await all_answer(self.members, self.run.run_id):
                     if self._watch.over:
                         break
                 else:  # a connection had died unnoticed: the readings are there, only not here
                     self._watch.reading_came(self._clock())
             await asyncio.sleep(self._watch.next_look_s)
-        await self._diagnose()
+        if self._diagnosis_path is not None:
+            problem = await diagnose(self.members, self.run.run_id, self._diagnosis_path)
+            if problem:
+                self._note(problem)
         readings = self.feed.parser.readings
         reason = f"no reading within {self._launch.stall_timeout}"
         if readings:
             step = readings[-1].step
             at = f"after {len(readings)} readings" if step is None else f"at iteration {step:g}"
             reason = f"stalled {at}: no reading for {self._launch.stall_timeout}"
-        return Ended(
-            reason=reason, category="stalled", evidence=self.members[0].log.last_lines()
-        ).explained(self._failures())
-
-    async def _all_answer(self) -> bool:
-        async def answers(member: Member) -> bool:
-            try:
-                async with asyncio.timeout(ANSWER_LIMIT_S):
-                    await member.remote.status(self.run.run_id)
-            except (HostUnreachableError, TimeoutError):
-                return False
-            except RemoteError:
-                pass  # a strange answer is one
-            return True
-
-        return all(await asyncio.gather(*map(answers, self.members)))
-
-    async def _diagnose(self) -> None:
-        """Keep what the hosts can tell about the stalled ranks before they are ended."""
-        if self._diagnosis_path is None:
-            return
-        answers = await asyncio.gather(
-            *(member.remote.diagnose(self.run.run_id) for member in self.members),
-            return_exceptions=True,
-        )
-        parts = [
-            f"== {member.name}\n{answer}\n"
-            for member, answer in zip(self.members, answers, strict=True)
-        ]
-        try:
-            await asyncio.to_thread(
-                self._diagnosis_path.write_text, "".join(parts), encoding="utf-8"
-            )
-        except OSError as error:
-            self._note(f"cannot write {self._diagnosis_path.name}: {error.strerror}")
+        last = await self.members[0].log.last_lines()
+        return Ended(reason=reason, category="stalled", evidence=last)
 
     # Ending ------------------------------------------------------------------------------------
 
-    async def _tear_down(self, grace_s: float) -> str:
-        """End everything of the run on all its hosts; what is known of leftovers, in words."""
-
-        async def one(member: Member) -> CancelReport | str:
-            try:
-                return await member.contact.persist(
-                    lambda: member.remote.cancel(self.run.run_id, grace_s=grace_s),
-                    self._lost_limit_s,
-                )
-            except HostUnreachableError as error:
-                return str(error.problem)
-            except RemoteError as error:
-                return error.what
-
-        reports = await asyncio.gather(*(one(member) for member in self.members))
-        unclear = []
-        left = 0
-        for member, report in zip(self.members, reports, strict=True):
-            if isinstance(report, str):
-                unclear.append(f"{member.name}: {report}")
-            elif report.left is None:
-                unclear.append(f"{member.name}: {report.detail}")
-            else:
-                left += report.left
-        if unclear:
-            return "unverified: " + "; ".join(unclear)
-        return f"{left} left"
-
-    async def _verify(self) -> None:
-        """Whether the logs here are the logs there; one that is not is fetched again."""
-        await asyncio.gather(*(self._verify_one(member) for member in self.members))
-
-    async def _verify_one(self, member: Member) -> None:
-        try:
-            digest = await member.remote.digest(self.run.run_id)
-        except (HostUnreachableError, RemoteError, TimeoutError):
-            return  # it came over a channel that protects itself; this is a second look
-        if not digest or member.log.sha256 in ("", digest):
-            return
-        self._note(f"{member.log.path.name} differed from the log on {member.name}; fetched again")
-        member.log.restart()
-        if member is self.members[0]:
-            self.feed.restart()
-        else:
-            self._others[member.name] = FailureLog(self.profile)
-        await self._follow(member)
-
-    async def _finish_cancelled(self, ended: Ended) -> None:
-        await self._recorder.record(
-            ev.RunCancelled(t=self._clock(), run_id=self.run.run_id, clean=ended.clean)
-        )
-
     async def _finish_failed(self, ended: Ended) -> None:
         ended = await self._asked_the_host(ended)
-        await self._recorder.record(
-            ev.RunFailed(
-                t=self._clock(),
-                run_id=self.run.run_id,
-                reason=clean_text(ended.reason),
-                evidence=ended.evidence,
-                category=ended.category,
-                host=ended.host,
-                exit_status=ended.exit_status,
-                retry=ended.retry,
-                clean=ended.clean,
-            )
-        )
+        await self._recorder.record(failed(self.run, ended, self._clock()))
 
     async def _asked_the_host(self, ended: Ended) -> Ended:
         """An exit status without an explanation may have one outside of the log."""
@@ -458,44 +378,30 @@ class RunSupervisor:
         run_s = self._clock() - (self.run.started_at or self._clock())
         reason, evidence = await ask_host(member.remote.transport, run_s)
         if not reason:
-            lines = ended.evidence or member.log.last_lines()
+            lines = ended.evidence or await member.log.last_lines()
             return replace(ended, evidence=lines)
         return replace(ended, reason=f"{member.name}: {reason}", category=reason, evidence=evidence)
 
-    async def _finish_measured(self) -> None:
+    async def _finish_measured(self, ended: Ended) -> None:
         self.feed.finish()
         measured = measure_run(self.profile, self.run.case, self.feed.parser)
         if measured.throughput is None:
-            ended = unmeasured(measured, self.members[0].log.last_lines())
-            await self._finish_failed(ended.explained(self._failures()))
+            nothing = unmeasured(measured, await self.members[0].log.last_lines())
+            failed = replace(nothing.explained(self._failures()), cleanup=ended.cleanup)
+            await self._finish_failed(failed)
             return
         await self._recorder.record(
-            ev.RunSucceeded(
-                t=self._clock(),
-                run_id=self.run.run_id,
-                throughput=measured.throughput,
-                readings=measured.readings,
-                used=measured.used,
-                window=measured.window,
-                statistic=measured.statistic,
-                metrics=dict(measured.metrics),
+            succeeded(
+                self.run,
+                measured,
+                self._clock(),
                 gpu_memory_mib=memory_of(measured) or self._peak_memory_mib(),
                 warnings=(*measured.warnings, *self._warnings),
                 fingerprint=self._fingerprint,
+                cleanup=ended.cleanup,
             )
         )
 
     def _peak_memory_mib(self) -> int | None:
         peaks = [t.peak_memory_mib for t in self._telemetry if t.peak_memory_mib is not None]
         return max(peaks, default=None)
-
-
-def requeued(run: RunRecord, end: AllocationEnd, now: float) -> ev.RunRequeued:
-    """The attempt that takes a run's place in the engine's queue."""
-    return ev.RunRequeued(
-        t=now,
-        run_id=run.run_id,
-        next_id=next_attempt_id(run.run_id, run.attempt),
-        reason=judge_allocation_end(end).reason,
-        job_id=end.job_id,
-    )

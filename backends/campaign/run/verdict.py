@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from backends.campaign.record.doubts import UNKNOWN, Cleanup
 from backends.engines.base import AllocationEnd, EndKind
-from backends.remote.messages import RunPhase, RunStatus
+from backends.remote.messages import RemoteError, RunPhase, RunStatus
+from backends.transports.base import HostUnreachableError
 from profiles.logs.failures import Failure
 from profiles.throughput.measure import Measurement
 
@@ -39,7 +41,11 @@ class Ended:
     exit_status: int | None = None
     retry: str = "never"
     cancelled: bool = False
-    clean: str = ""
+    cleanup: Cleanup = UNKNOWN
+
+    @property
+    def well(self) -> bool:
+        return not self.reason and not self.cancelled
 
     @property
     def explains_itself(self) -> bool:
@@ -69,6 +75,18 @@ class Ended:
             host=host,
             retry=failure.retry,
         )
+
+
+def judge_start(error: HostUnreachableError | RemoteError | TimeoutError) -> Ended:
+    """How a run ends that could not be started."""
+    if isinstance(error, RemoteError):
+        what = f"{error.where}: {error.what}, while starting"
+        return Ended(reason=what, category="host", host=error.where)
+    what, host = "no answer", ""
+    if isinstance(error, HostUnreachableError):
+        what, host = error.what, error.host
+    reason = f"{host}: {what}, while starting".removeprefix(": ")
+    return Ended(reason=reason, category="lost", host=host, retry="later")
 
 
 def judge_end(host: str, status: RunStatus, timeout: str) -> Ended | None:

@@ -92,6 +92,6 @@ async def test_a_full_disk_on_a_host_is_named(bench: Bench, small_disk: Path) ->
     run = only_run(await finish(controller))
     assert run.state is RunState.FAILED
     assert "disk full" in run.reason
-    assert run.clean == "0 left"
+    assert run.cleanup.verified
     bench.nothing_is_left()
     await bench.close()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from backends.campaign.controller import CampaignController
+from backends.campaign.record.doubts import Why
 from backends.campaign.record.state import RunState
 from tests.integration.faults.conftest import Measured
 from tests.support.campaigns import Bench, finish, only_run, until_running
@@ -112,7 +113,7 @@ async def test_a_host_that_stays_away_fails_the_run_and_the_others_go_on(
     assert failed.hosts == ("node1",)
     assert "node1: " in failed.reason
     assert "not back within 10s" in failed.reason
-    assert failed.clean.startswith("unverified: node1")
+    assert [(d.host, d.why) for d in failed.cleanup.doubts] == [("node1", Why.AWAY)]
     other = next(r for r in controller.state.runs.values() if r.hosts == ("node2",))
     assert other.state in (RunState.RUNNING, RunState.SUCCEEDED)
     machines.mend(1)
@@ -140,7 +141,7 @@ async def test_a_reboot_is_named_and_the_run_is_done_again(
     measured("reboot: named after the host is back in", time.monotonic() - booted)
     first = next(iter(controller.state.runs.values()))
     assert first.reason == "node2: the host rebooted"
-    assert first.clean == "0 left"
+    assert first.cleanup.verified
     state = await finish(controller, within_s=180)
     measured("reboot: measured again after", time.monotonic() - crashed)
     assert [run.state for run in state.runs.values()] == [RunState.FAILED, RunState.SUCCEEDED]
@@ -160,5 +161,5 @@ async def test_a_changed_host_key_ends_the_run_there_and_says_so(
     state = await finish(controller, within_s=120)
     by_host = {run.hosts[0]: run for run in state.runs.values() if run.attempt == 1}
     assert "host key has CHANGED" in by_host["node1"].reason
-    assert by_host["node1"].clean.startswith("unverified")
+    assert by_host["node1"].cleanup.doubts
     assert by_host["node2"].state is RunState.SUCCEEDED

@@ -95,7 +95,7 @@ async def test_a_rank_killed_by_the_kernel_is_named_and_measured_again(
     assert time.monotonic() - died < 5.0
     failed = controller.state.runs[run_id]
     assert failed.reason == "node3: killed by signal 9 (killed)"
-    assert failed.clean == "0 left"
+    assert failed.cleanup.verified
     state = await finish(controller)
     assert [run.state for run in state.runs.values()] == [RunState.FAILED, RunState.SUCCEEDED]
     bench.nothing_is_left()
@@ -128,7 +128,7 @@ async def test_a_rank_that_hangs_is_diagnosed_and_ended(bench: Bench, measured: 
     run = only_run(await finish(controller))
     measured("hanging rank with stall_timeout 3 s: ended after", time.monotonic() - hung)
     assert run.reason == "stalled at iteration 9: no reading for 3s"
-    assert run.clean == "0 left"
+    assert run.cleanup.verified
     text = (controller.path / run.log).with_suffix(".diagnosis.txt").read_text()
     assert "== node1" in text
     assert "== node2" in text
@@ -152,7 +152,7 @@ async def test_children_that_hide_are_found_when_a_run_is_cancelled(
     controller.cancel_all()
     run = only_run(await finish(controller))
     assert run.state is RunState.CANCELLED
-    assert run.clean == "0 left"
+    assert run.cleanup.verified
     assert not any(alive(pid) for pid in found)
     bench.nothing_is_left()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.doubts import Cleanup, Doubt, Why
 
 RUN_IDS = ("r-0001-a1", "r-0002-a1", "r-0002-a2")
 HOSTS = ("node1", "node2")
@@ -13,6 +14,8 @@ times = st.floats(0, 2e9, allow_nan=False)
 run_ids = st.sampled_from(RUN_IDS)
 texts = st.text(max_size=12)
 rates = st.floats(0, 1e6, allow_nan=False)
+doubts = st.builds(Doubt, st.sampled_from(HOSTS), st.sampled_from(Why), texts)
+cleanups = st.builds(Cleanup, st.booleans(), st.lists(doubts, max_size=2).map(tuple))
 
 
 def planned(run_id: str, t: float = 0.0) -> ev.RunPlanned:
@@ -86,8 +89,18 @@ events = st.one_of(
         statistic=st.just("mean"),
         metrics=st.dictionaries(texts, rates, max_size=2),
     ),
-    st.builds(ev.RunFailed, t=times, run_id=run_ids, reason=texts, evidence=st.tuples(texts)),
-    st.builds(ev.RunCancelled, t=times, run_id=run_ids, clean=texts),
+    st.builds(
+        ev.RunFailed,
+        t=times,
+        run_id=run_ids,
+        reason=texts,
+        evidence=st.tuples(texts),
+        cleanup=cleanups,
+    ),
+    st.builds(ev.RunCancelled, t=times, run_id=run_ids, cleanup=cleanups),
+    st.builds(ev.HostVerified, t=times, run_id=run_ids, host=st.sampled_from(HOSTS)),
+    st.builds(ev.ReadingsRestarted, t=times, run_id=run_ids),
+    st.builds(ev.CancelAsked, t=times),
     st.builds(ev.Noted, t=times, text=texts),
     st.builds(ev.CampaignFinished, t=times),
     st.builds(ev.CampaignReopened, t=times),

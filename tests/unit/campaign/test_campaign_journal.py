@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.doubts import UNKNOWN, Cleanup, Doubt, Why
 from backends.campaign.record.journal import (
     Journal,
     JournalError,
@@ -28,7 +29,7 @@ from backends.campaign.record.journal import (
 )
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.snapshot import take
-from backends.campaign.record.state import fold
+from backends.campaign.record.state import apply, fold
 from backends.results.document import document, to_json
 from backends.results.files import write_results
 from backends.results.report import ReportContext, render_report
@@ -329,3 +330,35 @@ async def test_a_commit_that_is_cancelled_on_a_full_disk_keeps_its_events(
     assert journal.pending == 1
     assert await journal.commit()
     journal.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "cleanup"),
+    [
+        ("", UNKNOWN),
+        ("0 left", Cleanup(looked=True)),
+        ("3 left", Cleanup(True, (Doubt("a", Why.DEAF, "3"), Doubt("b", Why.DEAF, "3")))),
+        (
+            "unverified: a: connection lost",
+            Cleanup(
+                True,
+                tuple(Doubt(host, Why.OLD, "a: connection lost") for host in ("a", "b")),
+            ),
+        ),
+    ],
+)
+def test_what_an_old_journal_says_of_leftovers_in_words_is_understood(
+    words: str, cleanup: Cleanup
+) -> None:
+    lines = [
+        b'{"kind":"RunAssigned","t":1,"run_id":"%s","hosts":["a","b"],"commands":["x","y"],'
+        b'"port":0,"log":"l"}' % RUN_IDS[0].encode(),
+        b'{"kind":"RunFailed","t":2,"run_id":"%s","reason":"r","clean":"%s"}'
+        % (RUN_IDS[0].encode(), words.encode()),
+    ]
+    read = [event for line in lines if (event := ev.decode(line)) is not None]
+    state = fold([planned(RUN_IDS[0]), *read])
+    assert state.runs[RUN_IDS[0]].cleanup == cleanup
+    for host in ("a", "b"):
+        state = apply(state, ev.HostVerified(t=3.0, run_id=RUN_IDS[0], host=host))
+    assert not state.runs[RUN_IDS[0]].cleanup.doubts

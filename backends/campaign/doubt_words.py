@@ -1,0 +1,74 @@
+"""What the operator reads of a doubt: the reason, and the command to look with."""
+
+from __future__ import annotations
+
+import shlex
+
+from backends.campaign.record.doubts import Cleanup, Doubt, Why
+from backends.inventory.hosts import Host
+
+
+def cleanup_text(cleanup: Cleanup) -> str:
+    """``0 left``, ``unverified: node1: …``; empty where nobody had to look."""
+    if cleanup.doubts:
+        return "unverified: " + "; ".join(doubt_text(doubt) for doubt in cleanup.doubts)
+    return "0 left" if cleanup.looked else ""
+
+
+def doubt_text(doubt: Doubt) -> str:
+    """``node1: connection refused; …``"""
+    where = f"{doubt.host}: " if doubt.host else ""
+    return f"{where}{reason_text(doubt)}"
+
+
+def reason_text(doubt: Doubt) -> str:
+    match doubt.why:
+        case Why.KILLED:
+            return "its supervisor was killed, so processes without our marker may be left"
+        case Why.ORPHANS:
+            return (
+                "nobody adopts orphaned processes there, and these may be the run's: "
+                f"{doubt.detail or 'which, cannot be told'}"
+            )
+        case Why.DEAF:
+            many = doubt.detail or "some"
+            return f"{many} {'process does' if many == '1' else 'processes do'} not end"
+        case Why.NO_LOG:
+            return f"its log is not whole on this disk yet: {doubt.detail}"
+        case Why.NOT_LOOKED:
+            return "it was not looked for"
+        case Why.AWAY | Why.REFUSED | Why.OLD:
+            return doubt.detail
+
+
+def command_text(doubt: Doubt, run_id: str, host: Host | None) -> str:
+    """A command for a shell here that shows the processes which may be left of a run.
+
+    ``host``: as the inventory describes it; None where it does not.
+    """
+    marked = f"grep -l DLPERF_RUN_ID={run_id} /proc/[0-9]*/environ 2>/dev/null"
+    pids = doubt.detail if doubt.why is Why.ORPHANS else ""
+    listed = f"ps -ww -o pid,ppid,user,lstart,args {f'-p {pids}' if pids else '-e'}"
+    look = f"{marked}; {listed}"
+    if host is not None and host.transport == "local":
+        return look
+    return f"{ssh_text(host, doubt.host)} {shlex.quote(look)}"
+
+
+def ssh_text(host: Host | None, name: str) -> str:
+    """``ssh -p 2222 bench@10.11.0.2``, with what the inventory adds to the ssh configuration."""
+    if host is None:
+        return f"ssh {shlex.quote(name)}"
+    words = ["ssh"]
+    for option, value in (
+        ("-F", host.ssh_config),
+        ("-p", host.port),
+        ("-J", host.jump),
+        ("-i", host.identity),
+    ):
+        words += [option, str(value)] if value else []
+    if host.known_hosts:
+        words += ["-o", f"UserKnownHostsFile={host.known_hosts}"]
+    address = host.address or host.name
+    words.append(f"{host.user}@{address}" if host.user else address)
+    return shlex.join(words)

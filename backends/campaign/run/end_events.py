@@ -1,0 +1,64 @@
+"""How a run's end is written down."""
+
+from __future__ import annotations
+
+from backends.campaign.record import events as ev
+from backends.campaign.record.doubts import Cleanup
+from backends.campaign.record.state import RunRecord, next_attempt_id
+from backends.campaign.run.verdict import Ended, judge_allocation_end
+from backends.engines.base import AllocationEnd
+from profiles.cleantext import clean_text
+from profiles.throughput.measure import Measurement
+
+
+def failed(run: RunRecord, ended: Ended, now: float) -> ev.RunFailed:
+    return ev.RunFailed(
+        t=now,
+        run_id=run.run_id,
+        reason=clean_text(ended.reason),
+        evidence=ended.evidence,
+        category=ended.category,
+        host=ended.host,
+        exit_status=ended.exit_status,
+        retry=ended.retry,
+        cleanup=ended.cleanup,
+    )
+
+
+def succeeded(
+    run: RunRecord,
+    measured: Measurement,
+    now: float,
+    *,
+    gpu_memory_mib: int | None,
+    warnings: tuple[str, ...],
+    fingerprint: str,
+    cleanup: Cleanup,
+) -> ev.RunSucceeded:
+    """Of a run whose throughput could be measured."""
+    assert measured.throughput is not None  # noqa: S101 (the caller has looked)
+    return ev.RunSucceeded(
+        t=now,
+        run_id=run.run_id,
+        throughput=measured.throughput,
+        readings=measured.readings,
+        used=measured.used,
+        window=measured.window,
+        statistic=measured.statistic,
+        metrics=dict(measured.metrics),
+        gpu_memory_mib=gpu_memory_mib,
+        warnings=warnings,
+        fingerprint=fingerprint,
+        cleanup=cleanup,
+    )
+
+
+def requeued(run: RunRecord, end: AllocationEnd, now: float) -> ev.RunRequeued:
+    """The attempt that takes a run's place in the engine's queue."""
+    return ev.RunRequeued(
+        t=now,
+        run_id=run.run_id,
+        next_id=next_attempt_id(run.run_id, run.attempt),
+        reason=judge_allocation_end(end).reason,
+        job_id=end.job_id,
+    )
