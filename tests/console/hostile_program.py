@@ -1,8 +1,15 @@
-"""The console over a cluster and campaigns of which every text means harm: python -m … SEED DIR."""
+"""The console over a cluster and campaigns of which every text means harm.
+
+python -m tests.console.hostile_program SEED DIRECTORY DONE: the program writes a byte to the file
+descriptor DONE for every key that it has dealt with.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+import inspect
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -10,6 +17,9 @@ from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
+
+from textual import events
+from textual.pilot import Pilot
 
 from backends.campaign.plan.selection import Plan
 from backends.campaign.record import events as ev
@@ -214,7 +224,38 @@ def write_campaign(directory: Path, random: Random) -> None:
             file.write(ev.encode(event))
 
 
-def main(seed: int, directory: Path) -> int:
+class ToldApp(DlperfApp):
+    """Tells when a key was dealt with: all that it set going is over, or asks the operator."""
+
+    CSS_PATH = Path(inspect.getfile(DlperfApp)).with_name("dlperf.tcss")
+
+    def __init__(self, *arguments: Any, done: int, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._done = done
+        self._told: set[asyncio.Task[None]] = set()
+
+    async def on_event(self, event: events.Event) -> None:
+        fresh = isinstance(event, events.Key) and not event.is_forwarded
+        await super().on_event(event)
+        if fresh:  # not here: what is waited for needs this very queue
+            task = asyncio.create_task(self._tell())
+            self._told.add(task)
+            task.add_done_callback(self._told.discard)
+
+    async def _tell(self) -> None:
+        pilot = Pilot(self)
+        await pilot.pause(0)
+        while self._at_work() > len(self.screen_stack) - 1:
+            await pilot.pause(0.01)
+        os.write(self._done, b".")
+
+    def _at_work(self) -> int:
+        """Workers that end, of which each dialog on the screen keeps one waiting."""
+        lasting = ("watch", "follow")
+        return sum(not w.is_finished and w.group not in lasting for w in self.workers)
+
+
+def main(seed: int, directory: Path, done: int) -> int:
     random = Random(seed)
     prompter = ConsolePrompter()
     workspace = HostileWorkspace(directory, random, prompter)
@@ -222,11 +263,11 @@ def main(seed: int, directory: Path) -> int:
     workspace.summaries.append(
         FakeSummary(hostile_text(random), directory / "past", "unfinished", 4, 12)
     )
-    app = DlperfApp(workspace, prompter=prompter)
+    app = ToldApp(workspace, prompter=prompter, done=done)
     told = app.run()
     print(told)
     return app.return_code or 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), Path(sys.argv[2])))
+    sys.exit(main(int(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])))

@@ -5,6 +5,7 @@ What the terminal receives is looked at byte by byte: nothing of the harm may co
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -22,32 +23,34 @@ import pytest
 from tests.console.hostile_text import PIECES, WORD, hostile_log, leaks
 
 ROOT = Path(__file__).resolve().parents[2]
-QUIET_S, LONGEST_S, START_S, END_S = 0.05, 0.2, 30.0, 20.0
-# Esc and the next key in one go would be one key, with alt.
-WAITS_S = {"escape": (0.5, 0.25), "wait": (0.5, 0.5)}
+DEADLINE_S = 120.0
 
 # "o" opens the campaign that was left before its end, read-only.
-RUNS = ("o", "wait", "j", "j", "v", "v", "v", "L", "enter", "G", "g", "escape", "z", "z", "/", "e")
+RUNS = ("o", "j", "j", "v", "v", "v", "L", "enter", "G", "g", "escape", "z", "z", "/", "e")
 PAST = ("enter", "escape", "N", "escape", "?", "escape", "4", "j", "j", "enter", "escape", "v", "e")
 # "r" probes again, and the login asks two questions.
-ANSWER = ("wait", "escape", "wait", "escape", "wait")
-HOSTS = ("escape", "1", "j", "enter", "l", "j", "escape", "j", "r", *ANSWER)
+HOSTS = ("escape", "1", "j", "enter", "l", "j", "escape", "j", "r", "escape", "escape")
 MATRIX = ("2", "d", "j", "escape", "o", "escape", "p", "escape", "tab", "j", "s", "escape", "k")
 LOOK = (*RUNS, *PAST, *HOSTS, *MATRIX)
-START = ("enter", "wait", "F", "wait", "escape")
-LIVE = ("wait", "O", "escape", "v", "v", "f", "c", "escape", "C", "escape", "N", "escape", "wait")
-LEAVE = ("4", "wait", "3", "ctrl+p", "escape", "escape", "escape", "q", "d")
+START = ("enter", "F", "escape")
+LIVE = ("O", "escape", "v", "v", "f", "c", "escape", "C", "escape", "N", "escape")
+LEAVE = ("4", "3", "ctrl+p", "escape", "escape", "escape", "q", "d")
 
-BYTES = {"escape": b"\x1b", "enter": b"\r", "tab": b"\t", "ctrl+p": b"\x10", "wait": b""}
+BYTES = {"escape": b"\x1b", "enter": b"\r", "tab": b"\t", "ctrl+p": b"\x10"}
 
 
 class Terminal:
-    """The receiving end of a pseudo-terminal, and a keyboard."""
+    """The receiving end of a pseudo-terminal, and a keyboard.
+
+    The program is told a pipe to write a byte to when it has dealt with a key: the next one is
+    pressed then, and not after some time that is enough on a quiet machine.
+    """
 
     def __init__(self, command: list[str], size: tuple[int, int], directory: Path) -> None:
         self._fd, inside = pty.openpty()
         columns, rows = size
         fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        self._done, done = os.pipe()
         environment = {
             **os.environ,
             "TERM": "xterm-256color",
@@ -55,59 +58,58 @@ class Terminal:
             "PYTHONPATH": str(ROOT),
         }
         self.process = subprocess.Popen(
-            command,
+            [*command, str(done)],
             stdin=inside,
             stdout=inside,
             stderr=inside,
             start_new_session=True,
             cwd=directory,
             env=environment,
+            pass_fds=[done],
         )
         os.close(inside)
+        os.close(done)
         self.received = b""
 
-    def read(self, within_s: float, *, quiet_s: float) -> None:
-        """Receive until nothing came for ``quiet_s``, or ``within_s`` are over."""
-        end = time.monotonic() + within_s
-        while (left := end - time.monotonic()) > 0:
-            if not select.select([self._fd], [], [], min(left, quiet_s))[0]:
-                return
-            try:
-                data = os.read(self._fd, 65536)
-            except OSError:  # the other end has gone
-                return
-            if not data:
-                return
-            self.received += data
-
-    def read_until(self, words: bytes, within_s: float) -> None:
-        end = time.monotonic() + within_s
+    def read_until(self, words: bytes) -> None:
+        """Receive until ``words`` came."""
+        end = time.monotonic() + DEADLINE_S
         while words not in self.received:
-            assert time.monotonic() < end, self.received[-2000:]
-            assert self.process.poll() is None, self.received[-3000:]
-            self.read(0.2, quiet_s=0.05)
+            assert self._receive(end) is None, self.received[-3000:]
 
-    def press(self, key: str) -> None:
-        os.write(self._fd, BYTES.get(key, key.encode()))
-        within_s, quiet_s = WAITS_S.get(key, (LONGEST_S, QUIET_S))
-        self.read(within_s, quiet_s=quiet_s)
-
-    def press_all(self, keys: Sequence[str]) -> None:
+    def press(self, keys: Sequence[str]) -> None:
+        """One key after the other, each when the one before it was dealt with."""
         for key in keys:
-            assert self.process.poll() is None, f"ended before {key}: {self.received[-3000:]!r}"
-            self.press(key)
+            os.write(self._fd, BYTES.get(key, key.encode()))
+            end = time.monotonic() + DEADLINE_S
+            while (done := self._receive(end)) is None:
+                pass
+            assert done or key == keys[-1], f"ended after {key}: {self.received[-3000:]!r}"
 
-    def ends(self, within_s: float) -> int | None:
-        end = time.monotonic() + within_s
-        while self.process.poll() is None and time.monotonic() < end:
-            self.read(0.2, quiet_s=0.1)
-        self.read(0.2, quiet_s=0.1)
-        return self.process.poll()
+    def ends(self) -> int:
+        """Receive the rest; the exit code."""
+        end = time.monotonic() + DEADLINE_S
+        while self._receive(end) != b"":
+            pass
+        return self.process.wait(DEADLINE_S)
+
+    def _receive(self, end: float) -> bytes | None:
+        """What comes next: output (None), a key's acknowledgement, or the program's end (empty)."""
+        left = end - time.monotonic()
+        ready = select.select([self._fd, self._done], [], [], max(0.0, left))[0]
+        assert ready, f"nothing came within {DEADLINE_S:g} s: {self.received[-3000:]!r}"
+        if self._fd in ready:
+            with contextlib.suppress(OSError):  # the other end has gone; the pipe says so, too
+                if data := os.read(self._fd, 65536):
+                    self.received += data
+                    return None
+        return os.read(self._done, 1)
 
     def close(self) -> None:
         self.process.kill()
         self.process.wait()
         os.close(self._fd)
+        os.close(self._done)
 
 
 @pytest.mark.parametrize(("seed", "size"), [(3, (120, 40)), (2, (80, 24))])
@@ -118,14 +120,13 @@ def test_nothing_that_means_harm_reaches_the_terminal(
     program = [sys.executable, "-m", "tests.console.hostile_program", str(seed), str(tmp_path)]
     terminal = Terminal(program, size, tmp_path)
     try:
-        terminal.read_until(b"Left before their end", START_S)
-        terminal.press_all(LOOK)
-        for _ in range(6):  # the first start fails, with a hostile error
-            terminal.press_all(START)
-            if (tmp_path / "live").exists():
-                break
-        terminal.press_all((*LIVE, *LEAVE))
-        code = terminal.ends(END_S)
+        terminal.read_until(b"Left before their end")
+        terminal.press(LOOK)
+        terminal.press(START)  # fails, with a hostile error
+        assert not (tmp_path / "live").exists()
+        terminal.press(START)
+        terminal.press((*LIVE, *LEAVE))
+        code = terminal.ends()
     finally:
         terminal.close()
     found = leaks(terminal.received)
