@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError
 from profiles.format.expression import Values, parse_expression
-from profiles.format.patterns import check_groups, compile_pattern
+from profiles.format.patterns import check_groups, check_runs, compile_pattern
 from profiles.format.template import placeholders
 from profiles.tags import parse_tag
 
@@ -94,6 +94,7 @@ def check_pattern(
     known: Set[str] | None = None,
 ) -> str:
     compile_pattern(text)
+    check_runs(text)
     if required is not None and known is not None:
         try:
             check_groups(text, frozenset(required), frozenset(known))

@@ -6,14 +6,13 @@ at once stands at the front, what ends a long one stands at the end.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from profiles.cleantext import ESCAPE_BYTES, clean_line
-from profiles.format.patterns import compile_pattern
+from profiles.format.patterns import line_pattern
 from profiles.format.profile import Profile
 from profiles.logs.lines import lines_with
 from profiles.logs.literals import required_literals
@@ -38,7 +37,7 @@ class KnownFailure:
     """One of ``hints`` is in every line that the pattern finds; none: every line is tried."""
 
     reason: str
-    pattern: re.Pattern[str]
+    pattern: str
     hints: tuple[bytes, ...]
     retry: Retry
 
@@ -46,7 +45,7 @@ class KnownFailure:
 def _known(reason: str, *patterns: str, retry: Retry = "never") -> KnownFailure:
     hints = tuple(literals[0] for literals in map(required_literals, patterns) if literals)
     complete = hints if len(hints) == len(patterns) else ()
-    return KnownFailure(reason, compile_pattern("|".join(patterns)), complete, retry)
+    return KnownFailure(reason, "|".join(patterns), complete, retry)
 
 
 BUILT_IN: tuple[KnownFailure, ...] = (
@@ -210,11 +209,12 @@ def _first(known: KnownFailure, parts: Sequence[bytes]) -> Failure | None:
 
 
 def _evidence(known: KnownFailure, block: bytes) -> str | None:
+    pattern = line_pattern(known.pattern)
     first: tuple[int, str] | None = None
     for hint in known.hints or (None,):
         limit = len(block) if first is None else first[0]
         for start, line in lines_with(block[:limit] if first else block, hint):
-            if known.pattern.search(line.decode("utf-8", "replace")):
+            if pattern.search(line.decode("utf-8", "replace")):
                 first = (start, clean_line(line))
                 break
     return None if first is None else first[1]

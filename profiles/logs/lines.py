@@ -38,16 +38,19 @@ def lines_backwards(block: bytes, literal: bytes | None) -> Iterator[bytes]:
         limit = start
 
 
-def cut_long_lines(block: bytes, limit: int) -> bytes:
-    """The block with every line cut after ``limit`` bytes."""
+def has_longer(block: bytes, limit: int) -> bool:
+    """Whether a line of the block has more than ``limit`` bytes."""
     start = 0
     while len(block) - start > limit:
         end = block.rfind(b"\n", start, start + limit + 1)
         if end < 0:
-            return _cut_each(block, limit)
+            return True
         start = end + 1
-    return block
+    return False
 
 
-def _cut_each(block: bytes, limit: int) -> bytes:
+def cut_long_lines(block: bytes, limit: int) -> bytes:
+    """The block with every line cut after ``limit`` bytes."""
+    if not has_longer(block, limit):
+        return block
     return b"\n".join(line[:limit] for line in block.split(b"\n"))

@@ -10,13 +10,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
-# Any: re's parse tree is untyped; there is no public way to it, and every use below is guarded.
-try:
-    from re import _constants, _parser  # type: ignore[attr-defined]
-except ImportError:  # an interpreter that keeps it elsewhere: no literals, slower, still right
-    _parser = None
+from profiles.format.regex.tree import Item, Items, items_of, ops
 
 _OPAQUE = re.IGNORECASE | re.VERBOSE  # case folding hides literals; verbose is parsed, not seen
 
@@ -24,10 +19,10 @@ _OPAQUE = re.IGNORECASE | re.VERBOSE  # case folding hides literals; verbose is 
 @functools.lru_cache(maxsize=512)
 def required_literals(pattern: str) -> tuple[bytes, ...]:
     """ASCII texts that every match contains, longest first."""
-    tree = _parse(pattern)
-    if tree is None or tree.state.flags & re.IGNORECASE:
+    items, flags = _parse(pattern)
+    if flags & re.IGNORECASE:
         return ()
-    found = {text for text in _runs(tree) if text}
+    found = {text for text in _runs(items) if text}
     return tuple(text.encode() for text in sorted(found, key=lambda text: (-len(text), text)))
 
 
@@ -38,21 +33,19 @@ def stays_in_line(pattern: str) -> bool:
     True only for patterns made of ASCII literals, ``.``, character classes that cannot take a
     newline, ``^`` and ``$``, groups, alternatives and ordinary repeats.
     """
-    tree = _parse(pattern)
-    plain = tree is not None and not tree.state.flags & (re.DOTALL | _OPAQUE | re.MULTILINE)
-    return plain and pattern.isascii() and all(_in_line(item) for item in _items(tree))
+    items, flags = _parse(pattern)
+    plain = not flags & (re.DOTALL | _OPAQUE | re.MULTILINE)
+    return plain and pattern.isascii() and all(_in_line(item) for item in _items(items))
 
 
-def _parse(pattern: str) -> Any:
-    if _parser is None:
-        return None
+def _parse(pattern: str) -> tuple[Items, int]:
     try:
-        return _parser.parse(pattern, re.ASCII)
+        return items_of(pattern)
     except (re.error, RecursionError):
-        return None
+        return (), _OPAQUE
 
 
-def _runs(items: Iterable[Any]) -> Iterator[str]:
+def _runs(items: Items) -> Iterator[str]:
     """Literal runs of a sequence; groups continue the run, anything else ends it."""
     run = ""
     for text in _pieces(items):
@@ -64,62 +57,62 @@ def _runs(items: Iterable[Any]) -> Iterator[str]:
     yield run
 
 
-def _pieces(items: Iterable[Any]) -> Iterator[str | None]:
+def _pieces(items: Iterable[Item]) -> Iterator[str | None]:
     for code, argument in items:
-        if code is _constants.LITERAL:
+        if code is ops.LITERAL:
             yield chr(argument) if argument < 128 else None
-        elif code is _constants.SUBPATTERN:
+        elif code is ops.SUBPATTERN:
             _group, add_flags, _del_flags, inner = argument
             if add_flags & re.IGNORECASE:
                 yield None
             else:
                 yield from _pieces(inner)
-        elif code in (_constants.MAX_REPEAT, _constants.MIN_REPEAT) and argument[0] >= 1:
+        elif code in (ops.MAX_REPEAT, ops.MIN_REPEAT) and argument[0] >= 1:
             # At least once: what is inside is there, but it does not join what follows.
             yield None
             yield from _pieces(argument[2])
             yield None
-        elif code is not _constants.AT:
+        elif code is not ops.AT:
             yield None
 
 
-def _items(tree: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+def _items(tree: Iterable[Item]) -> Iterator[Item]:
     for code, argument in tree:
         yield code, argument
-        if code is _constants.SUBPATTERN:
+        if code is ops.SUBPATTERN:
             yield from _items(argument[3])
-        elif code is _constants.BRANCH:
+        elif code is ops.BRANCH:
             for branch in argument[1]:
                 yield from _items(branch)
-        elif code in (_constants.MAX_REPEAT, _constants.MIN_REPEAT):
+        elif code in (ops.MAX_REPEAT, ops.MIN_REPEAT):
             yield from _items(argument[2])
 
 
-def _in_line(item: tuple[Any, Any]) -> bool:
+def _in_line(item: Item) -> bool:
     code, argument = item
-    if code is _constants.LITERAL:
+    if code is ops.LITERAL:
         return bool(argument != ord("\n"))
-    if code is _constants.SUBPATTERN:
+    if code is ops.SUBPATTERN:
         return not argument[1] and not argument[2]
-    if code is _constants.AT:
-        return argument in (_constants.AT_BEGINNING, _constants.AT_END, _constants.AT_BOUNDARY)
-    if code is _constants.IN:
+    if code is ops.AT:
+        return argument in (ops.AT_BEGINNING, ops.AT_END, ops.AT_BOUNDARY)
+    if code is ops.IN:
         return all(_class_without_newline(member) for member in argument)
     return code in (
-        _constants.ANY,
-        _constants.BRANCH,
-        _constants.MAX_REPEAT,
-        _constants.MIN_REPEAT,
+        ops.ANY,
+        ops.BRANCH,
+        ops.MAX_REPEAT,
+        ops.MIN_REPEAT,
     )
 
 
-def _class_without_newline(member: tuple[Any, Any]) -> bool:
+def _class_without_newline(member: Item) -> bool:
     code, argument = member
-    if code is _constants.LITERAL:
+    if code is ops.LITERAL:
         return bool(argument != ord("\n"))
-    if code is _constants.RANGE:
+    if code is ops.RANGE:
         return not argument[0] <= ord("\n") <= argument[1]
-    return code is _constants.CATEGORY and argument in (
-        _constants.CATEGORY_DIGIT,
-        _constants.CATEGORY_WORD,
+    return code is ops.CATEGORY and argument in (
+        ops.CATEGORY_DIGIT,
+        ops.CATEGORY_WORD,
     )

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from profiles.cleantext import ESCAPE_BYTES, clean_text
 from profiles.format.matrix import Case
+from profiles.format.patterns import LINE_LIMIT
 from profiles.format.profile import Profile
 from profiles.format.rules import rule_for
 from profiles.logs.failures import BUILT_IN, Failure, FailureScanner, from_profile
@@ -24,9 +25,6 @@ from profiles.logs.search import ReadingSink, Search, Sink, TextSink, ValueSink
 from profiles.logs.timestamps import TimestampParser
 
 __all__ = ["LINE_LIMIT", "Failure", "LogParser", "Reading", "Readings"]
-
-LINE_LIMIT = 1 << 16
-"""Bytes of a line that are looked at; longer lines lose their end, never the lines after them."""
 
 
 class LogParser:

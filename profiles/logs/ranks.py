@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from profiles.format.patterns import compile_pattern
+from profiles.format.patterns import LINE_LIMIT, line_pattern
 from profiles.logs.literals import required_literals, stays_in_line
 
 _TIMESTAMP = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}"
@@ -27,11 +27,13 @@ class RankFilter:
 
     def __init__(self, ranks: tuple[int, ...] | Literal["all"], prefix: str = MPI_PREFIX) -> None:
         self._ranks = None if ranks == "all" else frozenset(map(str, ranks))
-        self._prefix = compile_pattern(prefix)
+        self._prefix = line_pattern(prefix)
+        self._rank = self._prefix.groupindex["rank"]
         self._timestamps = prefix == MPI_PREFIX
         # The tag alone is found five times as fast; a timestamp before it is cut off afterwards.
         tag = _TAG if self._timestamps else prefix
         in_line = stays_in_line(tag) and self._prefix.groups == 1
+        in_line = in_line and line_pattern(tag).longest == LINE_LIMIT
         self._bytes_tag = re.compile(tag.encode(), re.MULTILINE) if in_line else None
         # What text with a prefix contains; "<" is found faster than "<std", and most logs lack it.
         literals = (b"<", b"<std") if self._timestamps else required_literals(prefix)
@@ -70,7 +72,7 @@ class RankFilter:
         for match in self._prefix.finditer(line):
             if wanted and match.start() > start:
                 parts.append(line[start : match.start()])
-            wanted, start = match.group("rank") in self._ranks, match.end()
+            wanted, start = match.group(self._rank) in self._ranks, match.end()
         if wanted:
             parts.append(line[start:])
         return parts

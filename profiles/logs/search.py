@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, Protocol, cast
 
-from profiles.format.patterns import compile_pattern
-from profiles.logs.lines import lines_backwards, lines_with
+from profiles.format.patterns import LINE_LIMIT, line_pattern
+from profiles.logs.lines import has_longer, lines_backwards, lines_with
 from profiles.logs.literals import required_literals, stays_in_line
 from profiles.logs.metrics import MetricValues
 from profiles.logs.prefilter import Narrower
@@ -47,10 +47,10 @@ class Search:
         self._narrower = Narrower(literals)
         self._ranks = ranks
         self._sink = sink
-        self._pattern = compile_pattern(pattern)
+        self._pattern = line_pattern(pattern)
         groups = self._pattern.groupindex
         self._columns = tuple(groups[name] - 1 if name in groups else None for name in _GROUPS)
-        whole = stays_in_line(pattern)
+        whole = stays_in_line(pattern) and self._pattern.longest
         self._bytes_pattern = re.compile(pattern.encode(), re.MULTILINE) if whole else None
         self._text_pattern = re.compile(pattern, re.ASCII | re.MULTILINE) if whole else None
 
@@ -64,7 +64,7 @@ class Search:
         if self._sink.last_only:
             self._last(lines)
             return
-        if self._bytes_pattern is None or self._text_pattern is None:
+        if self._bytes_pattern is None or self._text_pattern is None or self._costly(lines):
             found: list[Any] = []
             for _start, line in lines_with(lines, self._literal):
                 found += self._line(line)
@@ -76,6 +76,11 @@ class Search:
             self._take(self._bytes_pattern.findall(lines))
         else:
             self._take(self._text_pattern.findall(lines.decode("utf-8", "replace")))
+
+    def _costly(self, lines: bytes) -> bool:
+        """Whether a line is longer than the engine that takes blocks should be given."""
+        longest = self._pattern.longest
+        return longest < LINE_LIMIT and has_longer(lines, longest)
 
     def _last(self, block: bytes) -> bool:
         """Hand over the last acceptable match; False without one."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from profiles.errors import SelectionError
 from profiles.format.matrix import Case, make_case
-from profiles.format.patterns import compile_pattern
+from profiles.format.patterns import line_pattern
 from profiles.format.profile import Profile
 
 DLPERF_TREE = (
@@ -40,9 +40,11 @@ def recognise(profile: Profile, path: Path | str) -> RecognisedLog | None:
     """
     text = path.as_posix() if isinstance(path, Path) else path.replace("\\", "/")
     for pattern in (*profile.import_.paths, DLPERF_TREE):
-        match = compile_pattern(pattern).search(text)
+        line = line_pattern(pattern)
+        match = line.search(text)
         if match is not None:
-            caught = {name: value for name, value in match.groupdict().items() if value}
+            groups = {name: match.group(number) for name, number in line.groupindex.items()}
+            caught = {name: value for name, value in groups.items() if value}
             recognised = _recognised(profile, caught)
             if recognised is not None:
                 return recognised

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from profiles.errors import ProfileError
 from profiles.format.catalog import load_file
+from profiles.format.costly import costly_patterns
 from profiles.format.profile import Profile
 from tui.cli.shared.exit_codes import OK, WRONG
 from tui.cli.shared.options import open_workspace
@@ -35,6 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     is_file = "/" in target or target.endswith(".toml")
     profile = load_file(Path(target)) if is_file else open_workspace(arguments).catalog.get(target)
     print(f"{profile.name}: good; {_described(profile)}")
+    for key, reason in costly_patterns(profile):
+        print(f"  {key}: {reason}; it runs on google-re2, many times slower")
     return OK
 
 
