@@ -21,7 +21,8 @@ from backends.campaign.record import journal
 from backends.campaign.record.snapshot import CampaignSnapshot, take
 from backends.campaign.record.state import CampaignState
 from backends.hosts.facts import HostSnapshot, HostState
-from backends.inventory.hosts import Host, Inventory, listed_address, load_inventory, select
+from backends.inventory.hosts import Host, Inventory, listed_address, select
+from backends.inventory.load import load_inventory
 from profiles.errors import ProfileError, SelectionError
 
 if TYPE_CHECKING:

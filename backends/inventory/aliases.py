@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any  # fields of Host
+
+from backends.inventory.hosts import HOST_NAME, Host
 
 _LINE = re.compile(r"\s*(?P<keyword>[A-Za-z]+)(?:\s*=\s*|\s+)(?P<value>.+)")
+_SAID_BY_SSH_CONFIG = ("user", "port", "identity", "jump", "transport", "labels")
 _MAX_DEPTH = 16  # OpenSSH's own limit for nested Include
 
 
@@ -21,6 +25,17 @@ def read_ssh_aliases(path: Path) -> tuple[str, ...]:
     A file that is missing or unreadable has no aliases.
     """
     return tuple(dict.fromkeys(_names(path, path.parent, 0)))
+
+
+def aliased_hosts(
+    ssh_config: Path, shared: Mapping[str, Any], listed: Sequence[Host]
+) -> tuple[Host, ...]:
+    """Hosts for the aliases that are not ``listed``. How to connect is the ssh config's to say, so
+    that of the ``shared`` defaults those for the connection do not apply to them."""
+    kept = {key: value for key, value in shared.items() if key not in _SAID_BY_SSH_CONFIG}
+    names = [name for name in read_ssh_aliases(ssh_config) if HOST_NAME.fullmatch(name)]
+    taken = {host.name for host in listed}
+    return tuple(Host(name=name, address=name, **kept) for name in names if name not in taken)
 
 
 def _names(path: Path, base: Path, depth: int) -> Iterator[str]:

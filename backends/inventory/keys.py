@@ -1,88 +1,246 @@
-"""What a value in hosts.toml may be, key by key."""
+"""What hosts.toml may say, key by key, and a mistake in it as a value."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any  # what TOML may hold is only known after the check
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
 
-# Host names become file names and words of commands.
-NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._-]{0,119}", re.ASCII)
-_LABEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*", re.ASCII)
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from backends.inventory.hosts import HOST_NAME, did_you_mean
+from backends.inventory.nodesets import expand_nodeset
+
 # One colon is a port; IPv6 addresses have at least two.
-ADDRESS = re.compile(r"(?!-)(?![^:]*:[^:]*$)[A-Za-z0-9._:%-]+", re.ASCII)
-_USER = re.compile(r"(?!-)[^\s@:/\x00-\x1f\x7f]+")
-_JUMP = re.compile(r"(?!-)(?:[^\s@,/]+@)?[^\s@,/]+")
-_INTERFACE = re.compile(r"[\^=]?[A-Za-z0-9._:@,-]+", re.ASCII)
-_WORK_DIR = re.compile(r"~(?:/[^\x00-\x1f\x7f]*)?|/[^\x00-\x1f\x7f]*")
+_ADDRESS = re.compile(r"(?!-)(?![^:]*:[^:]*$)[A-Za-z0-9._:%-]+", re.ASCII)
 
 CONNECTION = ("user", "port", "identity", "jump")
+"""How to log in, where an alias of the ssh config does not say it."""
+
 ONLY_ON_A_HOST = ("name", "address", "train_address")
 
 
-def _text(pattern: re.Pattern[str], remedy: str) -> Callable[[Any], Any]:
-    def check(value: Any) -> Any:
-        if not isinstance(value, str):
-            raise TypeError(f"must be text in quotes, not {value!r}")
-        if not pattern.fullmatch(value):
-            raise ValueError(f"{value!r} is not allowed; {remedy}")
-        return value
-
-    return check
+def _mistake(what: str, remedy: str, key: str = "") -> PydanticCustomError:
+    context = {"what": what, "remedy": remedy, "key": key}
+    return PydanticCustomError("mistake", "{what}; {remedy}", context)
 
 
-def _number(lowest: int, highest: int) -> Callable[[Any], Any]:
-    def check(value: Any) -> Any:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"must be a whole number without quotes, not {value!r}")
-        if not lowest <= value <= highest:
-            raise ValueError(f"{value} is out of range; give {lowest} to {highest}")
-        return value
+def _expanded(allowed: re.Pattern[str], hint: str) -> Callable[[object], tuple[str, ...]]:
+    """A nodeset as its names, each of which is ``allowed``."""
 
-    return check
+    def expand(value: object) -> tuple[str, ...]:
+        if not isinstance(value, str) or not value.strip():
+            raise _mistake(f"must be text in quotes, not {value!r}", f"give {hint}")
+        try:
+            names = expand_nodeset(value)
+        except ValueError as error:
+            raise _mistake(str(error), "write a nodeset like node[1-4]") from None
+        for name in names:
+            if not allowed.fullmatch(name):
+                raise _mistake(f"{name!r} is not allowed", _mend_address(name, hint))
+        return names
 
-
-def _transport(value: Any) -> Any:
-    if value not in ("ssh", "local"):
-        raise ValueError(f"{value!r} is not a transport; write 'ssh' or 'local'")
-    return value
-
-
-def _labels(value: Any) -> Any:
-    if not isinstance(value, list) or not all(isinstance(label, str) for label in value):
-        raise TypeError(f'must be a list like ["v100", "rack1"], not {value!r}')
-    for label in value:
-        if not _LABEL.fullmatch(label):
-            raise ValueError(f"label {label!r} is not allowed; use letters, digits, . _ and -")
-    return tuple(dict.fromkeys(value))
+    return expand
 
 
-def _jump(value: Any) -> Any:
-    if value == "":  # on a host: no jump host, whatever the defaults say
-        return None
-    return _text(_JUMP, "give one inventory host or [user@]address[:port]")(value)
-
-
-_PATH = re.compile(r"[^\x00-\x1f\x7f]+")
-CHECKS: Mapping[str, Callable[[Any], Any]] = {
-    "transport": _transport,
-    "port": _number(1, 65535),
-    "user": _text(_USER, "give a login name"),
-    "identity": _text(_PATH, "give the path of a private key"),
-    "known_hosts": _text(_PATH, "give a path"),
-    "ssh_config": _text(_PATH, "give a path"),
-    "jump": _jump,
-    "interface": _text(_INTERFACE, "give a network interface like ib0"),
-    "labels": _labels,
-    "slots": _number(1, 4096),
-    "lease_dir": _text(re.compile(r"(?:/[^\x00-\x1f\x7f]+)?"), "give an absolute path"),
-    "work_dir": _text(_WORK_DIR, "give an absolute path or one that starts with ~/"),
-}
-
-
-def mend_address(value: str, hint: str) -> str:
+def _mend_address(value: str, hint: str) -> str:
     if "@" in value:
         return 'put the part before @ into user = "…"'
     if re.fullmatch(r"[^:]+:\d+", value):
         return "put the part after : into port = …"
     return f"use {hint}"
+
+
+def _none_if_empty(value: str) -> str | None:
+    return value or None
+
+
+_Names = Annotated[
+    tuple[str, ...], BeforeValidator(_expanded(HOST_NAME, "letters, digits, . _ and -"))
+]
+_Addresses = Annotated[
+    tuple[str, ...], BeforeValidator(_expanded(_ADDRESS, "a host name or an IP address"))
+]
+_Login = Annotated[str, Field(pattern=r"\A(?!-)[^\s@:/\x00-\x1f\x7f]+\Z")]
+_Path = Annotated[str, Field(pattern=r"\A[^\x00-\x1f\x7f]+\Z")]
+# Empty on a host: no jump host, whatever the defaults say.
+_Jump = Annotated[
+    str, Field(pattern=r"\A(?:(?!-)(?:[^\s@,/]+@)?[^\s@,/]+)?\Z"), AfterValidator(_none_if_empty)
+]
+_Interface = Annotated[str, Field(pattern=r"\A[\^=]?[A-Za-z0-9._:@,-]+\Z")]
+_Label = Annotated[str, Field(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._-]*\Z")]
+_WorkDir = Annotated[str, Field(pattern=r"\A(?:~(?:/[^\x00-\x1f\x7f]*)?|/[^\x00-\x1f\x7f]*)\Z")]
+_LeaseDir = Annotated[str, Field(pattern=r"\A(?:/[^\x00-\x1f\x7f]+)?\Z")]
+
+
+class Keys(BaseModel):
+    """What every table about hosts may say. None: not said. A description mends a wrong value."""
+
+    # Lookaheads take Python's own engine; a number in quotes is no number.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, regex_engine="python-re")
+
+    transport: Literal["ssh", "local"] | None = Field(
+        default=None, description="write 'ssh' or 'local'"
+    )
+    port: int | None = Field(default=None, ge=1, le=65535, description="give 1 to 65535")
+    user: _Login | None = Field(default=None, description="give a login name")
+    identity: _Path | None = Field(default=None, description="give the path of a private key")
+    known_hosts: _Path | None = Field(default=None, description="give a path")
+    ssh_config: _Path | None = Field(default=None, description="give a path")
+    jump: _Jump | None = Field(
+        default=None, description="give one inventory host or [user@]address[:port]"
+    )
+    interface: _Interface | None = Field(
+        default=None, description="give a network interface like ib0"
+    )
+    labels: Annotated[tuple[_Label, ...], Field(strict=False)] | None = Field(
+        default=None, description="use letters, digits, . _ and -"
+    )
+    slots: int | None = Field(default=None, ge=1, le=4096, description="give 1 to 4096")
+    work_dir: _WorkDir | None = Field(
+        default=None, description="give an absolute path or one that starts with ~/"
+    )
+    lease_dir: _LeaseDir | None = Field(default=None, description="give an absolute path")
+
+    def said(self) -> dict[str, object]:
+        """What is said, as fields of :class:`backends.inventory.hosts.Host`."""
+        said = self.model_dump(exclude_unset=True, exclude=set(ONLY_ON_A_HOST))
+        if "labels" in said:
+            said["labels"] = tuple(dict.fromkeys(said["labels"]))
+        return said
+
+
+class Entry(Keys):
+    """``[[hosts]]``: one host, or as many as its nodesets have names."""
+
+    name: _Names
+    address: _Addresses | None = None
+    train_address: _Addresses | None = None
+
+    @model_validator(mode="after")
+    def _as_many(self) -> Self:
+        for key, addresses in (("address", self.address), ("train_address", self.train_address)):
+            if addresses is not None and len(addresses) != len(self.name):
+                raise _mistake(
+                    f"{len(self.name)} names but {len(addresses)} addresses",
+                    "give as many of each, like node[1-2] and 10.0.0.[1-2]",
+                    key,
+                )
+        return self
+
+
+class HostsFile(BaseModel):
+    """All of hosts.toml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    defaults: Keys = Keys()
+    hosts: tuple[Entry, ...] = ()
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.hosts:
+            raise _mistake("lists no host", 'add [[hosts]] with name = "…"')
+        return self
+
+
+class OneHost(Keys):
+    """A host in a file that this program wrote."""
+
+    name: str = Field(pattern=rf"\A(?:{HOST_NAME.pattern})\Z", description="use a name")
+    address: str = Field(
+        default="", pattern=rf"\A(?:{_ADDRESS.pattern})?\Z", description="use an address"
+    )
+    train_address: str = Field(
+        default="", pattern=rf"\A(?:{_ADDRESS.pattern})?\Z", description="use an address"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """``at``: the way to the table or the value, such as ``("hosts", 2, "port")``."""
+
+    at: tuple[int | str, ...]
+    what: str
+    remedy: str
+
+
+def first_mistake(error: ValidationError, table: type[Keys] = Entry) -> Mistake:
+    """The mistake to tell first: in the first wrong table a key that does not exist, else a value.
+
+    ``table``: what a host's table is; its descriptions say how a value is mended.
+    """
+    first = min(error.errors(include_url=False), key=_order)
+    at = first["loc"]
+    if first["type"] == "mistake":
+        context = first["ctx"]
+        at = (*at, context["key"]) if context["key"] else at
+        return Mistake(at, context["what"], context["remedy"])
+    about_table = first["type"] in ("extra_forbidden", "missing")
+    return Mistake(at[:-1] if about_table else at, *_told(first, table))
+
+
+def _order(error: ErrorDetails) -> tuple[int, bool]:
+    at = error["loc"]
+    number = at[1] if len(at) > 1 and isinstance(at[1], int) else -1
+    return number, error["type"] != "extra_forbidden"
+
+
+def _told(error: ErrorDetails, table: type[Keys]) -> tuple[str, str]:
+    """What is wrong and how to mend it."""
+    at, kind, value = error["loc"], error["type"], error["input"]
+    key = next((str(part) for part in reversed(at) if isinstance(part, str)), "")
+    if kind == "extra_forbidden":
+        return _unknown(key, at, table)
+    if kind == "missing":
+        return f"has no {key}", f'add {key} = "node1"'
+    if kind in _TABLES and key in _TABLES[kind]:
+        return _TABLES[kind][key]
+    field = table.model_fields.get(key)
+    remedy = (field.description if field else "") or ""
+    if kind not in _WORDS:
+        return f"{value!r} is wrong: {error['msg']}", remedy
+    one_of_several = "label " if key == "labels" and at[-1] != key else ""
+    return one_of_several + _WORDS[kind].format(value=value, key=key), remedy
+
+
+_TABLES = {
+    "model_type": {
+        "defaults": ("must be a table", "write [defaults] above it"),
+        "hosts": ("hosts must be tables", "write [[hosts]] in double brackets"),
+    },
+    "tuple_type": {"hosts": ("hosts must be tables", "write [[hosts]] in double brackets")},
+}
+_WORDS = {
+    "tuple_type": 'must be a list like ["v100", "rack1"], not {value!r}',
+    "string_type": "must be text in quotes, not {value!r}",
+    "int_type": "must be a whole number without quotes, not {value!r}",
+    "greater_than_equal": "{value} is out of range",
+    "less_than_equal": "{value} is out of range",
+    "literal_error": "{value!r} is not a {key}",
+    "string_pattern_mismatch": "{value!r} is not allowed",
+}
+"""By pydantic's kinds of errors."""
+
+
+def _unknown(key: str, at: Sequence[int | str], table: type[Keys]) -> tuple[str, str]:
+    owner, known = "a host", tuple(Keys.model_fields)
+    if at[0] == "defaults":
+        if key in ONLY_ON_A_HOST:
+            return f"{key!r} cannot be a default", "move it to [[hosts]]"
+    elif len(at) == 1 and table is Entry:
+        owner, known = "the file", tuple(HostsFile.model_fields)
+    else:
+        known = (*ONLY_ON_A_HOST, *known)
+    remedy = f"the keys of {owner} are {', '.join(known)}"
+    return f"unknown key {key!r}{did_you_mean(key, known)}", remedy

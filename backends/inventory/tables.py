@@ -7,7 +7,6 @@ from dataclasses import fields
 from typing import Any  # the kinds of TOML and JSON
 
 from backends.inventory.hosts import Host
-from backends.inventory.keys import ADDRESS, CHECKS, NAME
 
 
 def host_table(host: Host, *, whole: bool = False) -> dict[str, Any]:
@@ -26,16 +25,18 @@ def host_of(table: Mapping[str, Any]) -> Host:
 
     Raises
     ------
-    TypeError, ValueError: a key is unknown, or its value is not allowed.
+    ValueError: a key is unknown, or its value is not allowed.
     """
-    name = table.get("name")
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is not allowed as a host's name")
-    for key in ("address", "train_address"):
-        if table.get(key) and not ADDRESS.fullmatch(str(table[key])):
-            raise ValueError(f"{key} {table[key]!r} of {name} is not allowed")
-    for key, check in CHECKS.items():
-        if key in table:
-            check(table[key])
-    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
-    return Host(**values)
+    from pydantic import ValidationError  # noqa: PLC0415 (takes a tenth of a second)
+
+    from backends.inventory.keys import OneHost, first_mistake  # noqa: PLC0415
+
+    try:
+        checked = OneHost.model_validate(table)
+    except ValidationError as error:
+        mistake = first_mistake(error, OneHost)
+        where = "".join(f"{key}: " for key in mistake.at)
+        remedy = f"; {mistake.remedy}" if mistake.remedy else ""
+        raise ValueError(f"{where}{mistake.what}{remedy}") from None
+    said: dict[str, Any] = checked.model_dump(exclude_unset=True)
+    return Host(**said)

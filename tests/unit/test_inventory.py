@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,13 +19,13 @@ from backends.inventory.hosts import (
     Host,
     Inventory,
     InventoryError,
-    default_inventory_path,
     listed_address,
-    load_inventory,
     select,
     train_address_of,
 )
+from backends.inventory.load import default_inventory_path, load_inventory
 from backends.inventory.nodesets import expand_nodeset, fold_nodeset
+from backends.inventory.tables import host_of, host_table
 from profiles.errors import SelectionError
 
 
@@ -195,6 +196,14 @@ def test_ssh_aliases_follow_include_and_leave_patterns_out(tmp_path: Path) -> No
         ('[[hosts]]\nname = "a"\nslots = 0\n', "key 'slots'", "out of range"),
         ('[[hosts]]\nname = "a"\ntransport = "rsh"\n', "key 'transport'", "'ssh' or 'local'"),
         ('[[hosts]]\nname = "a"\nlabels = "v100"\n', "key 'labels'", "must be a list"),
+        ('[[hosts]]\nname = "a"\nlabels = ["x y"]\n', "key 'labels'", "label 'x y' is not allowed"),
+        ("[[hosts]]\nname = 'a'\n[defaults]\nprot = 1\n", "[defaults]", "did you mean 'port'?"),
+        ("defaults = 1\n[[hosts]]\nname = 'a'\n", "[defaults]", "must be a table"),
+        ("hosts = [1]\n", "hosts.toml", "double brackets"),
+        # An unknown key is told before a value that is wrong: it may be what was meant.
+        ('[[hosts]]\nname = "a"\nport = 0\nprot = 22\n', "entry 1 'a'", "did you mean 'port'?"),
+        # The first table that is wrong is told, whatever is wrong with the others.
+        ('[[hosts]]\nname = "a"\nport = 0\n[[hosts]]\nnam = "b"\n', "key 'port'", "1 to 65535"),
         ('[[hosts]]\nname = "a"\nwork_dir = "bench"\n', "key 'work_dir'", "absolute path"),
         ('[[hosts]]\nname = "a"\nwork_dir = "~bob/x"\n', "key 'work_dir'", "absolute path"),
         ('[[hosts]]\nname = "a"\nlease_dir = "~/x"\n', "key 'lease_dir'", "absolute path"),
@@ -232,6 +241,33 @@ def test_a_mistake_names_the_file_the_entry_the_key_and_the_remedy(
     assert says in message
     assert "\n" not in message
     assert "\x1b" not in message
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({"address": "b"}, "has no name"),
+        ({"name": "a/b"}, "name: 'a/b' is not allowed"),
+        ({"name": "a", "address": "-oProxyCommand=x"}, "address: "),
+        ({"name": "a", "speed": 3}, "unknown key 'speed'"),
+        ({"name": "a", "user": "-x"}, "user: '-x' is not allowed; give a login name"),
+        ({"name": "a", "port": "22"}, "port: must be a whole number"),
+    ],
+)
+def test_a_host_in_a_campaigns_file_is_checked_like_an_entry(
+    table: dict[str, object], says: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(says)):
+        host_of(table)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_host_is_the_same_after_it_was_written_as_a_table(whole: bool) -> None:
+    for host in (
+        Host("here", transport="local", slots=2),
+        Host("n1", address="fe80::1", port=22, labels=("a", "b"), jump="g", lease_dir="/l"),
+    ):
+        assert host_of(host_table(host, whole=whole)) == host
 
 
 def test_a_named_inventory_must_exist(tmp_path: Path) -> None:
@@ -338,7 +374,7 @@ def test_reading_an_inventory_without_ranges_does_not_import_clustershell(tmp_pa
     path = tmp_path / "hosts.toml"
     path.write_text('[[hosts]]\nname = "a"\naddress = "10.0.0.1"\n')
     program = (
-        "import sys, pathlib; from backends.inventory.hosts import load_inventory;"
+        "import sys, pathlib; from backends.inventory.load import load_inventory;"
         f"load_inventory(pathlib.Path({str(path)!r}));"
         "sys.exit(any(name.startswith('ClusterShell') for name in sys.modules))"
     )
