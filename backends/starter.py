@@ -1,6 +1,6 @@
 """Sets campaigns going: an engine and a controller for a new or an unfinished campaign.
 
-Apart from :mod:`backends.workspace` because this loads the engine, which a console that only looks
+Apart from :mod:`backends.use_cases` because this loads the engine, which a console that only looks
 does not need.
 """
 
@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import getpass
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.controller import CampaignController
 from backends.campaign.folder.artifacts import rewrite_results, write_environment
 from backends.campaign.folder.create import open_campaign
 from backends.campaign.folder.frozen import changed_since, changed_words, read_manifest, thaw
+from backends.campaign.folder.reader import read_campaign
 from backends.campaign.plan.recipe import Recipe, staged_files
 from backends.campaign.plan.request import Request, read_request
 from backends.campaign.plan.selection import DryRun, Plan, PlannedCase
@@ -25,6 +25,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.state import CampaignState, RunRecord
 from backends.campaign.run.factory import RunFactory, rank_address
+from backends.cluster import Cluster
 from backends.engines.base import Engine, Wanted
 from backends.engines.direct import DirectEngine
 from backends.engines.first_fit import Offer, first_fit
@@ -33,18 +34,26 @@ from backends.hosts.facts import HostState
 from backends.inventory.hosts import Host, reached_as
 from backends.launchers.base import LaunchSite
 from profiles.errors import SelectionError
+from profiles.format.catalog import Catalog
 from profiles.format.settings import resolve_settings, split_overrides
-
-if TYPE_CHECKING:
-    from backends.workspace import Workspace
 
 
 class Starter:
-    """Starts and resumes campaigns on a workspace's hosts."""
+    """Starts and resumes campaigns on a cluster's hosts."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._clock = workspace.clock
+    def __init__(
+        self,
+        cluster: Cluster,
+        catalog: Catalog,
+        campaigns_dir: Path,
+        profile_dirs: Sequence[Path],
+        clock: Callable[[], float],
+    ) -> None:
+        self._cluster = cluster
+        self._catalog = catalog
+        self._campaigns_dir = campaigns_dir
+        self._profile_dirs = tuple(profile_dirs)
+        self._clock = clock
 
     def dry_run(self, plan: Plan) -> tuple[DryRun, ...]:
         """Every run of the plan in the order of starting, with its hosts and exact commands.
@@ -54,7 +63,7 @@ class Starter:
         """
         factory = self._factory(self._recipes(plan))
         hosts = {host.name: host for host in plan.hosts}
-        known = {name: self._workspace.snapshot(host) for name, host in hosts.items()}
+        known = {name: self._cluster.snapshot(host) for name, host in hosts.items()}
         offers = [
             Offer(snapshot.capacity)
             for snapshot in known.values()
@@ -110,10 +119,10 @@ class Starter:
             )
         recipes = self._recipes(plan, staged=True)  # a missing file is told before anything exists
         request = Request(
-            plan.selection, plan.hosts, tuple(str(d) for d in self._workspace.profile_dirs), force
+            plan.selection, plan.hosts, tuple(str(d) for d in self._profile_dirs), force
         )
         path, lock = await open_campaign(
-            self._workspace.campaigns_dir,
+            self._campaigns_dir,
             plan,
             request,
             tuple(recipes.values()),
@@ -135,7 +144,7 @@ class Starter:
         CampaignLockedError: another console writes it. JournalError: it is not a campaign.
         FrozenError: what it began with is not there as it was.
         """
-        state = await asyncio.to_thread(self._workspace.state, path)
+        state = await asyncio.to_thread(read_campaign, path)
         basis = await asyncio.to_thread(self._basis, path, state, order is not None)
         lock = CampaignLock(path, self._clock)
         lock.acquire(take_over=take_over)
@@ -164,14 +173,14 @@ class Starter:
     def _reached(self, hosts: Sequence[Host]) -> tuple[Host, ...]:
         """The hosts of a campaign as they were, reached as the inventory says today."""
         return tuple(
-            reached_as(host, self._workspace.inventory.get(host.name) or host) for host in hosts
+            reached_as(host, self._cluster.inventory.get(host.name) or host) for host in hosts
         )
 
     def _cases_of(self, state: CampaignState, request: Request) -> tuple[PlannedCase, ...]:
         """One case per profile of the campaign: enough to know its settings."""
         cases = []
         for name in request.selection.profiles:
-            profile = self._workspace.catalog.get(name)
+            profile = self._catalog.get(name)
             values = {
                 key: value
                 for key, value in request.selection.values.items()
@@ -187,7 +196,7 @@ class Starter:
         self, path: Path, lock: CampaignLock, basis: Basis, order: CancelOrder | None = None
     ) -> CampaignController:
         try:
-            await self._workspace.probe_unknown(basis.hosts)
+            await self._cluster.probe_unknown(basis.hosts)
             return await self._controller(path, lock, basis, order)
         except BaseException:
             lock.release()
@@ -196,7 +205,7 @@ class Starter:
     async def _controller(
         self, path: Path, lock: CampaignLock, basis: Basis, order: CancelOrder | None
     ) -> CampaignController:
-        state = await asyncio.to_thread(self._workspace.state, path)
+        state = await asyncio.to_thread(read_campaign, path)
         controller = CampaignController(
             path,
             lock,
@@ -218,7 +227,7 @@ class Starter:
         return controller
 
     def _write_environment(self, path: Path, hosts: Sequence[Host]) -> list[str]:
-        snapshots = [self._workspace.snapshot(host) for host in hosts]
+        snapshots = [self._cluster.snapshot(host) for host in hosts]
         try:
             write_environment(path, snapshots, self._clock())
         except OSError as error:
@@ -227,9 +236,9 @@ class Starter:
 
     def _engine(self, hosts: Sequence[Host], campaign: str, *, force: bool) -> Engine:
         return DirectEngine(
-            [(host, self._workspace.snapshot(host)) for host in hosts],
-            self._workspace.pool,
-            lease=f"{getpass.getuser()}@{self._workspace.login_host}, campaign {campaign}",
+            [(host, self._cluster.snapshot(host)) for host in hosts],
+            self._cluster.pool,
+            lease=f"{getpass.getuser()}@{self._cluster.login_host}, campaign {campaign}",
             force=force,
             clock=self._clock,
         )
@@ -239,7 +248,7 @@ class Starter:
 
     def _recipes(self, plan: Plan, *, staged: bool = False) -> Mapping[str, Recipe]:
         """``staged``: with the files that they ship, which are read now."""
-        sources = [self._workspace.catalog.source(name) for name in plan.selection.profiles]
+        sources = [self._catalog.source(name) for name in plan.selection.profiles]
         recipes: dict[str, Recipe] = {}
         for source in sources:
             name = source.profile.name

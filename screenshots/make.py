@@ -30,7 +30,7 @@ from rich.cells import cell_len  # noqa: E402
 from textual.pilot import Pilot  # noqa: E402
 
 from backends.inventory.hosts import Host, Inventory  # noqa: E402
-from backends.workspace import Workspace  # noqa: E402
+from backends.use_cases import Workspace  # noqa: E402
 from tests.console.conftest import begin, console, shows, tick  # noqa: E402
 from tests.console.fakes import FakeWorkspace  # noqa: E402
 from tui.app import DlperfApp  # noqa: E402
@@ -87,7 +87,7 @@ def real_workspace() -> Workspace:
     """This machine alone, called login01, so that a picture says nothing of where it was made."""
     here = Host("login01", transport="local", work_dir=str(Path("work").resolve()))
     workspace = Workspace(Inventory((here,), None), None, Path("campaigns").resolve())
-    workspace.login_host = here.name
+    workspace.cluster.login_host = here.name
     return workspace
 
 
@@ -119,7 +119,7 @@ async def results_h200() -> dict[str, str]:
     """The campaign of docs/examples, opened as any other."""
     workspace = real_workspace()
     async with console(workspace, (120, 40), readonly=True) as (app, pilot):
-        await workspace.probe()
+        await workspace.cluster.probe()
         await app.session.open(H200)
         await pilot.press("4")
         await until(pilot, lambda: shows(app, "1n4g"))

@@ -90,7 +90,7 @@ class DlperfApp(App[str]):
     @work(exclusive=True, group="probe", description="ask every host what it has")
     async def probe_all(self) -> None:
         try:
-            await self.session.workspace.probe()
+            await self.session.workspace.cluster.probe()
         except DlperfError as error:
             self.show_problem(error)
 

@@ -28,12 +28,12 @@ class Session:
 
     @property
     def hosts(self) -> tuple[HostSnapshot, ...]:
-        return self.workspace.host_snapshots()
+        return self.workspace.cluster.snapshots()
 
     @property
     def alone(self) -> bool:
         """There is no inventory: this machine is the only host."""
-        return self.workspace.inventory.path is None
+        return self.workspace.cluster.inventory.path is None
 
     @property
     def live(self) -> CampaignSnapshot | None:

@@ -86,10 +86,10 @@ class Dispatcher:
 
     def cancel(self, run_id: str) -> None:
         """Ask for one run's end, planned, queued or live. Unknown and ended: nothing happens."""
+        self._cancel_asked.add(run_id)  # of a run that has just failed, too: it is not tried again
         run = self._recorder.state.runs.get(run_id)
         if run is None or run.state.ended:
             return
-        self._cancel_asked.add(run_id)
         if run_id in self._supervisors:
             self._supervisors[run_id].request_cancel()
         elif run_id in self._queued:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from backends.campaign.plan.selection import Selection
 from backends.inventory.hosts import Host, Inventory
-from backends.workspace import Workspace
+from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
 from tests.benchmarks.report import headline, line, middle
 from tests.support.sshd import SshHosts
@@ -61,7 +61,7 @@ async def _gaps(root: Path, host: Host) -> list[float]:
     profile = root / "short.toml"
     profile.write_text(PROFILE, encoding="utf-8")
     workspace = Workspace(Inventory((host,)), Catalog.load(), root / "campaigns")
-    await workspace.probe()
+    await workspace.cluster.probe()
     plan = workspace.plan(Selection((str(profile),), repeats=RUNS))
     controller = await workspace.start(plan)
     await controller.wait()

@@ -19,7 +19,7 @@ from backends.campaign.plan.request import Request, write_request
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.inventory.hosts import Host, Inventory
-from backends.workspace import Workspace
+from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
 from tests.benchmarks.report import headline, line, middle
 
@@ -133,7 +133,7 @@ async def _resume(campaign: Path) -> None:
 
     host = Host("here", transport="local", work_dir=str(campaign.parent.parent / "work"))
     workspace = Workspace(Inventory((host,)), Catalog.load((), None), campaign.parent)
-    await workspace.probe()
+    await workspace.cluster.probe()
     began = time.perf_counter()
     controller = await workspace.resume(campaign)
     snapshot = controller.snapshot()

@@ -15,7 +15,7 @@ from pathlib import Path
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.inventory.hosts import Inventory
-from backends.workspace import Workspace
+from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
 from tests.benchmarks.report import headline, line, percentile
 from tests.support.sshd import SshHosts
@@ -69,7 +69,7 @@ async def _measure(root: Path, served: SshHosts) -> tuple[float, list[float], fl
     profile = root / "steady.toml"
     profile.write_text(PROFILE, encoding="utf-8")
     workspace = Workspace(Inventory(tuple(served.hosts())), Catalog.load(), root / "campaigns")
-    await workspace.probe()
+    await workspace.cluster.probe()
     controller = await workspace.start(workspace.plan(Selection((str(profile),), repeats=STREAMS)))
     while any(run.readings < 10 for run in controller.snapshot().runs):
         await asyncio.sleep(0.25)

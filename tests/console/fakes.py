@@ -389,7 +389,7 @@ def frozen_catalog() -> Catalog:
 
 
 class FakeWorkspace:
-    """Stands in for :class:`backends.workspace.Workspace`."""
+    """Stands in for :class:`backends.use_cases.Workspace`."""
 
     def __init__(
         self,
@@ -428,7 +428,12 @@ class FakeWorkspace:
         self.log_line = ""
         self.closed = False
 
-    def host_snapshots(self) -> tuple[HostSnapshot, ...]:
+    @property
+    def cluster(self) -> FakeWorkspace:
+        """Its hosts; the same object plays both parts."""
+        return self
+
+    def snapshots(self) -> tuple[HostSnapshot, ...]:
         return self._hosts
 
     async def probe(self, names: Sequence[str] | None = None) -> None:

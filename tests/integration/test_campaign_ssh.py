@@ -119,10 +119,10 @@ async def test_a_host_that_goes_away_before_its_run_is_not_waited_for_by_others(
     bench: Bench, ssh_hosts: SshHosts
 ) -> None:
     workspace = bench.workspace()
-    await workspace.probe()
+    await workspace.cluster.probe()
     for served in ssh_hosts.served[:1]:
         served.stop()
-    for transport in [workspace.pool.get(host) for host in bench.hosts[:1]]:
+    for transport in [workspace.cluster.pool.get(host) for host in bench.hosts[:1]]:
         await transport.close()
     controller = await bench.start(repeats=3, lines=5, workspace=workspace)
     state = await finish(controller)

@@ -18,7 +18,7 @@ from backends.hosts.facts import HostSnapshot, HostState
 from backends.inventory.hosts import Host, Inventory
 from backends.transports.base import HostUnreachableError, Problem
 from backends.transports.pool import TransportPool
-from backends.workspace import Workspace
+from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
 from tests.console.conftest import LARGE, console, screen_text, shows, until
 from tests.support.sshd import SshHosts, make_key
@@ -35,7 +35,7 @@ def workspace_of(hosts: tuple[Host, ...], campaigns: Path, prompter: ConsoleProm
 
 
 def state_of(workspace: Workspace, name: str) -> HostSnapshot:
-    return next(s for s in workspace.host_snapshots() if s.name == name)
+    return next(s for s in workspace.cluster.snapshots() if s.name == name)
 
 
 async def test_a_locked_key_is_unlocked_from_the_console_while_others_are_probed(

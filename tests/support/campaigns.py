@@ -18,7 +18,7 @@ from backends.campaign.controller import CampaignController
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record.state import CampaignState, RunRecord
 from backends.inventory.hosts import Host, Inventory
-from backends.workspace import Workspace
+from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
 from tests.support.waiting import until
 
@@ -139,7 +139,7 @@ class Bench:
             repeats=repeats,
             hosts=hosts,
         )
-        await workspace.probe()
+        await workspace.cluster.probe()
         return await workspace.start(workspace.plan(selection))
 
     def command(self, *words: str) -> list[str]:

@@ -42,7 +42,7 @@ async def _cancel(arguments: argparse.Namespace) -> int:
         {
             "host": doubt.host,
             "reason": f"run {run_id}: {reason_text(doubt)}",
-            "command": command_text(doubt, run_id, workspace.inventory.get(doubt.host)),
+            "command": command_text(doubt, run_id, workspace.cluster.inventory.get(doubt.host)),
         }
         for run_id, doubts in outcome.unverified.items()
         for doubt in doubts

@@ -8,7 +8,6 @@ import asyncio
 from backends.hosts.document import host_document
 from backends.hosts.facts import HostSnapshot, HostState
 from backends.hosts.topology import topology_block
-from backends.inventory.hosts import select
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_hosts, add_json, chosen_hosts, open_workspace
 from tui.cli.shared.output import print_json
@@ -27,10 +26,10 @@ def run(arguments: argparse.Namespace) -> int:
 async def _hosts(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     try:
-        chosen = select(workspace.inventory, chosen_hosts(arguments) or None)
-        await workspace.probe([host.name for host in chosen])
+        chosen = workspace.cluster.chosen(chosen_hosts(arguments))
+        await workspace.cluster.probe([host.name for host in chosen])
         names = {host.name for host in chosen}
-        snapshots = [s for s in workspace.known_snapshots() if s.name in names]
+        snapshots = [s for s in workspace.cluster.probed if s.name in names]
     finally:
         await workspace.close()
     if arguments.json:

@@ -6,7 +6,7 @@ import argparse
 
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.snapshot import CampaignSnapshot
-from backends.workspace import Workspace
+from backends.use_cases import Workspace
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say

@@ -8,10 +8,9 @@ import sys
 from collections.abc import Sequence
 
 from backends.campaign.doubt_words import command_text, reason_text
-from backends.campaign.sweeping import Claim, Sweep
-from backends.inventory.hosts import select
 from backends.remote.messages import Leftover, RunPhase
-from backends.workspace import Workspace
+from backends.sweep import Claim, Sweep
+from backends.use_cases import Workspace
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_hosts, chosen_hosts, open_workspace
 from tui.cli.shared.output import say
@@ -39,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 async def _sweep(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     try:
-        chosen = select(workspace.inventory, chosen_hosts(arguments) or None)
+        chosen = workspace.cluster.chosen(chosen_hosts(arguments))
         sweep = Sweep(workspace)
         leftovers, away = await sweep.look([host.name for host in chosen])
         for doubt in away:
@@ -97,7 +96,7 @@ async def _end(workspace: Workspace, sweep: Sweep, leftovers: Sequence[Leftover]
         if doubt is None:
             continue
         unclear += 1
-        host = workspace.inventory.get(doubt.host)
+        host = workspace.cluster.inventory.get(doubt.host)
         say(f"unverified: {doubt.host}: run {leftover.run_id}: {reason_text(doubt)}")
         say(f"    look with: {command_text(doubt, leftover.run_id, host)}")
     print(f"{len(leftovers) - unclear} of {len(leftovers)} ended and removed")

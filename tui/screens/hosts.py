@@ -153,7 +153,7 @@ class HostsPage(Page):
     @work(exclusive=True, group="probe", description="ask hosts what they have")
     async def probe(self, names: Sequence[str] | None) -> None:
         try:
-            await self.session.workspace.probe(names)
+            await self.session.workspace.cluster.probe(names)
         except DlperfError as error:
             self.post_message(Problem(error))
         self.tick()

@@ -205,7 +205,7 @@ class MatrixPage(Page):
 
         workspace = self.session.workspace
         chosen = await self.app.push_screen_wait(
-            HostPicker(workspace.inventory, self.session.hosts, self._asked.hosts)
+            HostPicker(workspace.cluster.inventory, self.session.hosts, self._asked.hosts)
         )
         if chosen is not None:
             self._asked.hosts = chosen

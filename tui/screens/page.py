@@ -41,7 +41,7 @@ class Page(Screen[None]):
         return None
 
     def compose(self) -> ComposeResult:
-        yield Header(self.session.workspace.login_host)
+        yield Header(self.session.workspace.cluster.login_host)
         yield Tabs(self.PANEL)
         with Vertical(id="body"):
             yield from self.body()

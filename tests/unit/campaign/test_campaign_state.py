@@ -107,9 +107,17 @@ def test_folding_at_once_is_applying_one_by_one(journal: list[ev.Event]) -> None
     assert fold(journal) == reduce(apply, journal, CampaignState())
 
 
+def _means(event: ev.Event, before: list[ev.Event]) -> bool:
+    return not isinstance(event, ev.HostVerified) or fold([event], fold(before)) != fold(before)
+
+
 @given(journals)
 def test_a_journal_that_is_replayed_twice_changes_no_run(journal: list[ev.Event]) -> None:
-    """A copy of a journal at its own end (a careless merge) starts nothing and doubles nothing."""
+    """A copy of a journal at its own end (a careless merge) starts nothing and doubles nothing.
+
+    Of what was looked for after an end only what followed an end: its writer writes nothing else.
+    """
+    journal = [event for number, event in enumerate(journal) if _means(event, journal[:number])]
     once = fold(journal)
     ended = {run_id: run for run_id, run in once.runs.items() if run.state.ended}
     twice = fold(journal, once)

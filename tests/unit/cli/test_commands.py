@@ -11,7 +11,7 @@ from tui.cli import main
 from tui.cli.commands import COMMANDS, CONSOLE, command_file
 
 NO_COMMANDS = {"__init__", "__main__", "commands", "parser", "program", CONSOLE}
-HEAVY = {"asyncio", "asyncssh", "pandas", "pydantic", "textual", "backends.workspace"}
+HEAVY = {"asyncio", "asyncssh", "pandas", "pydantic", "textual", "backends.use_cases"}
 
 
 def loaded_by(*words: str) -> set[str]:

@@ -23,7 +23,7 @@ def test_the_console_starts_without_pandas_asyncssh_and_plotext() -> None:
 
 def test_until_the_first_paint_no_model_is_built() -> None:
     """Pydantic takes a tenth of a second; profiles are read when the first page is up."""
-    assert "pydantic" not in loaded_by("import tui.cli.console, tui.app, backends.workspace")
+    assert "pydantic" not in loaded_by("import tui.cli.console, tui.app, backends.use_cases")
 
 
 def test_the_first_paint_loads_one_page_only() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from backends.campaign.controller import CampaignController
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, RunState
-from backends.workspace import Workspace
+from backends.use_cases import Workspace
 from tui.cli.shared.exit_codes import FAILED, INTERRUPTED, OK
 from tui.cli.shared.output import print_json, say
 from tui.cli.shared.progress import show_progress
@@ -31,7 +31,7 @@ async def see_through(
         finished = await _first_of(
             controller.wait,
             interrupted.wait,
-            show=lambda: show_progress(controller.snapshot, workspace.prompter),
+            show=lambda: show_progress(controller.snapshot, workspace.cluster.prompter),
         )
     finally:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

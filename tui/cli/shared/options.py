@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from backends.transports.base import Prompter
-from backends.workspace import Workspace
+from backends.use_cases import Workspace
 from profiles.errors import SelectionError
 from tui.cli.shared.asking import terminal_prompter
 

@@ -6,8 +6,7 @@ import argparse
 
 from backends.campaign.plan.remarks import repeats_remarks
 from backends.campaign.plan.selection import Plan
-from backends.inventory.hosts import select
-from backends.workspace import Workspace
+from backends.use_cases import Workspace
 from profiles.durations import format_duration
 from profiles.errors import SelectionError
 from tui.cli.shared.options import open_workspace
@@ -27,9 +26,9 @@ async def make_plan(
     try:
         if request is not None:
             selection = workspace.adopt_hosts(request, selection)
-        hosts = select(workspace.inventory, selection.hosts or None)
+        hosts = workspace.cluster.chosen(selection.hosts)
         workspace.plan(selection)  # what is wrong whatever the hosts are is said at once
-        await workspace.probe([host.name for host in hosts])
+        await workspace.cluster.probe([host.name for host in hosts])
         made = workspace.plan(selection)
         if selection.cases and must_run:
             _refuse_named(made)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from backends.campaign.record.run_results import run_results
 from backends.results.run_result import RunResult
-from backends.workspace import Workspace
+from backends.use_cases import Workspace
 from profiles.errors import SelectionError
 from tui.cli.shared.output import say
 

@@ -1,12 +1,12 @@
-"""What the console and the command line share: hosts, profiles, campaigns, one connection pool.
+"""The one face of the console, the command line and scripts: what can be asked of this program.
 
-Opening is quick: nothing is probed, and neither asyncssh nor pandas is imported until needed.
+Plan, preflight, start, resume, cancel, look. Opening is quick: nothing is probed, and neither
+asyncssh nor pandas is imported until needed. In a script: docs/api.md.
 """
 
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -20,8 +20,9 @@ from backends.campaign.plan.selection import DryRun, Plan, Selection
 from backends.campaign.record import journal
 from backends.campaign.record.snapshot import CampaignSnapshot, take
 from backends.campaign.record.state import CampaignState
-from backends.hosts.facts import HostSnapshot, HostState
-from backends.inventory.hosts import Host, Inventory, listed_address, select
+from backends.cluster import Cluster
+from backends.hosts.facts import HostState
+from backends.inventory.hosts import Inventory
 from backends.inventory.load import load_inventory
 from profiles.errors import ProfileError, SelectionError
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from backends.hosts.finding import Finding
     from backends.starter import Starter
     from backends.transports.base import Prompter
-    from backends.transports.pool import TransportPool
     from profiles.format.catalog import Catalog
 
 
@@ -63,14 +63,11 @@ class Workspace:
         prompter: Prompter | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.inventory = inventory
+        self.cluster = Cluster(inventory, prompter=prompter, clock=clock)
         self._catalog = catalog
         self.campaigns_dir = campaigns_dir
-        self.login_host = socket.gethostname().split(".")[0]
         self.profile_dirs = tuple(profile_dirs)
-        self.prompter = prompter
         self.clock = clock
-        self._known: dict[str, HostSnapshot] = {}
         self._controllers: list[CampaignController] = []
         self._readers: dict[Path, CampaignReader] = {}
 
@@ -113,65 +110,11 @@ class Workspace:
 
         return Catalog.load(self.profile_dirs, user_profiles_dir())
 
-    @cached_property
-    def pool(self) -> TransportPool:
-        from backends.transports.pool import TransportPool  # noqa: PLC0415 (loads when needed)
-
-        hosts = (*self.inventory.hosts, *self.inventory.aliases)
-        return TransportPool(hosts, prompter=self.prompter)
-
     async def close(self) -> None:
         """Detach from live campaigns and close all connections."""
         for controller in self._controllers:
             await controller.detach()
-        if "pool" in self.__dict__:
-            await self.pool.close()
-
-    # Hosts ---------------------------------------------------------------------------------------
-
-    def host_snapshots(self) -> tuple[HostSnapshot, ...]:
-        """The latest known of every host, in the inventory's order."""
-        return tuple(self.snapshot(host) for host in self.inventory.hosts)
-
-    def known_snapshots(self) -> tuple[HostSnapshot, ...]:
-        """Every host that has been probed, ssh aliases too."""
-        return tuple(self._known.values())
-
-    def known(self, name: str) -> HostSnapshot | None:
-        """The latest probe of a host; None before the first."""
-        return self._known.get(name)
-
-    def snapshot(self, host: Host) -> HostSnapshot:
-        unknown = HostSnapshot(
-            host.name, listed_address(host), HostState.UNKNOWN, slots=host.slots or 0
-        )
-        return self._known.get(host.name, unknown)
-
-    async def probe(self, names: Sequence[str] | None = None) -> None:
-        """Look at hosts (default: all); :meth:`host_snapshots` follows as answers arrive.
-
-        What the operator would not answer at an earlier login is asked again.
-        """
-        self.pool.ask_again()
-        hosts = [h for h in self._all_hosts() if names is None or h.name in names]
-        if names is None:
-            hosts = list(self.inventory.hosts)
-        for host in hosts:
-            self._known[host.name] = replace(self.snapshot(host), state=HostState.PROBING)
-        await self._probe(hosts)
-
-    async def probe_unknown(self, hosts: Sequence[Host]) -> None:
-        """Look at those of ``hosts`` that were never probed."""
-        await self._probe([host for host in hosts if host.name not in self._known])
-
-    async def _probe(self, hosts: Sequence[Host]) -> None:
-        from backends.hosts.probe import probe_all  # noqa: PLC0415 (loads when needed)
-
-        async for snapshot in probe_all(self.pool, hosts, self.clock):
-            self._known[snapshot.name] = snapshot
-
-    def _all_hosts(self) -> tuple[Host, ...]:
-        return (*self.inventory.hosts, *self.inventory.aliases)
+        await self.cluster.close()
 
     # Plans ---------------------------------------------------------------------------------------
 
@@ -182,10 +125,10 @@ class Workspace:
         ------
         SelectionError, ProfileError: something in it does not exist, or is missing.
         """
-        hosts = select(self.inventory, selection.hosts or None)
         from backends.campaign.plan.planner import make_plan  # noqa: PLC0415 (loads when needed)
 
-        return make_plan(selection, self.catalog, hosts, tuple(self._known.values()))
+        hosts = self.cluster.chosen(selection.hosts)
+        return make_plan(selection, self.catalog, hosts, self.cluster.probed)
 
     def dry_run(self, plan: Plan) -> tuple[DryRun, ...]:
         """Every run of the plan in the order of starting, with its hosts and exact commands."""
@@ -200,8 +143,7 @@ class Workspace:
 
         Returns the selection, of those hosts where it names none.
         """
-        new = tuple(host for host in request.hosts if self.inventory.get(host.name) is None)
-        self.inventory = replace(self.inventory, hosts=(*self.inventory.hosts, *new))
+        self.cluster.adopt(request.hosts)
         if selection.hosts or not request.hosts:
             return selection
         return replace(selection, hosts=",".join(host.name for host in request.hosts))
@@ -213,11 +155,10 @@ class Workspace:
         reachable = [
             host
             for host in plan.hosts
-            if (known := self._known.get(host.name)) is None
-            or known.state is not HostState.UNREACHABLE
+            if self.cluster.snapshot(host).state is not HostState.UNREACHABLE
         ]
         return await preflight(
-            self.pool, reachable, plan.cases, tuple(self._known.values()), clock=self.clock
+            self.cluster.pool, reachable, plan.cases, self.cluster.probed, clock=self.clock
         )
 
     # Campaigns -----------------------------------------------------------------------------------
@@ -226,7 +167,9 @@ class Workspace:
     def _starter(self) -> Starter:
         from backends.starter import Starter  # noqa: PLC0415 (the engine: loads when needed)
 
-        return Starter(self)
+        return Starter(
+            self.cluster, self.catalog, self.campaigns_dir, self.profile_dirs, self.clock
+        )
 
     async def start(
         self, plan: Plan, findings: Sequence[Finding] = (), *, force: bool = False

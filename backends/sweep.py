@@ -28,7 +28,7 @@ from backends.remote.messages import Leftover, RemoteError, RunPhase
 from backends.transports.base import HostUnreachableError
 
 if TYPE_CHECKING:
-    from backends.workspace import Workspace
+    from backends.use_cases import Workspace
 
 GRACE_S = 10.0
 
@@ -70,7 +70,7 @@ class Sweep:
             return doubt_of_error(name, error)
 
     def _remote(self, name: str) -> RemoteHost:
-        return RemoteHost(self._workspace.pool.get(name))
+        return RemoteHost(self._workspace.cluster.pool.get(name))
 
     def in_use(self, leftover: Leftover) -> bool:
         """A console is measuring it, or may be: it still runs for nobody who is known here."""

@@ -1,0 +1,115 @@
+"""What there is to run on, asked in one place: the inventory, the connections, the latest probes.
+
+Opening is quick: nothing is probed, and asyncssh is not imported until a connection is needed.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from backends.hosts.facts import HostSnapshot, HostState
+from backends.inventory.hosts import Host, Inventory, listed_address, select
+
+if TYPE_CHECKING:
+    from backends.transports.base import Prompter
+    from backends.transports.pool import TransportPool
+
+
+class Cluster:
+    """One operator's hosts, one connection to each.
+
+    Parameters
+    ----------
+    prompter: whom to ask what a login asks; without one nothing is ever asked.
+    clock: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        inventory: Inventory,
+        *,
+        prompter: Prompter | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.inventory = inventory
+        self.login_host = socket.gethostname().split(".")[0]
+        self._prompter = prompter
+        self._clock = clock
+        self._known: dict[str, HostSnapshot] = {}
+
+    @property
+    def prompter(self) -> Prompter | None:
+        return self._prompter
+
+    @cached_property
+    def pool(self) -> TransportPool:
+        from backends.transports.pool import TransportPool  # noqa: PLC0415 (loads when needed)
+
+        return TransportPool(self._all_hosts(), prompter=self._prompter)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if "pool" in self.__dict__:
+            await self.pool.close()
+
+    def chosen(self, nodeset: str) -> tuple[Host, ...]:
+        """The hosts of a nodeset; empty: all.
+
+        Raises
+        ------
+        SelectionError: it names one that is not there.
+        """
+        return select(self.inventory, nodeset or None)
+
+    def adopt(self, hosts: Sequence[Host]) -> None:
+        """Make hosts of a campaign file known; what the inventory says of a name wins."""
+        new = tuple(host for host in hosts if self.inventory.get(host.name) is None)
+        self.inventory = replace(self.inventory, hosts=(*self.inventory.hosts, *new))
+
+    def _all_hosts(self) -> tuple[Host, ...]:
+        return (*self.inventory.hosts, *self.inventory.aliases)
+
+    # What is known of them -----------------------------------------------------------------------
+
+    def snapshots(self) -> tuple[HostSnapshot, ...]:
+        """The latest known of every host, in the inventory's order."""
+        return tuple(self.snapshot(host) for host in self.inventory.hosts)
+
+    def snapshot(self, host: Host) -> HostSnapshot:
+        unknown = HostSnapshot(
+            host.name, listed_address(host), HostState.UNKNOWN, slots=host.slots or 0
+        )
+        return self._known.get(host.name, unknown)
+
+    @property
+    def probed(self) -> tuple[HostSnapshot, ...]:
+        """Every host that was looked at, ssh aliases too."""
+        return tuple(self._known.values())
+
+    async def probe(self, names: Sequence[str] | None = None) -> None:
+        """Look at hosts (default: all); :meth:`snapshots` follows as answers arrive.
+
+        What the operator would not answer at an earlier login is asked again.
+        """
+        self.pool.ask_again()
+        hosts = [h for h in self._all_hosts() if names is None or h.name in names]
+        if names is None:
+            hosts = list(self.inventory.hosts)
+        for host in hosts:
+            self._known[host.name] = replace(self.snapshot(host), state=HostState.PROBING)
+        await self._probe(hosts)
+
+    async def probe_unknown(self, hosts: Sequence[Host]) -> None:
+        """Look at those of ``hosts`` that were never looked at."""
+        await self._probe([host for host in hosts if host.name not in self._known])
+
+    async def _probe(self, hosts: Sequence[Host]) -> None:
+        from backends.hosts.probe import probe_all  # noqa: PLC0415 (loads when needed)
+
+        async for snapshot in probe_all(self.pool, hosts, self._clock):
+            self._known[snapshot.name] = snapshot
