@@ -20,7 +20,7 @@ from unittest import mock
 
 import backends.transports.pool
 import tui.cli.shared.progress
-from backends import workspace as workspaces
+from backends import use_cases
 from backends.campaign.controller import CampaignController
 from backends.inventory.hosts import Host
 from backends.simulated.cluster import SimulatedCluster
@@ -346,7 +346,7 @@ def simulation(seed: int, root: Path) -> Iterator[World]:
             owner.controller = self
         started(self)
 
-    opened = workspaces.Workspace.open
+    opened = use_cases.Workspace.open
     with contextlib.ExitStack() as stack:
 
         def put(target: Any, name: str, value: Any) -> None:
@@ -355,10 +355,8 @@ def simulation(seed: int, root: Path) -> Iterator[World]:
         put(asyncio, "run", _run)
         put(catalog, "LIBRARY", root / "library")
         put(backends.transports.pool, "TransportPool", world.pool)
-        put(
-            workspaces.Workspace, "open", staticmethod(functools.partial(opened, clock=world.clock))
-        )
-        put(workspaces, "user_profiles_dir", lambda: root / "library")
+        put(use_cases.Workspace, "open", staticmethod(functools.partial(opened, clock=world.clock)))
+        put(use_cases, "user_profiles_dir", lambda: root / "library")
         put(CampaignController, "start", start)
         put(program, "build_parser", _Parser)
         put(tui.cli.shared.progress, "EVERY_S", PROGRESS_EVERY_S)
