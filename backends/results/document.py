@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from backends.results.grade_words import grade_reasons
 from backends.results.ratios import RatioInterval
 from backends.results.run_result import RunResult
 from backends.results.statistics import Interval
@@ -37,6 +38,7 @@ FIGURE_COLUMNS = (
     "cv",
     "interval_low",
     "interval_high",
+    "half_width",
     "base",
     "speedup",
     "speedup_low",
@@ -48,6 +50,8 @@ FIGURE_COLUMNS = (
     "gpu_memory_mib",
     "repeats",
     "succeeded",
+    "grade",
+    "grade_reasons",
     "flags",
 )
 """Of results.csv; between the two stand the parameters, then come the metrics."""
@@ -120,6 +124,7 @@ def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
         "min": spread.minimum if spread else None,
         "max": spread.maximum if spread else None,
         "cv": spread.cv if spread else None,
+        "half_width": spread.half_width if spread else None,
         "interval": _low_high(spread.interval if spread else None),
         "base": group.base,
         "speedup": case.speedup,
@@ -132,7 +137,9 @@ def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
         "repeats": case.repeats,
         "succeeded": case.succeeded,
         "outliers": [case.measured_runs[i].repeat for i in spread.outliers] if spread else [],
-        "flags": [str(concern) for concern in case.concerns],
+        "grade": str(case.grade) if case.grade else None,
+        "grade_reasons": grade_reasons(case, group),
+        "flags": [str(concern) for concern in case.flags],
     }
 
 
@@ -171,6 +178,7 @@ def _result_row(case: CaseResult, group: Group) -> dict[str, Cell]:
     row.update({_parameter(name): value for name, value in known["parameters"].items()})
     row.update({name: known.get(name) for name in FIGURE_COLUMNS})
     row["flags"] = ";".join(known["flags"])
+    row["grade_reasons"] = "; ".join(known["grade_reasons"])
     for column, key in _INTERVALS.items():
         row[f"{column}_low"], row[f"{column}_high"] = known[key] or (None, None)
     row.update({f"metric:{name}": value for name, value in known["metrics"].items()})

@@ -13,11 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from backends.results.concerns import pick
 from backends.results.escaping import one_line
 from backends.results.layouts.common import group_title, simulated
 from backends.results.summary import CaseResult, Group
-from backends.results.translations import Lang
+from backends.results.translations import Lang, pick
 from profiles.errors import DlperfError
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from backends.results.concerns import concern_lines
 from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
+from backends.results.grade import Grade
+from backends.results.grade_words import finding_lines, grade_reasons, worst_case
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.speedup import speedup_tables
@@ -56,7 +57,7 @@ def render_report(
 ) -> str:
     """The whole of report.md. ``groups`` are the summary of ``runs``."""
     w = words(lang)
-    blocks = [f"# {md_text(context.campaign)}", *_banners(context, runs, groups, w)]
+    blocks = [f"# {md_text(context.campaign)}", *_banners(context, runs, groups, lang, w)]
     blocks += [f"## {w.environment}", *environment_section(context.environment, w)]
     blocks += [f"## {w.what_was_run}", *_what_was_run(context, groups, w)]
     blocks += [f"## {w.results}", *_results(context, groups, lang, w)]
@@ -71,9 +72,14 @@ def render_report(
 
 
 def _banners(
-    context: ReportContext, runs: Sequence[RunResult], groups: Sequence[Group], w: Words
+    context: ReportContext,
+    runs: Sequence[RunResult],
+    groups: Sequence[Group],
+    lang: Lang,
+    w: Words,
 ) -> list[str]:
     banners = [f"> **{w.simulated}**"] if simulated(groups) else []
+    banners += _grade_lines(groups, lang, w)
     if runs and all(run.imported for run in runs):
         banners.append(f"> {w.imported}")
     ended = {(run.profile, run.case_tag, run.run_id) for run in runs if run.ended}
@@ -81,6 +87,21 @@ def _banners(
     if left and not all(run.imported for run in runs):
         banners.append(f"> {w.partial.format(left=left)}")
     return banners + [md_text(note) for note in context.notes]
+
+
+def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
+    """The worst grade of the campaign and why, for whoever reads no further."""
+    worst = worst_case(groups)
+    if worst is None:
+        return []
+    case, group = worst
+    if case.grade is Grade.A:
+        return [f"> **{w.grade_a}**"]
+    graded = [c.grade for g in groups for c in g.cases if c.grade is not None]
+    counts = ", ".join(f"{graded.count(grade)} × {grade}" for grade in Grade if grade in graded)
+    said = w.worst_grade.format(grade=case.grade, counts=counts)
+    why = "; ".join(md_text(reason) for reason in grade_reasons(case, group, lang))
+    return [f"> **{said}** {_case_name(case, groups)}: {why}."]
 
 
 def _what_was_run(context: ReportContext, groups: Sequence[Group], w: Words) -> list[str]:
@@ -126,7 +147,8 @@ def statistics_table(groups: Sequence[Group], lang: Lang = "en") -> Table:
     if several:
         columns.append(Column(w.parameters, "left"))
     names = (w.count, w.median, w.interval, w.mean, w.minimum, w.maximum, w.cv)
-    columns += [*(Column(name) for name in names), Column(w.flags, "left")]
+    columns += [*(Column(name) for name in names), Column(w.grade, "center")]
+    columns.append(Column(w.flags, "left"))
     rows = []
     for group in groups:
         which = [group_title(group, groups)] if several else []
@@ -136,9 +158,9 @@ def statistics_table(groups: Sequence[Group], lang: Lang = "en") -> Table:
 
 def _spread_cells(case: CaseResult) -> tuple[str, ...]:
     spread = case.spread
-    flags = ", ".join(case.concerns) or NOTHING
+    judged = (str(case.grade or NOTHING), ", ".join(case.flags) or NOTHING)
     if spread is None:
-        return (count_cell(case), *([NOTHING] * 6), flags)
+        return (count_cell(case), *([NOTHING] * 6), *judged)
     low_high = spread.interval
     interval = f"{trimmed(low_high.low)} … {trimmed(low_high.high)}" if low_high else NOTHING
     return (
@@ -149,7 +171,7 @@ def _spread_cells(case: CaseResult) -> tuple[str, ...]:
         trimmed(spread.minimum),
         trimmed(spread.maximum),
         cv_cell(case),
-        flags,
+        *judged,
     )
 
 
@@ -158,9 +180,10 @@ def _flags(groups: Sequence[Group], lang: Lang, w: Words) -> str:
         f"- {_case_name(case, groups)}: {md_text(line)}"
         for group in groups
         for case in group.cases
-        for line in concern_lines(case, group, lang)
+        for line in finding_lines(case, group, lang)
     ]
-    return "\n".join(lines) or w.no_flags
+    graded = any(case.grade for group in groups for case in group.cases)
+    return "\n".join(lines) or (w.no_flags if graded else w.nothing_graded)
 
 
 def _failed(groups: Sequence[Group], w: Words) -> str:

@@ -40,6 +40,7 @@ class RunResult:
     started_at: seconds since the epoch.
     simulated: replayed by the simulated cluster; imported: not run here but read from logs or
         entered by hand.
+    forced: started although preflight said no.
     campaign: keeps the repeats of several campaigns apart when they are reported together.
     """
 
@@ -69,6 +70,7 @@ class RunResult:
     started_at: float | None = None
     imported: bool = False
     simulated: bool = False
+    forced: bool = False
     campaign: str = ""
 
     @property

@@ -10,6 +10,9 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
+from backends.results.student import quantile
 
 CV_AMBER = 0.02
 CV_RED = 0.05
@@ -17,6 +20,9 @@ OUTLIER_LIMIT = 3.5
 """Modified z-score above which a value is called an outlier (Iglewicz & Hoaglin, 1993)."""
 DRIFT_ALPHA = 0.01
 """Two-sided. Campaigns test dozens of cases: at 0.05 every twentieth would be accused."""
+DEPENDENCE_Z = 2.326
+"""One-sided 1% of a normal distribution."""
+FEWEST_FOR_DEPENDENCE = 8
 MATERIAL = 0.01
 """A slow first run or a drift of less than 1% is not worth the reader's time, whatever its p."""
 
@@ -53,9 +59,12 @@ class Spread:
     maximum: float
     cv: float | None  # sample standard deviation / mean; None for fewer than two values
     interval: Interval | None  # 95%; None for fewer than six values
+    half_width: float | None  # relative, of the 95% interval; None for fewer than three values
     outliers: tuple[int, ...]  # positions in the values
+    largest_outlier: float  # relative to the median, without its sign; 0.0 where there is none
     first_run_slow: bool
     drift: Drift | None
+    dependence: float | None  # correlation of each repeat with the one before, where it is one
 
 
 def describe(values: Sequence[float]) -> Spread:
@@ -67,17 +76,21 @@ def describe(values: Sequence[float]) -> Spread:
     """
     if not values:
         raise ValueError("a case without a successful repeat has no statistics")
+    center, strange = statistics.median(values), outliers(values)
     return Spread(
         n=len(values),
-        median=statistics.median(values),
+        median=center,
         mean=statistics.fmean(values),
         minimum=min(values),
         maximum=max(values),
         cv=coefficient_of_variation(values),
         interval=median_interval(values),
-        outliers=outliers(values),
+        half_width=half_width(values),
+        outliers=strange,
+        largest_outlier=max((abs(values[i] / center - 1) for i in strange), default=0.0),
         first_run_slow=first_run_slow(values),
         drift=drift(values),
+        dependence=dependence(values),
     )
 
 
@@ -109,6 +122,21 @@ def median_interval(values: Sequence[float], confidence: float = 0.95) -> Interv
             break
         best = Interval(ordered[r - 1], ordered[n - r], coverage)
     return best
+
+
+def half_width(values: Sequence[float]) -> float | None:
+    """Half of the 95% interval of the median, relative to it: 0.01 is ±1%.
+
+    Of three to five values, which have no such interval, Student's of their mean; None below.
+    """
+    interval = median_interval(values)
+    if interval is not None:
+        return (interval.high - interval.low) / 2 / statistics.median(values)
+    n = len(values)
+    if n < 3:
+        return None
+    error = statistics.stdev(values) / math.sqrt(n) / statistics.fmean(values)
+    return quantile(0.95, n - 1) * error
 
 
 def _scale(values: Sequence[float], center: float) -> float:
@@ -163,6 +191,26 @@ def drift(values: Sequence[float]) -> Drift | None:
     if p > DRIFT_ALPHA or abs(change) < MATERIAL:
         return None
     return Drift(tau=score / len(pairs), p=p, change=change)
+
+
+def dependence(values: Sequence[float]) -> float | None:
+    """The correlation of each repeat with the one before it, where it is no chance; else None.
+
+    One-sided at 1%, with the mean and variance of independent values (Moran, Biometrika 35, 1948);
+    from eight values on. An interval takes repeats for independent and is too narrow where they
+    are not.
+    """
+    n = len(values)
+    if n < FEWEST_FOR_DEPENDENCE:
+        return None
+    center = statistics.fmean(values)
+    off = [value - center for value in values]
+    total = math.fsum(d * d for d in off)
+    if total <= 0:
+        return None
+    r = math.fsum(a * b for a, b in pairwise(off)) / total
+    expected, deviation = -1 / n, (n - 2) / (n * math.sqrt(n - 1))
+    return r if r > expected + DEPENDENCE_Z * deviation else None
 
 
 def _kendall_p(values: Sequence[float], score: int) -> float:

@@ -8,46 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
+from backends.results.grade import (
+    SHORTFALLS,
+    Concern,
+    Finding,
+    Grade,
+    base_finding,
+    findings,
+    grade_of,
+)
 from backends.results.ratios import RatioInterval, ratio_interval
 from backends.results.run_result import RunResult, batch_size, precision
-from backends.results.statistics import (
-    CV_AMBER,
-    CV_RED,
-    Spread,
-    describe,
-    efficiency,
-    speedup,
-)
+from backends.results.statistics import Spread, describe, efficiency, speedup
 
 if TYPE_CHECKING:
     from profiles.format.profile import Scalar
 
 Center = Literal["median", "mean"]
-
-SUPERLINEAR = 1.05
-"""Efficiency above which the base is more likely wrong than the scaling that good."""
-
-
-class Concern(StrEnum):
-    """Why a figure deserves a second look. The values are the ``flags`` of results.json."""
-
-    SIMULATED = "simulated"
-    FAILED_RUNS = "failed_runs"
-    CV_AMBER = "cv_amber"
-    CV_RED = "cv_red"
-    OUTLIERS = "outliers"
-    FIRST_RUN_SLOW = "first_run_slow"
-    DRIFT = "drift"
-    NEGATIVE_SCALING = "negative_scaling"
-    SUPERLINEAR = "superlinear"
-    NO_BASE = "no_base"
-    MIXED_ENVIRONMENT = "mixed_environment"
-    OTHER_ENVIRONMENT = "other_environment"
-    WARNINGS = "warnings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +56,23 @@ class CaseResult:
     efficiency: float | None = None
     speedup_interval: RatioInterval | None = None
     efficiency_interval: RatioInterval | None = None
-    concerns: tuple[Concern, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def concerns(self) -> tuple[Concern, ...]:
+        return tuple(finding.concern for finding in self.findings)
+
+    @property
+    def flags(self) -> tuple[Concern, ...]:
+        """The concerns that are something odd, and not only a want of repeats or of knowledge."""
+        return tuple(concern for concern in self.concerns if concern not in SHORTFALLS)
+
+    @property
+    def grade(self) -> Grade | None:
+        """How far the figure can be trusted; None where there is none to trust yet."""
+        if self.throughput is None and not self.failed_runs:
+            return None
+        return grade_of(self.findings)
 
     @property
     def gpus(self) -> int:
@@ -208,6 +204,7 @@ def _group(runs: Sequence[RunResult], center: Center) -> Group:
         by_case.setdefault((run.gpus, run.nodes, run.gpus_per_node), []).append(run)
     cases = [_case(by_case[size], center) for size in sorted(by_case)]
     base = next((case for case in cases if case.gpus == 1), cases[0])
+    graded = _graded([_scaled(case, base, center) for case in cases], base.case)
     first = runs[0]
     return Group(
         campaign=first.campaign,
@@ -218,7 +215,7 @@ def _group(runs: Sequence[RunResult], center: Center) -> Group:
         unit=first.unit,
         center=center,
         base=base.case,
-        cases=tuple(_scaled(case, base, cases, center) for case in cases),
+        cases=graded,
     )
 
 
@@ -264,65 +261,27 @@ def _last_attempts(
     return tuple(ended), tuple(superseded)
 
 
-def _scaled(
-    case: CaseResult, base: CaseResult, cases: Sequence[CaseResult], center: Center
-) -> CaseResult:
+def _graded(cases: Sequence[CaseResult], base_tag: str) -> tuple[CaseResult, ...]:
+    """With what there is to distrust; what depends on the base's own grade comes last."""
+    base = next(case for case in cases if case.case == base_tag)
+    judged = [replace(case, findings=findings(case, base, cases)) for case in cases]
+    base = next(case for case in judged if case.case == base_tag)
+    weak = [(case, base_finding(case, base)) for case in judged]
+    return tuple(
+        replace(case, findings=(*case.findings, finding)) if finding else case
+        for case, finding in weak
+    )
+
+
+def _scaled(case: CaseResult, base: CaseResult, center: Center) -> CaseResult:
     ratio = speedup(case.throughput, base.throughput)
     interval = None
     if case is not base:
         interval = ratio_interval(base.throughputs, case.throughputs, center)
-    scaled = replace(
+    return replace(
         case,
         speedup=ratio,
         efficiency=efficiency(ratio, case.gpus, base.gpus),
         speedup_interval=interval,
         efficiency_interval=interval.times(base.gpus / case.gpus) if interval else None,
     )
-    return replace(scaled, concerns=tuple(_concerns(scaled, base, cases)))
-
-
-def _concerns(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -> Iterable[Concern]:
-    if case.simulated:
-        yield Concern.SIMULATED
-    if case.failed_runs:
-        yield Concern.FAILED_RUNS
-    if case.spread is not None:
-        yield from _spread_concerns(case.spread)
-    if case.throughput is not None:
-        if slower_than(case, cases) is not None:
-            yield Concern.NEGATIVE_SCALING
-        if case.efficiency is not None and case.efficiency > SUPERLINEAR:
-            yield Concern.SUPERLINEAR
-        if base.throughput is None:
-            yield Concern.NO_BASE
-        if len(case.fingerprints) > 1:
-            yield Concern.MIXED_ENVIRONMENT
-        elif case.fingerprints and base.fingerprints and case.fingerprints != base.fingerprints:
-            yield Concern.OTHER_ENVIRONMENT
-    if any(run.warnings for run in case.runs):
-        yield Concern.WARNINGS
-
-
-def _spread_concerns(spread: Spread) -> Iterable[Concern]:
-    if spread.cv is not None and spread.cv > CV_AMBER:
-        yield Concern.CV_RED if spread.cv > CV_RED else Concern.CV_AMBER
-    if spread.outliers:
-        yield Concern.OUTLIERS
-    if spread.first_run_slow:
-        yield Concern.FIRST_RUN_SLOW
-    if spread.drift is not None:
-        yield Concern.DRIFT
-
-
-def slower_than(case: CaseResult, cases: Sequence[CaseResult]) -> CaseResult | None:
-    """The fastest case with fewer GPUs that beats this one; None where scaling is not negative."""
-    if case.throughput is None:
-        return None
-    beating = [
-        other
-        for other in cases
-        if other.gpus < case.gpus
-        and other.throughput is not None
-        and other.throughput > case.throughput
-    ]
-    return max(beating, key=lambda other: other.throughput or 0.0, default=None)

@@ -93,6 +93,10 @@ class Words:
     retried: str
     no_failed_runs: str
     no_flags: str
+    nothing_graded: str
+    grade: str
+    grade_a: str
+    worst_grade: str
     logs: str
     no_environment: str
     no_results: str
@@ -196,6 +200,10 @@ EN = Words(
     retried="retried after: {reason}",
     no_failed_runs="None.",
     no_flags="Nothing to distrust was found.",
+    nothing_graded="Nothing has been measured yet.",
+    grade="grade",
+    grade_a="Grade A: nothing to distrust was found.",
+    worst_grade="Grade {grade}, the worst of {counts}.",
     logs="Raw logs",
     no_environment="Nothing is recorded about the environment.",
     no_results="No run has ended yet.",
@@ -295,6 +303,10 @@ ZH = Words(
     retried="此前失败并已重试：{reason}",
     no_failed_runs="无。",
     no_flags="未发现可疑之处。",
+    nothing_graded="尚无测得的结果。",
+    grade="评级",
+    grade_a="评级 A：未发现可疑之处。",
+    worst_grade="评级 {grade}，为 {counts} 中最差。",
     logs="日志数据",
     no_environment="没有环境记录。",
     no_results="尚无已结束的运行。",
@@ -302,6 +314,10 @@ ZH = Words(
     imported="导入数据：这些运行并非由本次测试执行。",
     partial="尚有 {left} 个计划中的运行未结束。",
 )
+
+
+def pick(lang: Lang, en: str, zh: str) -> str:
+    return zh if lang == "zh" else en
 
 
 def words(lang: Lang) -> Words:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from backends.results.concerns import concern_lines
+from backends.results.grade import Concern, Grade
+from backends.results.grade_words import finding_lines
 from backends.results.layouts.cells import (
     count_cell,
     efficiency_interval_cell,
     speedup_interval_cell,
 )
-from backends.results.numbers import percent
-from backends.results.summary import CaseResult, Concern, Group
+from backends.results.numbers import NOTHING, percent
+from backends.results.summary import CaseResult, Group
 from profiles.format.matrix import Case
 from tui.text import cell, join, number, plain
-from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
+from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
 
 COLUMNS = (
@@ -27,6 +28,7 @@ COLUMNS = (
     Column("efficiency", "Effic.", 6, right=True),
     Column("cv", "CV", 6, right=True),
     Column("n", "n", 3, right=True),
+    Column("grade", "Gr", 2),
     Column("flags", "Flags", None),
 )
 
@@ -41,12 +43,14 @@ REPEAT_COLUMNS = (
 
 SHORT = {
     Concern.SIMULATED: "simulated",
+    Concern.FORCED: "forced",
     Concern.FAILED_RUNS: "failed runs",
     Concern.CV_AMBER: "CV above 2%",
     Concern.CV_RED: "CV above 5%",
     Concern.OUTLIERS: "outlier",
     Concern.FIRST_RUN_SLOW: "first run slow",
     Concern.DRIFT: "drift",
+    Concern.DEPENDENT_REPEATS: "dependent repeats",
     Concern.NEGATIVE_SCALING: "slower than fewer GPUs",
     Concern.SUPERLINEAR: "superlinear",
     Concern.NO_BASE: "no base",
@@ -55,6 +59,12 @@ SHORT = {
     Concern.WARNINGS: "warnings",
 }
 
+_GRADE_COLOURS: Mapping[Grade | None, str] = {
+    Grade.A: GOOD,
+    Grade.B: TEXT,
+    Grade.C: WARN,
+    Grade.D: BAD,
+}
 _GRAVE = frozenset({Concern.FAILED_RUNS, Concern.CV_RED, Concern.NEGATIVE_SCALING})
 
 
@@ -95,6 +105,7 @@ def _row(group: Group, case: CaseResult, *, several: bool) -> Row:
             cell(percent(case.efficiency, 1, nothing="–"), right=True),
             cell(percent(cv, 2, nothing="–"), colour, right=True),
             cell(count_cell(case), right=True),
+            cell(str(case.grade or "–"), _GRADE_COLOURS.get(case.grade, MUTED)),
             flags(case),
         ),
         find=case.profile,
@@ -109,10 +120,10 @@ def _cv_colour(case: CaseResult) -> str:
 
 def flags(case: CaseResult) -> Text:
     """The concerns of a case in a few words; "running" where nothing has ended yet."""
-    if not case.concerns:
+    if not case.flags:
         return cell("–" if case.repeats else "nothing ended yet", MUTED)
-    words = ", ".join(SHORT.get(concern, str(concern)) for concern in case.concerns)
-    grave = any(concern in _GRAVE for concern in case.concerns)
+    words = ", ".join(SHORT.get(concern, str(concern)) for concern in case.flags)
+    grave = any(concern in _GRAVE for concern in case.flags)
     return cell(f"{'✗' if grave else '▲'} {words}", BAD if grave else WARN)
 
 
@@ -134,6 +145,7 @@ def case_text(case: CaseResult, group: Group) -> Text:
                 if spread.interval
                 else "– (needs 6 repeats)",
             ),
+            ("grade", str(case.grade or "–")),
             ("per GPU", number((case.throughput or 0.0) / case.gpus)),
             *_scaling_rows(case, group),
         ]
@@ -142,11 +154,11 @@ def case_text(case: CaseResult, group: Group) -> Text:
         rows += [(name, number(value)) for name, value in case.metrics.items()]
         for name, value in rows:
             text.append(f"{plain(name):<13}", MUTED).append(f"{plain(value)}\n")
-    lines = concern_lines(case, group)
+    lines = finding_lines(case, group)
     text.append("\n")
     for line in lines:
         text.append("▲ ", WARN).append(f"{plain(line)}\n")
-    if not lines and spread is not None:
+    if case.grade is Grade.A and not lines:
         text.append("✓ ", ACCENT).append("nothing to distrust\n")
     text.rstrip()
     return text
@@ -158,9 +170,13 @@ def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
         return [("base", "of the speedups")]
     return [
         ("base", group.base),
-        ("speedup", f"{number(case.speedup, 2)} ({speedup_interval_cell(case)})"),
-        ("efficiency", f"{percent(case.efficiency)} ({efficiency_interval_cell(case)})"),
+        ("speedup", f"{number(case.speedup, 2)}{_bracketed(speedup_interval_cell(case))}"),
+        ("efficiency", f"{percent(case.efficiency)}{_bracketed(efficiency_interval_cell(case))}"),
     ]
+
+
+def _bracketed(interval: str) -> str:
+    return "" if interval == NOTHING else f" ({interval})"
 
 
 def repeat_rows(case: CaseResult) -> list[Row]:

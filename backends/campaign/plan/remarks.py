@@ -29,4 +29,4 @@ def _remark(repeats: int, cases: Sequence[PlannedCase], plan: Plan) -> str:
     else:
         said = "they give no interval, so that no difference can be told from noise"
     count = "1 repeat" if repeats == 1 else f"{repeats} repeats"
-    return f"{count} per case{whose}{why}: {said}; --repeats 7 can"
+    return f"{count} per case{whose}{why}: {said}; 7 repeats can"

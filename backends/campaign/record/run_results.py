@@ -40,5 +40,6 @@ def _result(run: RunRecord, state: CampaignState) -> RunResult:
         started_at=run.started_at,
         imported=state.imported,
         simulated=state.simulated,
+        forced=state.forced,
         campaign=state.campaign,
     )

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from backends.results.summary import Concern, Group, parameters_text
+from backends.results.grade import Concern
+from backends.results.summary import Group, parameters_text
 from backends.results.translations import Lang, Words
 
 Style = Literal["full", "oneflow"]

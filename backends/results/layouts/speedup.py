@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from backends.results.frames import results_csv
+from backends.results.grade import Concern
 from backends.results.layouts.base import Results, layout_of_tables
 from backends.results.layouts.cells import (
     count_cell,
@@ -24,7 +25,7 @@ from backends.results.layouts.common import (
 from backends.results.numbers import NOTHING, fixed, percent
 from backends.results.ratios import Method
 from backends.results.render import Column, Table, render_csv
-from backends.results.summary import CaseResult, Concern, Group
+from backends.results.summary import CaseResult, Group
 from backends.results.translations import Words, words
 from profiles.errors import SelectionError
 

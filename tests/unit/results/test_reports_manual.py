@@ -12,10 +12,19 @@ from backends.results.compare import Verdict, compare
 from backends.results.comparison_report import comparison_document
 from backends.results.document import FIGURE_COLUMNS, RESULT_COLUMNS, document
 from backends.results.entered_figures import import_figures
+from backends.results.grade import (
+    CEILINGS,
+    FEWEST_REPEATS,
+    MOST_FAILED,
+    SHORTFALLS,
+    WIDEST_INTERVAL,
+    Concern,
+    Grade,
+)
 from backends.results.layouts.dlperf_json import dlperf_document
 from backends.results.layouts.speedup import COLUMNS, speedup_tables
 from backends.results.render import markdown_rows
-from backends.results.summary import Concern, summarise
+from backends.results.summary import summarise
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "reports.md").read_text(encoding="utf-8")
 
@@ -59,13 +68,33 @@ def test_keys_of_a_comparison_are_listed(runs_of):
 
 def test_flags_verdicts_and_columns_are_listed():
     names = re.findall(r"`(\w+)`", section("Flags"))
-    assert set(names) - {"flags"} == {str(concern) for concern in Concern}
+    assert set(names) - {"flags"} == {str(concern) for concern in set(Concern) - SHORTFALLS}
     table = section("Comparing two campaigns")
     assert set(re.findall(r"^\| `(\w+)`", table, re.M)) == {str(v) for v in Verdict}
     for column in COLUMNS:
         assert f"`{column}`" in section("Layouts")
     for column in (*RESULT_COLUMNS, *FIGURE_COLUMNS):
         assert f"`{column}`" in section("results.csv")
+
+
+def test_table_of_grades_has_the_thresholds_of_the_program():
+    grades = {}
+    for line in section("Grades").splitlines():
+        finding, *cells = line.strip("|").split("|") if line.startswith("|") else [""]
+        named = re.search(r"\(`(\w+)`\)", finding)
+        if named is not None:
+            grades[Concern(named[1])] = [cell.strip() for cell in cells]
+    assert set(grades) == set(Concern) - {Concern.WEAK_BASE}
+    numbers = {
+        Concern.FEW_REPEATS: [str(n) for n in FEWEST_REPEATS.values()],
+        Concern.WIDE_INTERVAL: [f"≤ {limit * 100:g}%" for limit in WIDEST_INTERVAL.values()],
+        Concern.FAILED_RUNS: ["0%", *(f"≤ {x * 100:g}%" for x in list(MOST_FAILED.values())[1:])],
+    }
+    for concern, cells in grades.items():
+        if concern in numbers:
+            assert cells[:3] == numbers[concern]
+        else:
+            assert cells == ["×" if CEILINGS[concern] is grade else "" for grade in Grade]
 
 
 def test_dlperf_example_has_the_keys_that_are_written(runs_of):

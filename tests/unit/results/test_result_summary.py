@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from backends.results.concerns import concern_lines
 from backends.results.document import document, to_json
 from backends.results.frames import results_frame
+from backends.results.grade import Concern
+from backends.results.grade_words import finding_lines
 from backends.results.layouts.dlperf_json import dlperf_document
 from backends.results.layouts.speedup import speedup_tables
-from backends.results.summary import Concern, summarise
+from backends.results.summary import summarise
 
 # The contract of the command line; more keys may come, none may go.
 RUN_KEYS = {
@@ -182,7 +183,7 @@ def test_concerns_are_named_in_words_with_their_figures(runs_of):
     ]
     runs[-2] = replace(runs[-2], fingerprint="c")
     (group,) = summarise(runs)
-    flags = {c.case: set(c.concerns) for c in group.cases}
+    flags = {c.case: set(c.flags) for c in group.cases}
     assert flags == {
         "1n1g": set(),
         "1n2g": {Concern.CV_RED, Concern.OUTLIERS, Concern.FIRST_RUN_SLOW},
@@ -200,7 +201,7 @@ def test_concerns_are_named_in_words_with_their_figures(runs_of):
         },
         "2n8g": {Concern.SUPERLINEAR},
     }
-    text = "\n".join(line for c in group.cases for line in concern_lines(c, group))
+    text = "\n".join(line for c in group.cases for line in finding_lines(c, group))
     for words in (
         "repeat 1 is an outlier: 150, -21.1% from the median",
         "the first run is slow",
@@ -213,8 +214,8 @@ def test_concerns_are_named_in_words_with_their_figures(runs_of):
         "efficiency 125.0% is more than linear",
     ):
         assert words in text
-    chinese = [concern_lines(c, group, "zh") for c in group.cases]
-    assert [len(lines) for lines in chinese] == [len(concern_lines(c, group)) for c in group.cases]
+    chinese = [finding_lines(c, group, "zh") for c in group.cases]
+    assert [len(lines) for lines in chinese] == [len(finding_lines(c, group)) for c in group.cases]
 
 
 def test_speedup_across_environments_is_marked_in_the_table(runs_of):
@@ -228,7 +229,7 @@ def test_speedup_across_environments_is_marked_in_the_table(runs_of):
 def test_unknown_environments_are_not_called_different(runs_of):
     runs = runs_of("1n1g", [100], fingerprint="a") + runs_of("1n2g", [190], fingerprint="")
     (group,) = summarise(runs)
-    assert not any(c.concerns for c in group.cases)
+    assert not any(c.flags for c in group.cases)
 
 
 def test_table_has_the_issue_columns_and_memory_only_where_known(runs_of):

@@ -72,8 +72,8 @@ async def _first_of(
 
 
 def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
-    from backends.results.concerns import concern_lines  # noqa: PLC0415 (loads when needed)
     from backends.results.document import document  # noqa: PLC0415
+    from backends.results.grade_words import finding_lines  # noqa: PLC0415 (loads when needed)
     from backends.results.layouts.speedup import speedup_tables  # noqa: PLC0415
     from backends.results.render import render_markdown  # noqa: PLC0415
     from backends.results.summary import summarise  # noqa: PLC0415
@@ -87,8 +87,9 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
         print(render_markdown(speedup_tables(groups)))
         for group in groups:
             for case in group.cases:
-                for line in concern_lines(case, group):
-                    say(f"note: {case.case}: {line}")
+                grade = f", grade {case.grade}" if case.grade else ""
+                for line in finding_lines(case, group):
+                    say(f"note: {case.case}{grade}: {line}")
     for run in failed:
         say(f"failed: {run.case.label} #{run.repeat}: {run.reason}")
         for line in run.evidence:

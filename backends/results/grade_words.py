@@ -1,39 +1,56 @@
-"""What is doubtful about a case, in sentences that name the figures."""
+"""What is doubtful about a case, in sentences that name the figures; and the grade's reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from backends.results.grade import Concern, Finding, Grade, slower_than
 from backends.results.numbers import percent, signed_percent, trimmed
 from backends.results.statistics import Spread
-from backends.results.summary import CaseResult, Concern, Group, slower_than
-from backends.results.translations import Lang
+from backends.results.summary import CaseResult, Group
+from backends.results.translations import Lang, pick
 
 
-def concern_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[str]:
-    """At least one sentence per concern of ``case``, in the order of its flags."""
-    lines: list[str] = []
-    for concern in case.concerns:
-        if concern is Concern.WARNINGS:
-            lines += sorted({warning for run in case.runs for warning in run.warnings})
-        elif case.spread is not None and concern in _OF_THE_SPREAD:
-            lines += (pick(lang, *both) for both in _spread_lines(concern, case, case.spread))
-        else:
-            lines.append(pick(lang, *_case_line(concern, case, group)))
-    return lines
+def finding_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[str]:
+    """At least one sentence per finding of ``case``, in the order of its flags."""
+    return [line for finding in case.findings for line in _lines(finding, case, group, lang)]
 
 
-def pick(lang: Lang, en: str, zh: str) -> str:
-    return zh if lang == "zh" else en
+def grade_reasons(case: CaseResult, group: Group, lang: Lang = "en") -> list[str]:
+    """The sentences of what lowers the grade, the worst first; none for an A."""
+    lowering = sorted((f for f in case.findings if f.ceiling > Grade.A), key=_worst_first)
+    return [line for finding in lowering for line in _lines(finding, case, group, lang)]
+
+
+def worst_case(groups: Sequence[Group]) -> tuple[CaseResult, Group] | None:
+    """The case with the worst grade, the first of equals; None while nothing is graded."""
+    graded = [(case, group) for group in groups for case in group.cases if case.grade is not None]
+    return max(graded, key=lambda pair: pair[0].grade or Grade.A, default=None)
+
+
+def _worst_first(finding: Finding) -> int:
+    return -list(Grade).index(finding.ceiling)
+
+
+def _lines(finding: Finding, case: CaseResult, group: Group, lang: Lang) -> list[str]:
+    concern = finding.concern
+    if concern is Concern.WARNINGS:
+        return sorted({warning for run in case.runs for warning in run.warnings})
+    if case.spread is not None and concern in _OF_THE_SPREAD:
+        return [pick(lang, *both) for both in _spread_lines(concern, case, case.spread)]
+    return [pick(lang, *_case_line(concern, case, group))]
 
 
 _OF_THE_SPREAD = frozenset(
     {
+        Concern.FEW_REPEATS,
+        Concern.WIDE_INTERVAL,
         Concern.CV_AMBER,
         Concern.CV_RED,
         Concern.OUTLIERS,
         Concern.FIRST_RUN_SLOW,
         Concern.DRIFT,
+        Concern.DEPENDENT_REPEATS,
     }
 )
 
@@ -66,10 +83,33 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
             "temperature, clocks or other users?",
             f"漂移：从首次到末次 {change}（{evidence}）；温度、频率或其他用户？",
         )
+    elif concern is Concern.DEPENDENT_REPEATS:
+        r = f"{spread.dependence or 0.0:.2f}"
+        yield (
+            f"each repeat takes after the one before (r = {r}): the intervals are too narrow",
+            f"各次重复与前一次相关（r = {r}）：区间偏窄",
+        )
+    elif concern is Concern.FEW_REPEATS:
+        yield _few(spread.n)
+    elif concern is Concern.WIDE_INTERVAL:
+        off = percent(spread.half_width)
+        yield f"the 95% interval reaches ±{off}", f"95%区间为 ±{off}"
     elif spread.cv is not None:
         limit = "5%" if concern is Concern.CV_RED else "2%"
         cv = percent(spread.cv, 2)
         yield f"CV {cv} is above {limit}", f"变异系数 {cv} 超过 {limit}"
+
+
+def _few(n: int) -> tuple[str, str]:
+    if n == 1:
+        return (
+            "one repeat: nothing says how far another would be off",
+            "只有一次重复：无法得知再测一次会差多少",
+        )
+    return (
+        f"{n} repeats: too few for an interval of the median, which takes 6",
+        f"只有 {n} 次重复：中位数的区间需要6次",
+    )
 
 
 def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, str]:
@@ -81,6 +121,16 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
         return (
             f"{failed} of {n} repeats did not succeed; they count for nothing",
             f"{n} 次重复中有 {failed} 次未成功，不计入统计",
+        )
+    if concern is Concern.FORCED:
+        return (
+            "started with --force: findings of the preflight check were overridden",
+            "以 --force 启动：忽略了预检发现的问题",
+        )
+    if concern is Concern.UNKNOWN_ENVIRONMENT:
+        return (
+            "nothing is recorded about its environment (driver, GPU model, image …)",
+            "没有环境记录（驱动、GPU型号、镜像等）",
         )
     if concern is Concern.MIXED_ENVIRONMENT:
         return (
@@ -98,6 +148,12 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
         return (
             f"negative scaling: {mine} is less than the {value} of {name} with fewer GPUs",
             f"负扩展：{mine} 低于GPU更少的 {name} 的 {value}",
+        )
+    if concern is Concern.WEAK_BASE:
+        grade = group.base_case.grade
+        return (
+            f"its base {group.base} is graded {grade}, and a speedup is no better than its base",
+            f"其基准 {group.base} 评级为 {grade}，加速比不会更可靠",
         )
     if concern is Concern.SUPERLINEAR:
         e = percent(case.efficiency)

@@ -1,0 +1,200 @@
+"""What there is to distrust about a case, and the grade that it leaves: A to D.
+
+Every finding allows one grade at most, and the worst of them is the case's. All thresholds stand
+here; docs/reports.md, "Grades", has the same table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from backends.results.statistics import CV_AMBER, CV_RED, MATERIAL, Spread
+
+if TYPE_CHECKING:
+    from backends.results.summary import CaseResult
+
+
+class Grade(StrEnum):
+    """A: nothing to distrust. B: good for a table. C: for orientation. D: a number, no more."""
+
+    A = "A"
+    B = "B"
+    C = "C"
+    D = "D"
+
+
+class Concern(StrEnum):
+    """Why a figure deserves a second look. The values are the ``flags`` of results.json, less
+    :data:`SHORTFALLS`."""
+
+    SIMULATED = "simulated"
+    FORCED = "forced"
+    FAILED_RUNS = "failed_runs"
+    FEW_REPEATS = "few_repeats"
+    WIDE_INTERVAL = "wide_interval"
+    CV_AMBER = "cv_amber"
+    CV_RED = "cv_red"
+    OUTLIERS = "outliers"
+    FIRST_RUN_SLOW = "first_run_slow"
+    DRIFT = "drift"
+    DEPENDENT_REPEATS = "dependent_repeats"
+    NEGATIVE_SCALING = "negative_scaling"
+    SUPERLINEAR = "superlinear"
+    NO_BASE = "no_base"
+    WEAK_BASE = "weak_base"
+    MIXED_ENVIRONMENT = "mixed_environment"
+    OTHER_ENVIRONMENT = "other_environment"
+    UNKNOWN_ENVIRONMENT = "unknown_environment"
+    WARNINGS = "warnings"
+
+
+SHORTFALLS = frozenset(
+    {
+        Concern.FEW_REPEATS,
+        Concern.WIDE_INTERVAL,
+        Concern.WEAK_BASE,
+        Concern.UNKNOWN_ENVIRONMENT,
+    }
+)
+"""What a figure lacks without anything odd about it: reasons of a grade, and no flags."""
+
+FEWEST_REPEATS: Mapping[Grade, int] = {Grade.A: 6, Grade.B: 3, Grade.C: 2}
+"""Six have an interval of the median, three an interval at all, two a spread."""
+WIDEST_INTERVAL: Mapping[Grade, float] = {Grade.A: 0.01, Grade.B: 0.025, Grade.C: 0.05}
+"""Half of the 95% interval over the median."""
+MOST_FAILED: Mapping[Grade, float] = {Grade.A: 0.0, Grade.B: 0.25, Grade.C: 0.5}
+"""Share of the repeats that did not succeed."""
+CEILINGS: Mapping[Concern, Grade] = {
+    Concern.SIMULATED: Grade.D,
+    Concern.FORCED: Grade.C,
+    Concern.CV_AMBER: Grade.B,
+    Concern.CV_RED: Grade.C,
+    Concern.OUTLIERS: Grade.B,
+    Concern.FIRST_RUN_SLOW: Grade.B,
+    Concern.DRIFT: Grade.C,
+    Concern.DEPENDENT_REPEATS: Grade.C,
+    Concern.NEGATIVE_SCALING: Grade.A,
+    Concern.SUPERLINEAR: Grade.C,
+    Concern.NO_BASE: Grade.B,
+    Concern.MIXED_ENVIRONMENT: Grade.C,
+    Concern.OTHER_ENVIRONMENT: Grade.C,
+    Concern.UNKNOWN_ENVIRONMENT: Grade.B,
+    Concern.WARNINGS: Grade.B,
+}
+"""The best grade beside a finding. That more GPUs are slower is a result, and no doubt about it."""
+SUPERLINEAR = 1.05
+"""Efficiency above which the base is more likely wrong than the scaling that good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``ceiling``: the best grade that it allows; A for what is told without lowering anything."""
+
+    concern: Concern
+    ceiling: Grade
+
+
+def grade_of(findings: Iterable[Finding]) -> Grade:
+    """The worst of what they allow."""
+    return max((finding.ceiling for finding in findings), default=Grade.A)
+
+
+def findings(
+    case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]
+) -> tuple[Finding, ...]:
+    """Everything about a case with runs that ended but how good its base is."""
+    return tuple(_findings(case, base, cases))
+
+
+def base_finding(case: CaseResult, base: CaseResult) -> Finding | None:
+    """That a speedup is no better than its base; both have their other findings."""
+    if case.speedup is None or base.grade is None or case is base:
+        return None
+    if case.grade is not None and base.grade > case.grade:
+        return Finding(Concern.WEAK_BASE, base.grade)
+    return None
+
+
+def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -> Iterator[Finding]:
+    if case.simulated:
+        yield _usual(Concern.SIMULATED)
+    if any(run.forced for run in case.runs):
+        yield _usual(Concern.FORCED)
+    if case.failed_runs:
+        yield Finding(
+            Concern.FAILED_RUNS, _at_most(len(case.failed_runs) / case.repeats, MOST_FAILED)
+        )
+    if case.spread is not None:
+        yield from _of_the_spread(case.spread)
+    if case.throughput is not None:
+        yield from _of_the_scaling(case, base, cases)
+        yield from _of_the_environment(case, base)
+    if any(run.warnings for run in case.runs):
+        yield _usual(Concern.WARNINGS)
+
+
+def _usual(concern: Concern) -> Finding:
+    return Finding(concern, CEILINGS[concern])
+
+
+def _at_most(value: float, limits: Mapping[Grade, float]) -> Grade:
+    return next((grade for grade, limit in limits.items() if value <= limit), Grade.D)
+
+
+def _of_the_spread(spread: Spread) -> Iterator[Finding]:
+    by_repeats = next((g for g, fewest in FEWEST_REPEATS.items() if spread.n >= fewest), Grade.D)
+    if by_repeats is not Grade.A:
+        yield Finding(Concern.FEW_REPEATS, by_repeats)
+    if spread.half_width is not None:
+        by_width = _at_most(spread.half_width, WIDEST_INTERVAL)
+        if by_width is not Grade.A:
+            yield Finding(Concern.WIDE_INTERVAL, by_width)
+    if spread.cv is not None and spread.cv > CV_AMBER:
+        yield _usual(Concern.CV_RED if spread.cv > CV_RED else Concern.CV_AMBER)
+    if spread.outliers:
+        # The rule is keen: of seven steady repeats one in six cases has an "outlier" of 0.5%.
+        material = spread.largest_outlier > MATERIAL
+        yield Finding(Concern.OUTLIERS, CEILINGS[Concern.OUTLIERS] if material else Grade.A)
+    if spread.first_run_slow:
+        yield _usual(Concern.FIRST_RUN_SLOW)
+    if spread.drift is not None:
+        yield _usual(Concern.DRIFT)
+    elif spread.dependence is not None:
+        yield _usual(Concern.DEPENDENT_REPEATS)
+
+
+def _of_the_scaling(
+    case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]
+) -> Iterator[Finding]:
+    if slower_than(case, cases) is not None:
+        yield _usual(Concern.NEGATIVE_SCALING)
+    if case.efficiency is not None and case.efficiency > SUPERLINEAR:
+        yield _usual(Concern.SUPERLINEAR)
+    if base.throughput is None:
+        yield _usual(Concern.NO_BASE)
+
+
+def _of_the_environment(case: CaseResult, base: CaseResult) -> Iterator[Finding]:
+    if not case.fingerprints:
+        yield _usual(Concern.UNKNOWN_ENVIRONMENT)
+    elif len(case.fingerprints) > 1:
+        yield _usual(Concern.MIXED_ENVIRONMENT)
+    elif base.fingerprints and case.fingerprints != base.fingerprints:
+        yield _usual(Concern.OTHER_ENVIRONMENT)
+
+
+def slower_than(case: CaseResult, cases: Sequence[CaseResult]) -> CaseResult | None:
+    """The fastest case with fewer GPUs that beats this one; None where scaling is not negative."""
+    if case.throughput is None:
+        return None
+    beating = [
+        other
+        for other in cases
+        if other.gpus < case.gpus
+        and other.throughput is not None
+        and other.throughput > case.throughput
+    ]
+    return max(beating, key=lambda other: other.throughput or 0.0, default=None)

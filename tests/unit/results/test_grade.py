@@ -1,0 +1,217 @@
+"""Grades: an A for what nothing speaks against, and a reason in words for every step down."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from backends.results.document import document
+from backends.results.files import results_csv
+from backends.results.grade import CEILINGS, Concern, Grade
+from backends.results.grade_words import finding_lines, grade_reasons
+from backends.results.report import ReportContext, render_report
+from backends.results.run_result import RunResult
+from backends.results.statistics import dependence, half_width
+from backends.results.summary import CaseResult, Group, summarise
+
+STEADY = [100.0, 100.3, 99.8, 100.1, 99.9, 100.2, 99.7]
+
+
+def steady(center: float = 100.0, n: int = 7, cv_percent: float = 0.2) -> list[float]:
+    scale = cv_percent / 0.216
+    return [center * (1 + scale * (value / 100 - 1)) for value in STEADY[:n]]
+
+
+def only(runs: Sequence[RunResult], tag: str = "1n1g") -> tuple[CaseResult, Group]:
+    (group,) = summarise(runs)
+    return next(case for case in group.cases if case.case == tag), group
+
+
+@pytest.fixture
+def graded(runs_of):
+    """(grade, what lowers it) of one case, in a known environment unless said otherwise."""
+
+    def graded(values: Sequence[float | None], **fields) -> tuple[Grade | None, set[Concern]]:
+        case, _ = only(runs_of("1n1g", values, **{"fingerprint": "a", **fields}))
+        return case.grade, {f.concern for f in case.findings if f.ceiling > Grade.A}
+
+    return graded
+
+
+def test_enough_steady_repeats_of_a_known_environment_are_an_a(graded):
+    assert graded(steady()) == (Grade.A, set())
+
+
+@pytest.mark.parametrize(
+    ("n", "grade"), [(1, "D"), (2, "C"), (3, "B"), (5, "B"), (6, "A"), (7, "A")]
+)
+def test_grade_goes_by_the_repeats(graded, n: int, grade: str):
+    assert graded(steady(n=n)) == (grade, {Concern.FEW_REPEATS} if grade != "A" else set())
+
+
+@pytest.mark.parametrize(
+    ("half", "grade"),
+    [(0.0099, "A"), (0.0101, "B"), (0.0249, "B"), (0.0251, "C"), (0.0499, "C"), (0.0501, "D")],
+)
+def test_grade_goes_by_the_width_of_the_interval(graded, half: float, grade: str):
+    values = [100 * (1 + half * x) for x in (-0.1, 1, -1, 0.1, 0.0, -0.05, 0.05, 0.0)]
+    case_grade, why = graded([*values])
+    assert half_width(values) == pytest.approx(half)
+    assert (Concern.WIDE_INTERVAL in why) == (grade != "A")
+    assert case_grade is not None
+    if grade in "CD":
+        assert case_grade == grade
+
+
+@pytest.mark.parametrize(
+    ("failed", "of", "grade"), [(0, 8, "A"), (2, 8, "B"), (3, 8, "C"), (7, 14, "C"), (8, 14, "D")]
+)
+def test_grade_goes_by_the_share_of_failures(graded, failed: int, of: int, grade: str):
+    values: list[float | None] = [*(steady() * 2)[: of - failed], *([None] * failed)]
+    assert graded(values)[0] == max(Grade(grade), graded((steady() * 2)[: of - failed])[0])
+
+
+def test_what_never_succeeded_is_a_d_and_what_is_planned_has_no_grade(runs_of, graded):
+    assert graded([None, None]) == (Grade.D, {Concern.FAILED_RUNS})
+    planned = [replace(run, state="planned", throughput=None) for run in runs_of("1n1g", [1.0])]
+    assert only(planned)[0].grade is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "concern"),
+    [
+        ({"simulated": True}, Concern.SIMULATED),
+        ({"forced": True}, Concern.FORCED),
+        ({"fingerprint": ""}, Concern.UNKNOWN_ENVIRONMENT),
+        ({"warnings": ("odd",)}, Concern.WARNINGS),
+    ],
+)
+def test_circumstances_lower_a_steady_figure(graded, fields, concern: Concern):
+    assert graded(steady(), **fields) == (CEILINGS[concern], {concern})
+
+
+def test_material_outliers_lower_the_grade_and_small_ones_are_only_told(runs_of):
+    tight = [100.0, 100.001, 99.999, 100.002, 99.998, 100.0]
+    case, _ = only(runs_of("1n1g", [*tight, 99.5], fingerprint="a"))
+    assert (case.grade, case.flags) == (Grade.A, (Concern.OUTLIERS,))
+    case, _ = only(runs_of("1n1g", [*tight, *tight, 98.5], fingerprint="a"))
+    assert (case.grade, case.flags) == (Grade.B, (Concern.OUTLIERS,))
+
+
+def test_drift_is_named_as_drift_and_not_as_dependence(graded):
+    assert graded([100 + 0.2 * k for k in range(9)]) == (Grade.C, {Concern.DRIFT})
+
+
+def waves(n: int) -> list[float]:
+    return [100 + 0.2 * math.sin(k / 2) for k in range(n)]
+
+
+def test_repeats_that_take_after_each_other_lower_the_grade(graded):
+    assert graded(waves(24)) == (Grade.C, {Concern.DEPENDENT_REPEATS})
+    ramp = [100.0 + k for k in range(8)]
+    assert dependence(ramp) is not None
+    assert dependence(ramp[:7]) is None
+    assert dependence([100.0] * 9) is None
+
+
+def test_independent_repeats_are_seldom_called_dependent():
+    numbers = random.Random(1)
+    for n in (8, 12, 30):
+        accused = [
+            dependence([numbers.gauss(100, 1) for _ in range(n)]) is not None for _ in range(3000)
+        ]
+        assert 0.002 < sum(accused) / len(accused) < 0.015
+
+
+def test_speedup_is_no_better_than_its_base(runs_of):
+    runs = runs_of("1n1g", steady(n=2), fingerprint="a") + runs_of(
+        "1n2g", steady(198), fingerprint="a"
+    )
+    case, group = only(runs, "1n2g")
+    assert case.grade is Grade.C
+    assert grade_reasons(case, group) == [
+        "its base 1n1g is graded C, and a speedup is no better than its base"
+    ]
+    base, _ = only(runs)
+    assert Concern.WEAK_BASE not in base.concerns
+
+
+def test_scaling_and_environments_lower_the_grade(runs_of):
+    runs = (
+        runs_of("1n1g", steady(), fingerprint="a")
+        + runs_of("1n2g", steady(230), fingerprint="a")
+        + runs_of("1n4g", steady(390), fingerprint="b")
+        + runs_of("1n8g", steady(380), fingerprint="a")
+    )
+    (group,) = summarise(runs)
+    grades = {case.case: (case.grade, case.concerns) for case in group.cases}
+    assert grades["1n2g"] == (Grade.C, (Concern.SUPERLINEAR,))
+    assert grades["1n4g"] == (Grade.C, (Concern.OTHER_ENVIRONMENT,))
+    assert grades["1n8g"] == (Grade.A, (Concern.NEGATIVE_SCALING,))
+    case, _ = only(runs_of("1n1g", [None]) + runs_of("1n2g", steady(), fingerprint="a"), "1n2g")
+    assert (case.grade, case.concerns) == (Grade.B, (Concern.NO_BASE,))
+
+
+def test_reasons_come_worst_first_and_in_both_languages(runs_of):
+    case, group = only(runs_of("1n1g", [100], forced=True, warnings=("odd",)))
+    reasons = grade_reasons(case, group)
+    assert reasons == [
+        "one repeat: nothing says how far another would be off",
+        "started with --force: findings of the preflight check were overridden",
+        "nothing is recorded about its environment (driver, GPU model, image …)",
+        "odd",
+    ]
+    chinese = grade_reasons(case, group, "zh")
+    assert len(chinese) == len(reasons)
+    assert chinese[0].startswith("只有一次重复")
+
+
+def test_every_concern_has_words(runs_of):
+    runs = [
+        *runs_of("1n1g", [100, 90, 100.1, 99.9, 100, 100.05, 99.95], fingerprint="a"),
+        *runs_of("1n2g", [150, 170, 200, None], forced=True, simulated=True),
+        *runs_of("1n4g", waves(24), fingerprint="b", warnings=("odd",)),
+    ]
+    (group,) = summarise(runs)
+    for case in group.cases:
+        for lang in ("en", "zh"):
+            lines = finding_lines(case, group, lang)
+            assert len(lines) >= len(case.findings) > 0
+            assert len(set(lines)) == len(lines)
+
+
+def test_report_begins_with_the_worst_grade_and_why(runs_of):
+    runs = runs_of("1n1g", steady(), fingerprint="a") + runs_of("1n2g", [198.0], fingerprint="a")
+    text = render_report(ReportContext("c"), runs, summarise(runs))
+    third = text.splitlines()[2]
+    assert third == (
+        "> **Grade D, the worst of 1 × A, 1 × D.** 1n2g: one repeat: nothing says how far another "
+        "would be off."
+    )
+    assert "Nothing to distrust" not in text
+    good = runs_of("1n1g", steady(), fingerprint="a")
+    text = render_report(ReportContext("c"), good, summarise(good))
+    assert text.splitlines()[2] == "> **Grade A: nothing to distrust was found.**"
+    assert "Nothing to distrust was found." in text
+
+
+def test_nothing_measured_is_not_called_free_of_doubt():
+    assert "Nothing to distrust" not in render_report(ReportContext("c"), [], ())
+
+
+def test_grades_are_in_the_documents(runs_of):
+    runs = runs_of("1n1g", steady(n=2), fingerprint="a")
+    groups = summarise(runs)
+    (result,) = document("c", runs, groups)["results"]
+    assert (result["grade"], len(result["grade_reasons"])) == ("C", 1)
+    assert result["half_width"] is None
+    (row,) = csv.DictReader(io.StringIO(results_csv(groups)))
+    assert (row["grade"], row["grade_reasons"]) == ("C", "; ".join(result["grade_reasons"]))
+    json.dumps(result, allow_nan=False)
