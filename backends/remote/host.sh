@@ -64,7 +64,8 @@ owned() { # $1: pid of a process of our own user
 }
 
 marked() { # $1: run id. Prints the pids that carry it in their environment, on this host.
-    grep -lF "DLPERF_RUN_ID=$1" /proc/[0-9]*/environ 2>/dev/null |
+    # Not -F: busybox' stops at the first NUL then.
+    grep -l "DLPERF_RUN_ID=$1" /proc/[0-9]*/environ 2>/dev/null |
         while IFS=/ read -r _ _ pid _; do
             owned "$pid" || continue
             environment=$(tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null |
@@ -589,7 +590,7 @@ verb_sweep() { # all that is ours on this host: running, orphaned processes, fil
         printf '@leftover run=%s phase=%s started=%s processes=%s size=%s who=%s\n' \
             "$run_id" "$phase" "$sup_started" "$count" "$size" "$who"
     done
-    grep -lF 'DLPERF_RUN_ID=' /proc/[0-9]*/environ 2>/dev/null |
+    grep -l 'DLPERF_RUN_ID=' /proc/[0-9]*/environ 2>/dev/null |
         while IFS=/ read -r _ _ pid _; do
             owned "$pid" || continue
             tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | sed -n 's/^DLPERF_RUN_ID=//p'

@@ -213,7 +213,8 @@ note_lives() { # $1: path of the note that was read. Sets found_pid, "" where it
 }
 
 carried() { # $1: run id. Whether a process of ours has it in its environment.
-    for environ in $(grep -lsF "DLPERF_RUN_ID=$1" /proc/[0-9]*/environ 2>/dev/null); do
+    # Not -F: busybox' stops at the first NUL then.
+    for environ in $(grep -ls "DLPERF_RUN_ID=$1" /proc/[0-9]*/environ 2>/dev/null); do
         tr '\0' '\n' 2>/dev/null <"$environ" | grep -qxF "DLPERF_RUN_ID=$1" && return 0
     done
     return 1
@@ -223,9 +224,9 @@ claimed() { # whether a run that lives claims the host. Sets what read_note sets
     for claim in "$notes".note.*; do
         [ "$claim" != "${note-}" ] && read_note "$claim" && note_lives "$claim" && return 0
     done
-    on_file || return 1
-    # Its note may be gone with the lock; the command line of its supervisor is not.
-    for claim in $(grep -lsF -- "$notes" /proc/[0-9]*/cmdline 2>/dev/null); do
+    # Its note may be gone, and the lock's file with it; the command line of its supervisor is not.
+    for claim in $(grep -ls -e attend -e supervise /proc/[0-9]*/cmdline 2>/dev/null); do
+        tr '\0' '\n' 2>/dev/null <"$claim" | grep -qxF -- "$notes" || continue
         note_run=$(tr '\0' '\n' 2>/dev/null <"$claim" |
             awk '/^(supervise|attend)$/ { getline; getline; print; exit }')
         case $note_run in '' | *[!A-Za-z0-9._-]*) continue ;; esac
@@ -288,7 +289,7 @@ look_at_lease() { # $1: lease_dir. Says on stdout who holds the host; fails with
     case $? in
     0) if on_file && lasting_claim; then tell_holder; else printf '@lease free\n'; fi ;;
     1) tell_holder ;;
-    2) if claimed; then tell_holder; else printf '@lease free\n'; fi ;;
+    2) if lasting_claim; then tell_holder; else printf '@lease free\n'; fi ;;
     *) trouble="cannot lock $lock_path"; return 1 ;;
     esac
 }

@@ -108,3 +108,16 @@ async def test_the_small_answers_work_too(remote: RemoteHost) -> None:
     assert "look" in await remote.diagnose("look")
     assert (await remote.cancel("look", grace_s=1)).killed >= 1
     assert (await remote.status("absent")).phase is RunPhase.ABSENT
+
+
+async def test_a_marker_is_found_wherever_it_stands_in_the_environment(remote: RemoteHost) -> None:
+    run_id = f"marked{os.getpid()}"
+    environment = {"FIRST": "1", "DLPERF_RUN_ID": run_id, "LAST": "2"}
+    process = subprocess.Popen(["sleep", "600"], env=environment)
+    try:
+        await until(lambda: b"LAST" in Path(f"/proc/{process.pid}/environ").read_bytes())
+        assert run_id in [leftover.run_id for leftover in await remote.sweep()]
+        assert (await remote.cancel(run_id, grace_s=1)).killed == 1
+    finally:
+        process.kill()
+        process.wait()
