@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from backends.access import make_file
 from profiles.errors import DlperfError
 
 FILE_NAME = "writer.lock"
@@ -59,11 +60,14 @@ class CampaignLockedError(DlperfError):
 
 
 def _start_ticks(pid: int) -> int:
+    """When the process was started, in clock ticks since boot; 0: there is none that could write
+    any more. A zombie cannot: it only waits for its parent to ask how it ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return 0
-    return int(stat.rpartition(")")[2].split()[19])
+    state, *fields = stat.rpartition(")")[2].split()
+    return 0 if state in ("Z", "X", "x") else int(fields[18])
 
 
 class CampaignLock:
@@ -84,10 +88,12 @@ class CampaignLock:
     def holder(self) -> tuple[Holder | None, float] | None:
         """The present holder and the age of its last sign in seconds; None when it is free."""
         try:
-            text = self.path.read_text(encoding="utf-8")
             age = self._clock() - self.path.stat().st_mtime
+            text = self.path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
+        except PermissionError:  # of a campaign that was readable for all: new files are not
+            return None, age
         try:
             return Holder(**json.loads(text)), age
         except (ValueError, TypeError):
@@ -104,6 +110,7 @@ class CampaignLock:
         """
         draft = self.directory / f".{FILE_NAME}.{self._me.nonce}"
         try:
+            make_file(draft)
             draft.write_text(json.dumps(asdict(self._me)), encoding="utf-8")
         except OSError as error:
             raise DlperfError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from backends.campaign.record.lock import (
     CampaignLockedError,
 )
 from profiles.errors import DlperfError
+from tests.support.waiting import wait_until
 
 
 class Clock:
@@ -62,6 +64,31 @@ def test_a_pid_that_was_used_again_is_not_the_holder(tmp_path: Path) -> None:
     CampaignLock(tmp_path).acquire()
     rewrite(tmp_path, start_ticks=1)
     CampaignLock(tmp_path).acquire()
+
+
+def test_a_zombies_lock_is_free(tmp_path: Path) -> None:
+    """Its parent lives, and never asks how it ended."""
+    child = "import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path\n"
+    child += "from backends.campaign.record.lock import CampaignLock\n"
+    child += "CampaignLock(Path(sys.argv[2])).acquire(); print('locked', flush=True); input()\n"
+    root = str(Path(__file__).resolve().parents[3])
+    process = subprocess.Popen(
+        [sys.executable, "-c", child, root, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"locked\n"
+    try:
+        assert not CampaignLock(tmp_path).abandoned()
+        os.kill(process.pid, signal.SIGKILL)
+        stat = Path(f"/proc/{process.pid}/stat")
+        wait_until(lambda: stat.read_text().rpartition(") ")[2].startswith("Z"))
+        assert CampaignLock(tmp_path).abandoned()
+        CampaignLock(tmp_path).acquire()
+    finally:
+        process.wait()
+        process.communicate()
 
 
 def test_another_machines_lock_is_only_taken_over_when_it_is_stale_and_agreed(
