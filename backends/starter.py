@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from backends.access import Share
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.controller import CampaignController
 from backends.campaign.folder.artifacts import rewrite_results, write_environment
@@ -100,11 +101,13 @@ class Starter:
             runs.append(DryRun(label, tuple(names), _texts(factory, planned, 1, sites)))
         return tuple(runs)
 
-    async def start(self, plan: Plan, force: bool, overridden: Sequence[str]) -> CampaignController:
+    async def start(
+        self, plan: Plan, force: bool, overridden: Sequence[str], share: Share
+    ) -> CampaignController:
         """Create the campaign's directory and set to work; returns at once.
 
         ``force``: the operator overrode preflight's stops, which the report will say;
-        ``overridden``: these findings.
+        ``overridden``: these findings; ``share``: who may read the campaign.
 
         Raises
         ------
@@ -128,6 +131,7 @@ class Starter:
             tuple(recipes.values()),
             overridden,
             self._clock,
+            share,
         )
         return await self._go_on(path, lock, Basis(recipes, plan.hosts, plan.selection.attempts))
 

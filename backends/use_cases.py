@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backends.access import Share
 from backends.campaign.folder.index import CampaignSummary, list_campaigns
 from backends.campaign.folder.reader import CampaignReader, read_campaign
 from backends.campaign.plan.selection import DryRun, Plan, Selection
@@ -172,12 +173,17 @@ class Workspace:
         )
 
     async def start(
-        self, plan: Plan, findings: Sequence[Finding] = (), *, force: bool = False
+        self,
+        plan: Plan,
+        findings: Sequence[Finding] = (),
+        *,
+        force: bool = False,
+        share: Share | None = None,
     ) -> CampaignController:
         """Start a campaign; see :meth:`backends.starter.Starter.start`.
 
         ``findings``: of :meth:`preflight`. ``force``: override those that stop it, which the
-        campaign will say.
+        campaign will say. ``share``: who may read it; None: as the inventory says.
 
         Raises
         ------
@@ -186,7 +192,8 @@ class Workspace:
         from backends.hosts.finding import overridden_stops  # noqa: PLC0415 (loads when needed)
 
         overridden = overridden_stops(findings, force=force)
-        return self._attached(await self._starter.start(plan, force, overridden))
+        share = share or self.cluster.inventory.share
+        return self._attached(await self._starter.start(plan, force, overridden, share))
 
     async def resume(self, path: Path, *, take_over: bool = False) -> CampaignController:
         """Go on with a campaign; see :meth:`backends.starter.Starter.resume`."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from backends.access import Share
 from backends.inventory.nodesets import expand_nodeset, fold_nodeset, split_top_level
 from profiles.errors import DlperfError, SelectionError
 
@@ -63,11 +64,13 @@ class Inventory:
     """Hosts in the order of the file. ``path`` is None for the built-in inventory (this machine).
 
     ``aliases``: names of the ssh config that the file does not list; they can be selected too.
+    ``share``: who may read new campaigns.
     """
 
     hosts: tuple[Host, ...]
     path: Path | None = None
     aliases: tuple[Host, ...] = ()
+    share: Share = Share.PRIVATE
 
     def get(self, name: str) -> Host | None:
         """The host (or ssh alias) of that name, None where there is none."""

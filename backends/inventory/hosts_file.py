@@ -13,6 +13,7 @@ from typing import Any  # what TOML may hold is only known after the check
 
 from pydantic import ValidationError
 
+from backends.access import Share
 from backends.inventory.aliases import aliased_hosts, read_ssh_aliases
 from backends.inventory.hosts import Host, Inventory, InventoryError
 from backends.inventory.keys import CONNECTION, Entry, HostsFile, first_mistake
@@ -62,7 +63,8 @@ class _HostsFile:
                 entry_of[host.name] = number
         self._refuse_jump_loops(hosts)
         listed = tuple(hosts.values())
-        return Inventory(listed, self._path, aliased_hosts(ssh_config, shared, listed))
+        extra = aliased_hosts(ssh_config, shared, listed)
+        return Inventory(listed, self._path, extra, Share(checked.defaults.share))
 
     def _parse(self) -> dict[str, Any]:
         try:

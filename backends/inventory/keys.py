@@ -120,6 +120,19 @@ class Keys(BaseModel):
         return said
 
 
+class Defaults(Keys):
+    """``[defaults]``: what holds for every host, and what concerns none."""
+
+    share: Literal["private", "group"] = Field(
+        default="private", description="write 'private' or 'group'"
+    )
+
+    def said(self) -> dict[str, object]:
+        said = super().said()
+        said.pop("share", None)
+        return said
+
+
 class Entry(Keys):
     """``[[hosts]]``: one host, or as many as its nodesets have names."""
 
@@ -144,7 +157,7 @@ class HostsFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    defaults: Keys = Keys()
+    defaults: Defaults = Defaults()
     hosts: tuple[Entry, ...] = ()
 
     @model_validator(mode="after")
@@ -206,7 +219,7 @@ def _told(error: ErrorDetails, table: type[Keys]) -> tuple[str, str]:
         return f"has no {key}", f'add {key} = "node1"'
     if kind in _TABLES and key in _TABLES[kind]:
         return _TABLES[kind][key]
-    field = table.model_fields.get(key)
+    field = (Defaults if at[0] == "defaults" else table).model_fields.get(key)
     remedy = (field.description if field else "") or ""
     if kind not in _WORDS:
         return f"{value!r} is wrong: {error['msg']}", remedy
@@ -238,6 +251,7 @@ def _unknown(key: str, at: Sequence[int | str], table: type[Keys]) -> tuple[str,
     if at[0] == "defaults":
         if key in ONLY_ON_A_HOST:
             return f"{key!r} cannot be a default", "move it to [[hosts]]"
+        owner, known = "[defaults]", tuple(Defaults.model_fields)
     elif len(at) == 1 and table is Entry:
         owner, known = "the file", tuple(HostsFile.model_fields)
     else:

@@ -4,10 +4,11 @@ at all."""
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from backends.access import make_directory, make_file
 from backends.results.document import document, to_json
 from backends.results.frames import results_csv
 from backends.results.report import ReportContext, render_report
@@ -41,9 +42,10 @@ def write_results(
     groups = summarise(runs)
     if figures:
         context = replace(context, figures=write_figures(directory, groups, lang))
-    write_atomically(directory / "results.json", to_json(document(context.campaign, runs, groups)))
-    write_atomically(directory / "results.csv", results_csv(groups))
-    write_atomically(directory / "report.md", render_report(context, runs, groups, lang))
+    results = to_json(document(context.campaign, runs, groups))
+    write_in_campaign(directory / "results.json", results)
+    write_in_campaign(directory / "results.csv", results_csv(groups))
+    write_in_campaign(directory / "report.md", render_report(context, runs, groups, lang))
     return groups
 
 
@@ -55,8 +57,20 @@ def write_atomically(path: Path, text: str) -> None:
     OSError: nothing was replaced, and nothing half-written is left behind.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    _replace(path, text, lambda temporary: None)
+
+
+def write_in_campaign(path: Path, text: str) -> None:
+    """The same, to be read by whom the campaign's directory says."""
+    make_directory(path.parent)
+    _replace(path, text, make_file)
+
+
+def _replace(path: Path, text: str, make: Callable[[Path], None]) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        temporary.unlink(missing_ok=True)
+        make(temporary)
         # A lone surrogate (a file name that is no UTF-8) is written as its escape.
         with temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
             file.write(text)
@@ -76,6 +90,6 @@ def write_figures(
 
     written = []
     for figure in draw_figures(groups, lang):
-        write_atomically(directory / "figures" / figure.name, figure.svg)
+        write_in_campaign(directory / "figures" / figure.name, figure.svg)
         written.append((figure.title, f"figures/{figure.name}"))
     return tuple(written)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from backends.access import make_directory, make_file
 from backends.results.escaping import one_line
 from backends.results.run_result import RunResult
 from profiles.errors import DlperfError, LogError
@@ -91,11 +92,12 @@ def copy_logs(imported: ImportedTree, campaign: Path) -> None:
         if run.log is None:
             continue
         target = campaign / run.log
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(target.parent)
         temporary = target.with_name(
             f".{hashlib.sha256(target.name.encode()).hexdigest()[:16]}.tmp"
         )
         try:
+            make_file(temporary)
             shutil.copyfile(imported.sources[run.run_id], temporary)
             temporary.replace(target)
         except BaseException:

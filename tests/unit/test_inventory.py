@@ -207,6 +207,8 @@ def test_ssh_aliases_follow_include_and_leave_patterns_out(tmp_path: Path) -> No
         ('[[hosts]]\nname = "a"\nwork_dir = "bench"\n', "key 'work_dir'", "absolute path"),
         ('[[hosts]]\nname = "a"\nwork_dir = "~bob/x"\n', "key 'work_dir'", "absolute path"),
         ('[[hosts]]\nname = "a"\nlease_dir = "~/x"\n', "key 'lease_dir'", "absolute path"),
+        ('[[hosts]]\nname = "a"\nshare = "group"\n', "entry 1 'a'", "unknown key 'share'"),
+        ('[defaults]\nshare = "all"\n[[hosts]]\nname = "a"\n', "key 'share'", "'private' or"),
         ('[[hosts]]\nname = "a"\nuser = "-oProxyCommand=x"\n', "key 'user'", "login name"),
         ('[[hosts]]\nname = "a"\naddress = "me@b"\n', "key 'address'", "into user"),
         ('[[hosts]]\nname = "a"\naddress = "b:22"\n', "key 'address'", "into port"),

@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 
 from backends.campaign.folder.artifacts import rewrite_results
-from backends.campaign.folder.imported import create_imported
+from backends.campaign.folder.imported import create_imported, imported_directory
 from backends.results.entered_figures import import_figures
-from backends.results.log_import import copy_logs, import_tree
+from backends.results.log_import import ImportedTree, copy_logs, import_tree
 from profiles.errors import LogError, SelectionError
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.options import open_workspace
+from tui.cli.shared.options import add_share, open_workspace
 from tui.cli.shared.output import say
 
 
@@ -20,6 +20,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-p", "--profile", metavar="P", help="how to read the logs")
     parser.add_argument("tree", metavar="LOGTREE", type=Path)
     parser.add_argument("-o", "--output", metavar="CAMPAIGN", type=Path, required=True)
+    add_share(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -27,6 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     output: Path = arguments.output
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise SelectionError("exists already", where=str(output), remedy="give another -o")
+    share = arguments.share or open_workspace(arguments).cluster.inventory.share
+    found: ImportedTree | None = None
     if arguments.profile is None:
         if arguments.tree.suffix.lower() not in (".toml", ".csv"):
             raise SelectionError(
@@ -41,14 +44,16 @@ def run(arguments: argparse.Namespace) -> int:
         for warning in found.warnings:
             say(f"warning: {warning}")
         runs = found.runs
-        try:
+    try:
+        imported_directory(output, share)
+        if found is not None:
             copy_logs(found, output)
-        except OSError as error:
-            raise LogError(
-                f"cannot copy the logs: {error.strerror}",
-                where=str(output),
-                remedy="check permissions and free space",
-            ) from error
+    except OSError as error:
+        raise LogError(
+            f"cannot write the campaign: {error.strerror}",
+            where=str(output),
+            remedy="check permissions and free space",
+        ) from error
     state = create_imported(output, runs, time.time())
     rewrite_results(state, output)
     measured = sum(run.throughput is not None for run in runs)

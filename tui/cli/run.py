@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from backends.campaign.plan.selection import Plan
 from backends.hosts.finding import Finding, overridden_stops
 from tui.cli.shared.follow import see_through
-from tui.cli.shared.options import add_json
+from tui.cli.shared.options import add_json, add_share
 from tui.cli.shared.output import say
 from tui.cli.shared.planning import make_plan, say_summary
 from tui.cli.shared.selection import add_selection
@@ -20,6 +20,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="override what preflight stops; the report will say so"
     )
+    add_share(parser)
     add_json(parser)
 
 
@@ -36,7 +37,9 @@ async def _run(arguments: argparse.Namespace) -> int:
         _say_findings(findings)
         overridden_stops(findings, force=arguments.force)
         say_summary(made)
-        controller = await workspace.start(made, findings, force=arguments.force)
+        controller = await workspace.start(
+            made, findings, force=arguments.force, share=arguments.share
+        )
         say(f"campaign {controller.path}")
         return await see_through(workspace, controller, arguments)
     finally:

@@ -12,7 +12,7 @@ from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
 from backends.hosts.environment import environment_document
 from backends.hosts.facts import HostSnapshot
-from backends.results.files import write_atomically, write_results
+from backends.results.files import write_in_campaign, write_results
 from backends.results.report import ExecutedCommands, ReportContext
 
 ENVIRONMENT = "environment.json"
@@ -22,7 +22,7 @@ def write_environment(path: Path, snapshots: Sequence[HostSnapshot], recorded_at
     """Record what the hosts are now; ``recorded_at`` in seconds since the epoch."""
     document = environment_document(snapshots, version=version(), recorded_at=recorded_at)
     text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-    write_atomically(path / ENVIRONMENT, text)
+    write_in_campaign(path / ENVIRONMENT, text)
 
 
 def read_environment(path: Path) -> dict[str, Any]:  # JSON

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from backends import version
+from backends.access import Share
 from backends.campaign.folder.frozen import freeze
 from backends.campaign.folder.paths import campaign_name, create_directory
 from backends.campaign.plan.recipe import Recipe
@@ -38,10 +39,12 @@ async def open_campaign(
     recipes: Sequence[Recipe],
     overridden: Sequence[str],
     clock: Callable[[], float],
+    share: Share = Share.PRIVATE,
 ) -> tuple[Path, CampaignLock]:
     """Create a campaign for the plan and become its writer. What fails leaves nothing behind.
 
     ``recipes``: of the plan's profiles. ``overridden``: what preflight would have stopped it for.
+    ``share``: who may read it.
 
     Raises
     ------
@@ -49,7 +52,7 @@ async def open_campaign(
     """
     slug = plan.selection.name or plan.cases[0].profile.name
     try:
-        path = create_directory(campaigns, campaign_name(clock(), slug))
+        path = create_directory(campaigns, campaign_name(clock(), slug), share)
     except OSError as error:
         raise CannotCreateError(campaigns, error.strerror or str(error)) from error
     lock = CampaignLock(path, clock)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any  # JSON
 
 from backends import version
+from backends.access import make_directory, make_file
 from backends.campaign.folder.paths import safe_name
 from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record import events as ev
@@ -102,7 +103,7 @@ def freeze(
     """
     folder = directory / FOLDER
     for path in (folder, folder / "profiles", folder / "stage"):
-        path.mkdir()
+        make_directory(path, exist_ok=False)
     frozen = []
     for recipe in recipes:
         stage = []
@@ -250,7 +251,8 @@ def _read(directory: Path, name: str) -> bytes:
 
 
 def _write(path: Path, data: bytes) -> None:
-    with path.open("xb") as file:
+    make_file(path)
+    with path.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())

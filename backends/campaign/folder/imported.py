@@ -6,12 +6,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from backends import version
+from backends.access import Share, make_directory, make_file, narrow
 from backends.campaign.record import events as ev
 from backends.campaign.record.events import encode
 from backends.campaign.record.journal import FILE_NAME
 from backends.campaign.record.state import CampaignState, fold
 from backends.results.run_result import RunResult
 from profiles.errors import DlperfError
+
+
+def imported_directory(directory: Path, share: Share) -> None:
+    """Make the directory of an imported campaign, or take an empty one. Raises OSError."""
+    make_directory(directory, share)
+    narrow(directory, share)
 
 
 def create_imported(directory: Path, runs: Sequence[RunResult], now: float) -> CampaignState:
@@ -25,12 +32,13 @@ def create_imported(directory: Path, runs: Sequence[RunResult], now: float) -> C
     """
     events = tuple(_events(directory.name, runs, now))
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory, Share.PRIVATE)
         if (directory / FILE_NAME).exists():
             raise DlperfError(
                 "there is a campaign already", where=str(directory), remedy="give another -o"
             )
         draft = directory / f".{FILE_NAME}"
+        make_file(draft)
         draft.write_bytes(b"".join(encode(event) for event in events))
         draft.replace(directory / FILE_NAME)
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +31,8 @@ class CampaignSummary:
 
 
 def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[CampaignSummary, ...]:
-    """Newest first. A directory that cannot be read counts as empty."""
+    """Newest first. A directory that cannot be read counts as empty, others' private campaigns
+    as not there."""
     try:
         with os.scandir(directory) as entries:
             paths = [Path(entry.path) for entry in entries if entry.is_dir()]
@@ -38,7 +40,9 @@ def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[Campaig
         return ()
     found = []
     for path in paths:
-        if (path / journal.FILE_NAME).is_file():
+        with contextlib.suppress(PermissionError):
+            if not (path / journal.FILE_NAME).is_file():
+                continue
             found.append(summarise_campaign(path, clock))
     return tuple(sorted(found, key=lambda s: (-(s.created_at or 0.0), s.name)))
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from backends.access import Share, make_directory
 from profiles.format.matrix import Case
 
 if TYPE_CHECKING:
@@ -30,13 +31,13 @@ def campaign_name(now: float, slug: str) -> str:
     return f"{datetime.fromtimestamp(now).strftime('%Y-%m-%d')}-{safe_name(slug, 'campaign')}"
 
 
-def create_directory(campaigns: Path, name: str) -> Path:
+def create_directory(campaigns: Path, name: str, share: Share = Share.PRIVATE) -> Path:
     """Make the campaign's directory; a second one of the same name gets ``-2``, ``-3`` …"""
-    campaigns.mkdir(parents=True, exist_ok=True)
+    make_directory(campaigns, share)
     for number in range(1, 10_000):
         path = campaigns / (name if number == 1 else f"{name}-{number}")
         try:
-            path.mkdir()
+            make_directory(path, share, exist_ok=False)
         except FileExistsError:
             continue
         return path

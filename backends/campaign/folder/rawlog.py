@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
 
+from backends.access import make_directory, open_file
 from backends.campaign.folder.strand import Strand
 from backends.remote.messages import LogDigest
 from profiles.cleantext import clean_line
@@ -186,7 +187,7 @@ class RawLog:
         kept = ""
         try:
             if self._fd is None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+                make_directory(self.path.parent)
                 self._fd = _open_regular(self.path)
                 if self._fd is not None and anew and os.fstat(self._fd).st_size:
                     self._close_file()
@@ -251,7 +252,7 @@ class RawLog:
 def _open_regular(path: Path, more: int = 0) -> int | None:
     """A descriptor to append with; None where something that is no regular file lies."""
     try:
-        fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _SAFE | more, 0o644)
+        fd = open_file(path, os.O_WRONLY | os.O_APPEND | _SAFE | more)
     except OSError as error:
         if error.errno in _STRANGE:
             return None

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from backends.campaign.plan.selection import ATTEMPTS, REQUEST_NAME, Selection
 from backends.inventory.hosts import Host
 from backends.inventory.tables import host_of, host_table
-from backends.results.files import write_atomically
+from backends.results.files import write_in_campaign
 from profiles.errors import SelectionError
 
 
@@ -74,7 +74,7 @@ def write_request(path: Path, request: Request) -> None:
         document["forced"] = True
     document["hosts"] = [host_table(host) for host in request.hosts]
     text = "# What was asked. Do it again: dlperf-tui run --from campaign.toml\n\n"
-    write_atomically(path, text + tomli_w.dumps(document))  # runs that go on are found by it
+    write_in_campaign(path, text + tomli_w.dumps(document))  # runs that go on are found by it
 
 
 def read_request(path: Path) -> Request:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from backends.access import open_file
 from backends.campaign.record.events import (
     SCHEMA,
     CampaignCreated,
@@ -174,12 +175,12 @@ class Journal:
         self._durable = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._writing = asyncio.Lock()
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
         try:
             if path.exists():
                 with path.open("rb") as file:
                     _check_schema(path, file.readline())
-            self._fd = os.open(path, flags, 0o644)
+            self._fd = open_file(path, flags)
             cut_torn_tail(path)
         except OSError as error:
             raise JournalError(

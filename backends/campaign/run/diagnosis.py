@@ -8,6 +8,7 @@ from pathlib import Path
 
 from backends.campaign.run.host_part import Member
 from backends.remote.messages import RemoteError
+from backends.results.files import write_in_campaign
 from backends.transports.base import HostUnreachableError
 
 ANSWER_LIMIT_S = 30.0
@@ -41,7 +42,7 @@ async def diagnose(members: Sequence[Member], run_id: str, path: Path) -> str:
         f"== {member.name}\n{answer}\n" for member, answer in zip(members, answers, strict=True)
     ]
     try:
-        await asyncio.to_thread(path.write_text, "".join(parts), encoding="utf-8")
+        await asyncio.to_thread(write_in_campaign, path, "".join(parts))
     except OSError as error:
         return f"cannot write {path.name}: {error.strerror}"
     return ""

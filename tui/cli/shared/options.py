@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from backends.access import Share
 from backends.transports.base import Prompter
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
@@ -18,6 +19,16 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_hosts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hosts", metavar="NODESET", help="only these")
+
+
+def add_share(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--share",
+        type=Share,
+        choices=tuple(Share),
+        metavar="private|group",
+        help="who may read the campaign; as the inventory says, or you alone",
+    )
 
 
 def open_workspace(
