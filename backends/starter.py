@@ -158,8 +158,7 @@ class Starter:
         if not state.frozen or (only_to_end and state.frozen_damage):
             return self._todays_basis(path, state)
         manifest = read_manifest(path, state.frozen)
-        over = all(run.state.ended for run in state.runs.values())
-        recipes = thaw(path, manifest, stage=not (over or only_to_end))
+        recipes = thaw(path, manifest, stage=not only_to_end)
         notes = [changed_words(changed_since(path, manifest, stage=True))]
         return Basis(recipes, self._reached(manifest.hosts), manifest.attempts, notes)
 
