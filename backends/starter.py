@@ -19,13 +19,16 @@ from backends.campaign.folder.artifacts import rewrite_results, write_environmen
 from backends.campaign.folder.create import open_campaign
 from backends.campaign.folder.frozen import changed_since, changed_words, read_manifest, thaw
 from backends.campaign.folder.reader import read_campaign
+from backends.campaign.plan.attempts import planning
 from backends.campaign.plan.recipe import Recipe, staged_files
 from backends.campaign.plan.request import Request, read_request
 from backends.campaign.plan.selection import DryRun, Plan, PlannedCase
 from backends.campaign.record import events as ev
+from backends.campaign.record import journal
 from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.state import CampaignState, RunRecord
 from backends.campaign.run.factory import RunFactory, rank_address
+from backends.campaign.run.recovery import recovered
 from backends.cluster import Cluster
 from backends.engines.base import Engine, Wanted
 from backends.engines.direct import DirectEngine
@@ -220,6 +223,8 @@ class Starter:
             max_attempts=basis.attempts,
             order=order,
         )
+        for event in await asyncio.to_thread(self._what_was_lost, path, state, basis):
+            controller.note(event)
         told = {"", *(text for _, _, text in state.notes)}
         notes = [text for text in basis.notes if text not in told]
         if order is None:  # else nothing is measured on them now
@@ -236,6 +241,18 @@ class Starter:
         except OSError as error:
             return [f"cannot write environment.json: {error.strerror}"]
         return []
+
+    def _what_was_lost(self, path: Path, state: CampaignState, basis: Basis) -> list[ev.Event]:
+        """The plannings and ends that the journal does not have, though they are known."""
+        now = self._clock()
+        events = journal.read_events(path / journal.FILE_NAME, readings=False)
+        planned = {event.run_id for event in events if isinstance(event, ev.RunPlanned)}
+        missing = [run for run in state.runs.values() if run.run_id not in planned]
+        profiles = {name: recipe.profile for name, recipe in basis.recipes.items()}
+        return [
+            *(planning(run, now) for run in missing if not state.imported),
+            *recovered(state, path, profiles, now),
+        ]
 
     def _engine(self, hosts: Sequence[Host], campaign: str, *, force: bool) -> Engine:
         return DirectEngine(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from backends.campaign.folder import frozen
+from backends.campaign.plan.attempts import next_attempt, planning
+from backends.campaign.record import events as ev
 from backends.campaign.record import journal
-from backends.campaign.record.state import CampaignState, fold
+from backends.campaign.record.state import CampaignState, fold, next_attempt_id
 
 
 class CampaignReader:
@@ -31,6 +33,9 @@ class CampaignReader:
         if self._journal is None:
             self._journal = self._begin()
         state = self._journal.state()
+        if planned := _with_lost_attempts(state):
+            self._journal = journal.JournalReader(self._journal.path, fold(planned))
+            state = self._journal.state()
         if not state.campaign:
             self._journal = None  # it may come yet
             raise journal.JournalError(
@@ -52,6 +57,22 @@ class CampaignReader:
             return journal.JournalReader(path)
         self.changed = frozen.changed_words(frozen.changed_since(self.directory, manifest))
         return journal.JournalReader(path, fold(manifest.planned))
+
+
+def _with_lost_attempts(state: CampaignState) -> list[ev.RunPlanned]:
+    """Every run that is known, and the retries that something happened to although no line plans
+    them, or only a later one does; empty where there are none."""
+    waiting = {next_attempt_id(run.run_id, run.attempt): run for run in state.runs.values()}
+    late = state.strays & state.runs.keys()
+    lost: list[ev.RunPlanned] = []
+    for run_id in sorted(state.strays - late, key=lambda name: (len(name), name)):
+        if (before := waiting.get(run_id)) is not None:
+            lost.append(next_attempt(before, 0.0))
+            attempt = fold(lost[-1:]).runs[run_id]
+            waiting[next_attempt_id(run_id, attempt.attempt)] = attempt
+    if not (late or lost):
+        return []
+    return [*(planning(run, 0.0) for run in state.runs.values()), *lost]
 
 
 def read_campaign(directory: Path) -> CampaignState:

@@ -103,10 +103,17 @@ class RunAssigned(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLaunched(Event):
-    """Every host's supervisor answered: the run is on its way. ``boot_ids`` in host order."""
+    """Every host's supervisor answered: the run is on its way. ``boot_ids`` in host order.
+
+    Where it is on its way is said again, so that a damaged line about its assignment loses nothing.
+    """
 
     run_id: str
     boot_ids: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    devices: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    port: int = 0
+    log: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +174,8 @@ class RunSucceeded(Event):
     warnings: tuple[str, ...] = ()
     fingerprint: str = ""
     cleanup: Cleanup = UNKNOWN
-    log: str = ""  # set by import, where no RunAssigned precedes
+    log: str = ""
+    hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -134,6 +134,7 @@ _BY_NAME: Mapping[str, Callable[[Any], Any]] = {
     "attempt": _whole(1, 1_000_000),
     "port": _whole(0, 65535),
     "RunAssigned.log": _relative,
+    "RunLaunched.log": _relative,
 }
 
 

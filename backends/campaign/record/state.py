@@ -33,6 +33,7 @@ from backends.campaign.record.run_record import (
 )
 
 __all__ = [
+    "END_LOST",
     "SERIES_POINTS",
     "CampaignState",
     "RunRecord",
@@ -42,6 +43,8 @@ __all__ = [
     "fold",
     "next_attempt_id",
 ]
+
+END_LOST = "how it ended is in a line of the journal that cannot be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ class CampaignState:
     lost_lines: int = 0  # of the journal; what they said is not known
     frozen: str = ""  # SHA-256 of what it began with
     frozen_damage: str = ""  # what of that is not as it was
+    strays: frozenset[str] = frozenset()  # runs that something happened to, and nobody planned
+    lost_ends: frozenset[str] = frozenset()  # active when the campaign finished: their end is lost
 
     @property
     def damage(self) -> str:
@@ -116,9 +121,12 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
             settle(run_id)
             if (run := runs.get(run_id)) is not None:
                 runs[run_id] = change(run, event)
+            elif run_id not in state.strays:
+                state = replace(state, strays=state.strays | {run_id})
         elif type(event) is ev.RunPlanned:
             if event.run_id not in runs:
-                runs[event.run_id] = _planned(state, event)
+                settle(event.retry_of)
+                runs.update(_planned(runs, event, imported=state.imported))
                 state = replace(state, finished=False, cancel_asked=False)
         elif (handler := _HANDLERS.get(type(event))) is not None:
             settle(getattr(event, "run_id", ""))
@@ -136,16 +144,18 @@ def apply(state: CampaignState, event: ev.Event) -> CampaignState:
     if isinstance(event, ev.RunPlanned):
         if event.run_id in state.runs:
             return state
-        runs = {**state.runs, event.run_id: _planned(state, event)}
+        runs = {**state.runs, **_planned(state.runs, event, imported=state.imported)}
         return replace(state, runs=runs, finished=False, cancel_asked=False)
     change = _CHANGES.get(type(event))
     if change is None:
         return state
     run_id: str = event.run_id  # type: ignore[attr-defined]  # all of these have one
     run = state.runs.get(run_id)
-    if run is None or (changed := change(run, event)) is run:
-        return state
-    return replace(state, runs={**state.runs, run_id: changed})
+    if run is None:
+        stray = not isinstance(event, ev.ReadingsArrived)
+        return replace(state, strays=state.strays | {run_id}) if stray else state
+    changed = change(run, event)
+    return state if changed is run else replace(state, runs={**state.runs, run_id: changed})
 
 
 # What happens to the campaign --------------------------------------------------------------------
@@ -176,9 +186,10 @@ def _lines_lost(state: CampaignState, event: ev.LinesLost) -> CampaignState:
 
 
 def _finished(state: CampaignState, event: ev.CampaignFinished) -> CampaignState:
-    open_runs = any(not run.state.ended for run in state.runs.values())
-    if open_runs and not state.imported:  # figures left open are never run
-        return state
+    if not state.imported:  # figures left open are never run
+        active = {run.run_id for run in state.runs.values() if run.state.active}
+        if any(not run.state.ended for run in state.runs.values()):
+            return replace(state, lost_ends=frozenset(active))
     return replace(state, finished=True)
 
 
@@ -236,7 +247,19 @@ _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]
 # What happens to a run ---------------------------------------------------------------------------
 
 
-def _planned(state: CampaignState, event: ev.RunPlanned) -> RunRecord:
+def _planned(
+    runs: Mapping[str, RunRecord], event: ev.RunPlanned, *, imported: bool
+) -> dict[str, RunRecord]:
+    """The planned run, and the one that it is a retry of where that has ended without a word."""
+    planned = _record(event, imported=imported)
+    before = runs.get(event.retry_of)
+    if before is None or not before.state.active:
+        return {planned.run_id: planned}
+    lost = ev.RunFailed(t=event.t, run_id=before.run_id, reason=END_LOST)
+    return {before.run_id: _failed(before, lost), planned.run_id: planned}
+
+
+def _record(event: ev.RunPlanned, *, imported: bool) -> RunRecord:
     return RunRecord(
         run_id=event.run_id,
         profile=event.profile,
@@ -248,7 +271,7 @@ def _planned(state: CampaignState, event: ev.RunPlanned) -> RunRecord:
         parameters=event.parameters,
         repeat=event.repeat,
         attempt=event.attempt,
-        imported=state.imported,
+        imported=imported,
         not_before=event.not_before,
         retry_of=event.retry_of,
     )
@@ -261,7 +284,8 @@ def _queued(run: RunRecord, event: ev.RunQueued) -> RunRecord:
 
 
 def _assigned(run: RunRecord, event: ev.RunAssigned) -> RunRecord:
-    if run.state not in (RunState.PLANNED, RunState.QUEUED):
+    # A second assignment comes after a deferral, whose line may be lost.
+    if run.state not in (RunState.PLANNED, RunState.QUEUED, RunState.STARTING):
         return run
     return replace(
         run,
@@ -277,6 +301,16 @@ def _assigned(run: RunRecord, event: ev.RunAssigned) -> RunRecord:
 
 
 def _launched(run: RunRecord, event: ev.RunLaunched) -> RunRecord:
+    if run.state in (RunState.PLANNED, RunState.QUEUED) and event.hosts:
+        run = replace(  # the line of its assignment is lost
+            run,
+            state=RunState.STARTING,
+            hosts=event.hosts,
+            devices=event.devices,
+            port=event.port,
+            log=event.log,
+            started_at=event.t,
+        )
     if run.state is not RunState.STARTING:
         return run
     return replace(run, state=RunState.RUNNING, boot_ids=event.boot_ids)
@@ -323,8 +357,9 @@ def _cancelling(run: RunRecord, event: ev.RunCancelling) -> RunRecord:
 
 
 def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
-    # An imported run was never started by us; it may not even have a log.
-    if not run.state.active and not (run.state is RunState.PLANNED and run.imported):
+    # An imported run was never started by us; of another the lines of its start may be lost.
+    started = run.state.active or (not run.state.ended and event.hosts)
+    if not started and not (run.state is RunState.PLANNED and run.imported):
         return run
     return replace(
         run,
@@ -342,6 +377,7 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         fingerprint=event.fingerprint,
         cleanup=event.cleanup,
         log=event.log or run.log,
+        hosts=run.hosts or event.hosts,
         reason="",
     )
 

@@ -50,6 +50,8 @@ def succeeded(
         warnings=warnings,
         fingerprint=fingerprint,
         cleanup=cleanup,
+        log=run.log,
+        hosts=run.hosts,
     )
 
 

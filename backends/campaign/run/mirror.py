@@ -200,9 +200,11 @@ class LogMirror:
         except RemoteError:
             # A reboot that also emptied the work directory looks like a run that never was.
             status = await self.remote.status(self._run_id)
-            if status.phase is RunPhase.ABSENT and self.boot_id not in ("", status.boot_id):
+            if status.phase is not RunPhase.ABSENT:
+                raise
+            if self.boot_id not in ("", status.boot_id):
                 return replace(status, phase=RunPhase.LOST, same_boot=False)
-            raise
+            return status
 
     async def _room(self) -> None:
         """Until the local disk has taken what came; says so when that takes long."""

@@ -25,6 +25,7 @@ from backends.campaign.run.host_part import FailureLog, Member
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.postmortem import ask_host
 from backends.campaign.run.reading_feed import ReadingFeed
+from backends.campaign.run.recovery import MEASURED_AGAIN
 from backends.campaign.run.stall import StallWatch
 from backends.campaign.run.starting import CANCEL_GRACE_S, Deferred, Start
 from backends.campaign.run.verdict import (
@@ -265,7 +266,15 @@ class RunSupervisor:
 
     async def _launched(self, boot_ids: tuple[str, ...]) -> None:
         await self._recorder.record(
-            ev.RunLaunched(t=self._clock(), run_id=self.run.run_id, boot_ids=boot_ids)
+            ev.RunLaunched(
+                t=self._clock(),
+                run_id=self.run.run_id,
+                boot_ids=boot_ids,
+                hosts=self.run.hosts,
+                devices=self.run.devices,
+                port=self.run.port,
+                log=self.run.log,
+            )
         )
         self.run = replace(self.run, state=RunState.RUNNING, boot_ids=boot_ids)
 
@@ -324,6 +333,10 @@ class RunSupervisor:
         if error is not None:
             raise error
         status = task.result()
+        if status.phase is RunPhase.ABSENT and self._recorder.state.lost_lines:
+            # It was removed there, as is only done once its log is here and its end is written.
+            self._warnings = (*self._warnings, MEASURED_AGAIN)
+            return None
         if status.leftovers:
             left = f"{status.leftovers} processes outlived the command and were ended"
             self._warnings = (*self._warnings, f"{member.name}: {left}")

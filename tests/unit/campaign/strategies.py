@@ -32,6 +32,7 @@ def planned(run_id: str, t: float = 0.0) -> ev.RunPlanned:
         parameters={"batch_size": 32, "precision": "amp", "xla": True},
         repeat=int(stem[-1]),
         attempt=int(attempt),
+        retry_of=f"{stem}-a{int(attempt) - 1}" if int(attempt) > 1 else "",
     )
 
 
@@ -65,7 +66,14 @@ events = st.one_of(
     ),
     st.builds(ev.RunQueued, t=times, run_id=run_ids, job_id=texts),
     st.builds(ev.RunRequeued, t=times, run_id=run_ids, next_id=run_ids, reason=texts),
-    st.builds(ev.RunLaunched, t=times, run_id=run_ids, boot_ids=st.just(("b1", "b2"))),
+    st.builds(
+        ev.RunLaunched,
+        t=times,
+        run_id=run_ids,
+        boot_ids=st.just(("b1", "b2")),
+        hosts=st.sampled_from([(), HOSTS]),
+        log=st.just("logs/x.log"),
+    ),
     st.builds(ev.RunDeferred, t=times, run_id=run_ids, reason=texts),
     readings(),
     readings(),
@@ -88,6 +96,7 @@ events = st.one_of(
         window=texts,
         statistic=st.just("mean"),
         metrics=st.dictionaries(texts, rates, max_size=2),
+        hosts=st.sampled_from([(), HOSTS]),
     ),
     st.builds(
         ev.RunFailed,

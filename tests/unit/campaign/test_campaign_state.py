@@ -24,12 +24,16 @@ LEGAL = {
     RunState.PLANNED: {
         RunState.QUEUED,
         RunState.STARTING,
+        RunState.RUNNING,  # and to its success: the line of its assignment is lost
+        RunState.SUCCEEDED,
         RunState.FAILED,
         RunState.CANCELLED,
     },
     RunState.QUEUED: {
         RunState.PLANNED,
         RunState.STARTING,
+        RunState.RUNNING,
+        RunState.SUCCEEDED,
         RunState.FAILED,
         RunState.CANCELLED,
     },
