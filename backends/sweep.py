@@ -123,7 +123,7 @@ class Sweep:
 
     async def _end_ended(self, leftover: Leftover, claim: Claim) -> Doubt | None:
         run, name = claim.run, leftover.host
-        lock = CampaignLock(claim.campaign)
+        lock = CampaignLock(claim.campaign, self._workspace.clock)
         try:
             lock.acquire()
         except CampaignLockedError as error:

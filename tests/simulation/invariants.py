@@ -27,10 +27,11 @@ TAMPERED_LATE_S = 3.0
 
 
 class Invariants:
-    """Watches a world. ``profile``: as it was when the campaign began."""
+    """Watches a world. ``profile``: as the campaign began with it; ``planned``: how many runs."""
 
-    def __init__(self, world: World, faults: Faults, profile: Profile) -> None:
+    def __init__(self, world: World, faults: Faults, profile: Profile, planned: int) -> None:
         self._world = world
+        self._planned = planned
         self._faults = faults
         self._profile = profile
         self._removed: set[tuple[str, str]] = set()
@@ -113,6 +114,9 @@ class Invariants:
         for path, state in states.items():
             if state.runs and not state.finished:
                 self._world.violated(f"{path.name} has not finished and nobody says why")
+            done = len(state.latest_attempts())
+            if state.runs and done != self._planned:
+                self._world.violated(f"{path.name} has {done} runs of {self._planned}")
             for run in state.runs.values():
                 self._check_run(path, run)
         self._check_orphans()

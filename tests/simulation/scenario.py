@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from backends.simulated.spec import HostSpec
+from backends.simulated.spec import HostSpec, v100_host
 from profiles.format.catalog import load_file
 from tests.simulation.acts import Acts
 from tests.simulation.faults import KINDS, Faults
@@ -96,7 +96,7 @@ class Story:
     def lose_power_at(self, step: int) -> None:
         world = self._world
         self._set_the_scene(hosts=1)
-        console = self._launch("run", "-p", NAME, "-c", "1n1g", "-r", "1", "--force")
+        console = self._launch(*self._words)
         console.kill_after = step
         self._follow(console, 100.0)
         lost = world.files.lose_unsynced(None)
@@ -108,8 +108,10 @@ class Story:
     def _set_the_scene(self, hosts: int | None = None) -> None:
         world, chance = self._world, self._chance
         count = hosts or chance.randint(1, 3)
+        gpus = v100_host(2).gpus if chance.random() < 0.1 else ()
         specs = {
             f"node{number}": HostSpec(
+                gpus=gpus,
                 cpus=chance.choice((1, 2)),
                 python=chance.random() < 0.85,
                 flock=chance.random() < 0.85,
@@ -118,13 +120,16 @@ class Story:
         }
         world.add_hosts(specs, shared_disk=chance.random() < 0.2)
         world.workloads = Workloads(world.seed, trouble=chance.choice((0.0, 0.2, 0.6)))
+        (world.root / "profiles" / "train.sh").write_text("exec python3 train.py\n")
         path = world.root / "profiles" / f"{NAME}.toml"
         path.write_text(profile_text(chance, NAME))
         world.files.keep_all()
-        self._invariants = Invariants(world, self._faults, load_file(path))
         tags = [f"{nodes}n1g" for nodes in range(1, count + 1)]
-        self._words = ["run", "-p", NAME, "-c", *chance.sample(tags, chance.randint(1, len(tags)))]
-        self._words += ["-r", str(chance.randint(1, 2)), "--force"]
+        tags = chance.sample(tags, chance.randint(1, len(tags)))
+        repeats = chance.randint(1, 2)
+        self._words = ["run", "-p", NAME, "-c", *tags, "-r", str(repeats), "--force"]
+        planned = len(tags) * repeats
+        self._invariants = Invariants(world, self._faults, load_file(path), planned)
 
     # The operator --------------------------------------------------------------------------------
 
@@ -163,6 +168,8 @@ class Story:
         if not campaigns:
             return tuple(self._words)
         chance, name = self._chance, campaigns[0].name
+        if chance.random() < 0.1:
+            return ("sweep", "--yes")
         words = [chance.choice(("resume", "resume", "resume", "resume", "cancel")), name]
         if chance.random() < 0.3:
             words.append("--take-over")

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.simulation.__main__ import play_all
+from tests.simulation.scenario import play_power_failure
 from tests.support.campaigns import ROOT
 
 
@@ -29,6 +30,13 @@ def test_a_seed_plays_to_the_same_event_each_time(seed: int) -> None:
         return done.stdout
 
     assert played("1") == played("2")
+
+
+def test_a_power_failure_at_any_step_loses_nothing_that_was_promised() -> None:
+    """What was not synced is gone, and the campaign is taken up again from what is left."""
+    (whole,) = play_all([1_000_000], 1, play_power_failure)
+    told = play_all(range(1, whole.steps, 3), 2, play_power_failure)
+    assert [(one.seed, one.violations) for one in told if one.violations] == []
 
 
 def test_what_the_seeds_tell_is_rich() -> None:

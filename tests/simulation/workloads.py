@@ -18,6 +18,7 @@ cases = ["1n1g"]
 [launch]
 launcher = "{launcher}"
 command = "train {{nodes}} {{run_id}}"
+stage = [{stage}]
 timeout = "90s"
 stall_timeout = "15s"
 lost_limit = "40s"
@@ -36,6 +37,7 @@ def profile_text(chance: random.Random, name: str) -> str:
     return PROFILE.format(
         name=name,
         launcher=chance.choice(("per_node", "per_node", "per_node", "first_node", "mpirun")),
+        stage=chance.choice(("", "", '"train.sh"')),
         settle=chance.choice(("0s", "0s", "1s")),
         scope=chance.choice(("global", "per_device")),
         window=chance.choice(("skip = 1", "skip = 2", "last = 4", "from_step = 2, to_step = 6")),

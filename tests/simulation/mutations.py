@@ -1,0 +1,105 @@
+"""Faults of the past, put back one at a time: with each of them the simulation must find a
+violation, or it would be theatre."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from backends.campaign.dispatch import Dispatcher
+from backends.campaign.folder.reader import CampaignReader
+from backends.campaign.record import events as ev
+from backends.campaign.record import journal
+from backends.campaign.record.doubts import Doubt
+from backends.campaign.record.state import RunRecord
+from backends.campaign.run import cleanup
+from backends.campaign.run.ending import doubt_of_error
+from backends.campaign.run.mirror import LogMirror
+from backends.remote.messages import LogDigest, RemoteError
+from backends.starter import Starter
+from backends.transports.base import HostUnreachableError
+from tests.simulation.scenario import Told, play
+
+Mutation = Callable[[], contextlib.AbstractContextManager[Any]]
+
+
+def _hasty_cancel() -> contextlib.AbstractContextManager[Any]:
+    """Of a run that nobody follows here: cancelled at once, and its log deleted unfetched."""
+
+    def cancel(self: Dispatcher, run_id: str) -> None:
+        run = self._recorder.state.runs.get(run_id)
+        if run is None or run.state.ended:
+            return
+        self._cancel_asked.add(run_id)
+        if run_id in self._supervisors:
+            self._supervisors[run_id].request_cancel()
+        elif run_id not in self._under_way:
+            self._recorder.note(ev.RunCancelled(t=self._clock(), run_id=run_id))
+        self.wake()
+
+    async def tidy_up(mirror: LogMirror, run: RunRecord, *_: Any, **__: Any) -> Doubt | None:
+        try:
+            await mirror.remote.cancel(run.run_id, grace_s=3.0)
+            await mirror.remote.discard(run.run_id)
+        except (HostUnreachableError, RemoteError, TimeoutError) as error:
+            return doubt_of_error(mirror.name, error)
+        return None
+
+    both = contextlib.ExitStack()
+    both.enter_context(mock.patch.object(Dispatcher, "cancel", cancel))
+    both.enter_context(mock.patch.object(cleanup, "tidy_up", tidy_up))
+    return both
+
+
+def _believed_stream() -> contextlib.AbstractContextManager[Any]:
+    """What came over the channel was right; what became of it on this disk is not looked at."""
+
+    async def verify(self: LogMirror, limit_s: float) -> LogDigest | None:
+        await self.log.drained()
+        return await self.contact.persist(self._digest_there, limit_s)
+
+    return mock.patch.object(LogMirror, "verify", verify)
+
+
+def _todays_profile() -> contextlib.AbstractContextManager[Any]:
+    def basis(self: Starter, path: Path, state: Any, *_: Any) -> Any:
+        return self._todays_basis(path, state)
+
+    return mock.patch.object(Starter, "_basis", basis)
+
+
+def _newer_journal() -> contextlib.AbstractContextManager[Any]:
+    return mock.patch.object(journal, "_check_schema", return_value=None)
+
+
+def _lost_plan() -> contextlib.AbstractContextManager[Any]:
+    def begin(self: CampaignReader) -> journal.JournalReader:
+        return journal.JournalReader(self.directory / journal.FILE_NAME)
+
+    return mock.patch.object(CampaignReader, "_begin", begin)
+
+
+MUTATIONS: Mapping[str, Mutation] = {
+    "cancel says so at once and deletes the log": _hasty_cancel,
+    "the stream is verified and not the file": _believed_stream,
+    "resume goes by today's profile": _todays_profile,
+    "a newer journal is written to": _newer_journal,
+    "runs that the journal has lost are not planned again": _lost_plan,
+}
+
+
+def play_mutated(name: str, seed: int, root: Path) -> Told:
+    """A seed with a fault of the past."""
+    with MUTATIONS[name]():
+        return play(seed, root)
+
+
+def found_after(name: str, told: Iterator[Told]) -> tuple[int, str] | None:
+    """How many seeds it took until a violation was seen, and which; None: there was none."""
+    for count, one in enumerate(told, 1):
+        if one.violations:
+            return count, f"seed {one.seed}: {one.violations[0]}"
+    return None
