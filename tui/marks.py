@@ -7,6 +7,7 @@ they can again.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
 MAX_COLUMNS = 8
 """A new profile shows values of further parameters only while the columns stay within this."""
+
+
+MOST_CELLS = 1000
+"""Of one profile's grid, which is drawn and asked about again with every change of the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +120,12 @@ class Marks:
 
         Raises
         ------
-        SelectionError: ``tag`` is no case tag.
+        SelectionError: ``tag`` is no case tag, or the grid is full.
         """
         nodes, gpus = parse_tag(tag)
         name = f"{nodes}n{gpus}g"
         tags = sorted({*self.tags, name}, key=parse_tag)
+        _refuse_too_large(len(tags), self.shown)
         values = {n: p.default for n, p in self.profile.parameters.items()}
         key = self.case(name, values).key
         return replace(self, tags=tuple(tags), wanted=self.wanted | {key})
@@ -129,10 +135,10 @@ class Marks:
 
         Raises
         ------
-        SelectionError: no value, or one that the parameter does not take.
+        SelectionError: no value, one that the parameter does not take, or too many for the grid.
         """
         parameter = self.profile.parameters[name]
-        known = dict(zip(parameter.choice_texts, parameter.choices, strict=True))
+        known = parameter.by_text
         values: list[Scalar] = []
         for text in texts:
             if text in known:
@@ -152,8 +158,18 @@ class Marks:
         if not values:
             raise SelectionError(f"{name} needs at least one value", remedy="mark one")
         changed = replace(self, shown={**self.shown, name: tuple(dict.fromkeys(values))})
+        _refuse_too_large(len(changed.tags), changed.shown)
         kept = {changed.case(tag, column).key for tag in changed.tags for column in changed.columns}
         return replace(changed, wanted=self.wanted & kept)
+
+
+def _refuse_too_large(rows: int, shown: Mapping[str, tuple[Scalar, ...]]) -> None:
+    columns = math.prod(map(len, shown.values()))
+    if rows * columns > MOST_CELLS:
+        raise SelectionError(
+            f"a grid of {rows} × {columns:,} cells is more than the {MOST_CELLS:,} shown here",
+            remedy="mark fewer values; 'dlperf-tui run --set …' takes more",
+        )
 
 
 def new_marks(profile: Profile) -> Marks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from profiles.format.profile import Parameter, Profile
 
 __all__ = ["Case", "HostCapacity", "exclusion", "expand", "infeasible", "make_case", "parse_tag"]
+
+
+MOST_CASES = 50_000
+"""Of one profile in one selection, before what the profile excludes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,16 +133,18 @@ def expand(
 
     Raises
     ------
-    SelectionError: unknown tag form or parameter, a value that is no choice, or nothing is left.
+    SelectionError: unknown tag form or parameter, a value that is no choice, more than
+        :data:`MOST_CASES`, or nothing is left.
     """
     for name in overrides:
         if name not in profile.parameters:
             raise _no_parameter(profile, name)
+    sizes = dict.fromkeys(parse_tag(tag) for tag in tags or profile.matrix.cases)
+    refuse_too_many(profile.name, [len(sizes), *(len(set(v)) or 1 for v in overrides.values())])
     axes = [
         _values(name, parameter, overrides.get(name, ()))
         for name, parameter in profile.parameters.items()
     ]
-    sizes = dict.fromkeys(parse_tag(tag) for tag in tags or profile.matrix.cases)
     cases = [
         Case(profile.name, nodes, gpus, dict(zip(profile.parameters, point, strict=True)))
         for nodes, gpus in sizes
@@ -151,6 +158,16 @@ def expand(
             remedy="choose other cases or values",
         )
     return left
+
+
+def refuse_too_many(profile: str, axes: Sequence[int]) -> None:
+    """Raise SelectionError when axes of these lengths have too many points; builds none of them."""
+    count = math.prod(axes)
+    if count > MOST_CASES:
+        raise SelectionError(
+            f"{count:,} cases of {profile} are more than one campaign takes ({MOST_CASES:,})",
+            remedy="give fewer cases or values",
+        )
 
 
 def make_case(
@@ -223,9 +240,8 @@ def _values(name: str, parameter: Parameter, given: Sequence[str]) -> tuple[Scal
 
 
 def _parsed(name: str, parameter: Parameter, text: str) -> Scalar:
-    for choice, choice_text in zip(parameter.choices, parameter.choice_texts, strict=True):
-        if text == choice_text:
-            return choice
+    if text in parameter.by_text:
+        return parameter.by_text[text]
     if parameter.free:
         kind = type(parameter.default)
         try:

@@ -8,6 +8,7 @@ docs/profiles.md, the measuring rules in docs/statistics.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -84,7 +85,7 @@ class Parameter(Model):
     ``free``: the operator may also give values of the same kind that are not among the choices.
     """
 
-    choices: tuple[Scalar, ...] = Field(min_length=1)
+    choices: tuple[Scalar, ...] = Field(min_length=1, max_length=1000)
     default: Scalar
     description: str = ""
     free: bool = False
@@ -94,6 +95,11 @@ class Parameter(Model):
     @property
     def choice_texts(self) -> tuple[str, ...]:
         return tuple(scalar_text(choice) for choice in self.choices)
+
+    @cached_property
+    def by_text(self) -> Mapping[str, Scalar]:
+        """The choices by their texts."""
+        return dict(zip(self.choice_texts, self.choices, strict=True))
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -122,7 +128,7 @@ class Setting(Model):
 class Matrix(Model):
     """The cases that are offered; ``exclude``: conditions of :mod:`profiles.format.expression`."""
 
-    cases: tuple[CaseTag, ...] = Field(min_length=1)
+    cases: tuple[CaseTag, ...] = Field(min_length=1, max_length=100)
     repeats: Annotated[int, Field(ge=1, le=1000, strict=True)] = 1
     exclude: tuple[Condition, ...] = ()
 

@@ -133,3 +133,20 @@ def test_the_selection_holds_exactly_what_is_marked() -> None:
 def test_a_profile_without_marks_takes_no_part() -> None:
     marks = {"oneflow-resnet50": new_marks(profile())}
     assert selection(marks, HOSTS, repeats=None, hosts="").profiles == ()
+
+
+def test_a_grid_takes_no_more_cells_than_it_can_show() -> None:
+    many = [str(number) for number in range(1, 168)]
+    parameters = {
+        name: Parameter(choices=(1,), default=1, free=True) for name in ("batch_size", "width")
+    }
+    marks = new_marks(profile().model_copy(update={"parameters": parameters}))
+    assert len(marks.tags) == 6
+    with pytest.raises(SelectionError, match="a grid of 6 × 167 cells is more than the 1,000"):
+        marks.with_values("batch_size", many)
+    full = marks.with_values("batch_size", many[:166])
+    assert len(full.columns) == 166
+    with pytest.raises(SelectionError, match="a grid of 7 × 166 cells"):
+        full.with_case("9n8g")
+    with pytest.raises(SelectionError, match="a grid of 6 × 332 cells"):
+        full.with_values("width", ["1", "2"])

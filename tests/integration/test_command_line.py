@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -392,3 +394,52 @@ def test_a_journal_of_a_newer_version_is_refused_and_left_as_it_is(dlperf: Comma
     assert [path.name for path in campaign.iterdir()] == ["events.jsonl"]
     listed = dlperf.document("status", "--campaigns", dlperf.home)
     assert [(c["state"], "newer" in c["reason"]) for c in listed] == [("unreadable", True)]
+
+
+FREE = """
+name = "wide"
+framework = "F"
+model = "M"
+[parameters]
+a = { choices = [1], default = 1, free = true }
+b = { choices = [1], default = 1, free = true }
+[matrix]
+cases = ["1n1g"]
+[launch]
+launcher = "per_node"
+command = "true"
+[measure]
+reading = '(?P<value>\\d+)'
+"""
+
+
+def test_a_million_cases_are_refused(dlperf: CommandLine, tmp_path: Path) -> None:
+    values = ",".join(map(str, range(1, 1001)))
+    words = ("-p", write(tmp_path / "wide.toml", FREE), "--set", f"a={values}", f"b={values}")
+    for command in ("plan", "run"):
+        assert "1,000,000 cases of wide are more than" in dlperf.complaint(command, *words)
+
+
+def test_very_many_runs_are_started_only_when_they_are_meant(
+    dlperf: CommandLine, tmp_path: Path
+) -> None:
+    values = ",".join(map(str, range(1, 22)))
+    words = ("-p", write(tmp_path / "wide.toml", FREE), "--set", f"a={values}", "-r", "1000")
+    for more in ((), ("--json",)):
+        told = dlperf("run", *words, *more, code=2)
+        assert told.stdout == ""
+        assert "21,000 runs are started only when they are meant; add --yes" in told.stderr
+    if shutil.which("script") is None:
+        pytest.skip("script is not installed")
+    asked = [*map(shlex.quote, (sys.executable, "-m", "tui.cli", "run", *map(str, words)))]
+    terminal = subprocess.run(
+        ["script", "-qec", " ".join(asked), "/dev/null"],
+        input=b"n\n",
+        env={**os.environ, "HOME": str(dlperf.home)},
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert terminal.returncode == 2, terminal.stdout
+    assert b"21 cases, 21000 runs on 1 host. Start them? [y/N]" in terminal.stdout
+    assert not list(dlperf.home.glob(".local/share/dlperf-tui/campaigns/*"))

@@ -11,7 +11,7 @@ from backends.hosts.finding import Finding, overridden_stops
 from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_json, add_share
 from tui.cli.shared.output import say
-from tui.cli.shared.planning import make_plan, say_summary
+from tui.cli.shared.planning import add_yes, make_plan, refuse_unmeant, say_summary
 from tui.cli.shared.selection import add_selection
 
 
@@ -21,6 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--force", action="store_true", help="override what preflight stops; the report will say so"
     )
     add_share(parser)
+    add_yes(parser)
     add_json(parser)
 
 
@@ -33,6 +34,7 @@ async def _run(arguments: argparse.Namespace) -> int:
     workspace, made = await make_plan(arguments)
     try:
         _say_refused(made)
+        refuse_unmeant(made, arguments)
         findings = await workspace.preflight(made)
         _say_findings(findings)
         overridden_stops(findings, force=arguments.force)

@@ -177,8 +177,13 @@ class ParameterEditor(MarkList[Marks]):
 
     def outcome(self) -> Marks:
         marks = self._marks
-        for name, texts in self._values.items():
-            marks = marks.with_values(name, [t for t in texts if f"{name}={t}" in self.marked])
+        chosen = {
+            name: [text for text in texts if f"{name}={text}" in self.marked]
+            for name, texts in self._values.items()
+        }
+        # What becomes fewer first: the grid has its limit on the way, too.
+        for name in sorted(chosen, key=lambda name: len(chosen[name]) - len(marks.shown[name])):
+            marks = marks.with_values(name, chosen[name])
         return marks
 
 

@@ -15,7 +15,6 @@ from textual.widgets import Static
 from backends.campaign.plan.selection import Plan
 from backends.hosts.finding import Finding
 from profiles.errors import DlperfError
-from profiles.tags import parse_tag
 from tui.asked import Asked
 from tui.keys import bindings
 from tui.marks import Marks, column_labels
@@ -171,7 +170,7 @@ class MatrixPage(Page):
             f"Add a case to {part.profile.name}",
             "Nodes and devices per node, such as 2n4g.",
             placeholder="2n4g",
-            check=parse_tag,
+            check=part.with_case,
         )
         tag = await self.app.push_screen_wait(prompt)
         if tag:

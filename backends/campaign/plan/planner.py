@@ -15,6 +15,8 @@ from profiles.format.settings import resolve_settings, split_overrides
 from profiles.tags import format_tag, parse_tag
 
 MOST_REPEATS = 1000
+MOST_RUNS = 100_000
+"""Of one campaign; more would take longer to plan and to show than anybody means."""
 
 
 def make_plan(
@@ -30,7 +32,8 @@ def make_plan(
 
     Raises
     ------
-    SelectionError, ProfileError: something in the selection does not exist, or is missing.
+    SelectionError, ProfileError: something in the selection does not exist, is missing, or comes to
+        more than :data:`MOST_RUNS`.
     """
     if not selection.profiles:
         raise SelectionError("no profile was chosen", remedy="name one with --profile")
@@ -42,8 +45,16 @@ def make_plan(
     capacities, away = _capacities(hosts, by_name)
     feasible: list[PlannedCase] = []
     refused: list[PlannedCase] = []
+    runs = 0
     for name in dict.fromkeys(selection.profiles):
-        for planned in _cases(selection, catalog, name):
+        cases = _cases(selection, catalog, name)
+        runs += sum(planned.repeats for planned in cases)
+        if runs > MOST_RUNS:
+            raise SelectionError(
+                f"{runs:,} runs are more than one campaign takes ({MOST_RUNS:,})",
+                remedy="give fewer cases, values or repeats",
+            )
+        for planned in cases:
             reason = infeasible(planned.profile, planned.case, capacities)
             if reason is None:
                 feasible.append(planned)
@@ -67,7 +78,7 @@ def _cases(selection: Selection, catalog: Catalog, name: str) -> list[PlannedCas
     repeats = selection.repeats or profile.matrix.repeats
     tags = selection.cases or None
     if selection.picked:
-        wanted = [key for key in selection.picked if key.split("/")[0] == profile.name]
+        wanted = {key for key in selection.picked if key.split("/")[0] == profile.name}
         sizes = {parse_tag(key.split("/")[1]) for key in wanted}
         tags = tuple(format_tag(*size) for size in sorted(sizes, key=_small_first)) or None
         cases: Sequence[Case] = [

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 ATTEMPTS = 2
+MANY_RUNS = 20_000
+"""A plan of more of them is started only when somebody says that it is meant."""
 REQUEST_NAME = "campaign.toml"
 """The file that says what was asked."""
 

@@ -91,6 +91,16 @@ def test_repeats_go_round_robin_over_the_cases(catalog: Catalog) -> None:
     assert plan.run_count == 6
 
 
+def test_more_runs_than_a_campaign_takes_are_refused(tmp_path: Path) -> None:
+    text = PROFILE.replace("choices = [16, 32]", "choices = [16, 32]\nfree = true")
+    (tmp_path / "tiny.toml").write_text(text)
+    wide = Catalog.load([tmp_path], None)
+    values = {"data": ("/d",), "batch_size": tuple(map(str, range(1, 52)))}
+    with pytest.raises(SelectionError, match="102,000 runs are more than one campaign takes"):
+        make_plan(chosen(values=values, repeats=1000), wide, hosts(2), ())
+    assert make_plan(chosen(values=values, repeats=900), wide, hosts(2), ()).run_count == 91_800
+
+
 def test_what_the_hosts_cannot_do_is_refused_with_the_reason(catalog: Catalog) -> None:
     away = HostSnapshot("node2", "", HostState.UNREACHABLE, reason="connection refused")
     plan = make_plan(chosen(), catalog, hosts(2), (away,))

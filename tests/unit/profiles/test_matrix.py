@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from profiles.errors import SelectionError
@@ -128,3 +130,33 @@ def test_a_log_that_exists_may_have_any_batch_but_no_unknown_precision() -> None
         make_case(it, 1, 1, {"precision": "int8"})
     with pytest.raises(SelectionError, match="both are 1 or more"):
         make_case(it, 0, 8, {})
+
+
+FREE = """
+name = "wide"
+framework = "F"
+model = "M"
+[parameters]
+a = { choices = [1], default = 1, free = true }
+b = { choices = [1], default = 1, free = true }
+[matrix]
+cases = ["1n1g"]
+[launch]
+launcher = "per_node"
+command = "train"
+"""
+
+
+def test_too_many_cases_are_refused_before_any_of_them_is_made() -> None:
+    it = profile(head=FREE)
+    values = [str(number) for number in range(1, 1001)]
+    tracemalloc.start()
+    try:
+        with pytest.raises(SelectionError, match="1,000,000 cases of wide"):
+            expand(it, None, {"a": values, "b": values})
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2_000_000
+    assert len(expand(it, None, {"a": values, "b": values[:50]})) == 50_000
+    assert len(expand(it, None, {"a": values * 3, "b": values[:50] * 2})) == 50_000

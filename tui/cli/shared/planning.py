@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from backends.campaign.plan.remarks import repeats_remarks
-from backends.campaign.plan.selection import Plan
+from backends.campaign.plan.selection import MANY_RUNS, Plan
 from backends.use_cases import Workspace
 from profiles.durations import format_duration
 from profiles.errors import SelectionError
@@ -45,6 +46,32 @@ def _refuse_named(made: Plan) -> None:
             f"case {planned.case.tag} of {planned.profile.name} cannot run: {planned.infeasible}",
             remedy="leave it out, or give more hosts",
         )
+
+
+def add_yes(parser: argparse.ArgumentParser) -> None:
+    """For what :func:`refuse_unmeant` asks."""
+    parser.add_argument(
+        "--yes", action="store_true", help=f"start more than {MANY_RUNS:,} runs without asking"
+    )
+
+
+def refuse_unmeant(made: Plan, arguments: argparse.Namespace) -> None:
+    """Ask whoever sits at the terminal whether so many runs are meant.
+
+    Raises
+    ------
+    SelectionError: they are not, or nobody is there to ask.
+    """
+    if made.run_count <= MANY_RUNS or arguments.yes:
+        return
+    if not arguments.json and sys.stdin.isatty() and sys.stderr.isatty():
+        print(f"{_summary(made)}. Start them? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() in ("y", "yes"):
+            return
+    raise SelectionError(
+        f"{made.run_count:,} runs are started only when they are meant",
+        remedy="add --yes, or give fewer cases, values or repeats",
+    )
 
 
 def say_summary(made: Plan) -> None:
