@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backends.results.grade_words import grade_reasons
@@ -67,11 +68,17 @@ Cell = str | int | float | bool | None
 
 
 def document(
-    campaign: str, runs: Iterable[RunResult], groups: Sequence[Group]
+    campaign: str, runs: Iterable[RunResult], groups: Sequence[Group], path: Path | None = None
 ) -> dict[str, Any]:  # JSON
-    """``{"campaign", "runs": […], "results": […]}`` with every run that is known, ended or not."""
+    """``{"campaign", "path", "runs": […], "results": […]}`` with every run, ended or not.
+
+    ``path``: the campaign's directory; left out of a file that lies in it, and where figures of
+    several are reported together.
+    """
+    where = {} if path is None else {"path": str(path.absolute())}
     return {
         "campaign": campaign,
+        **where,
         "runs": [run_document(run) for run in runs],
         "results": [case_document(case, group) for group in groups for case in group.cases],
     }
@@ -90,6 +97,8 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "parameters": _plain(run.parameters.items()),
         "repeat": run.repeat,
         "attempt": run.attempt,
+        "devices": {host: list(indices) for host, indices in run.devices.items()},
+        "job_id": run.job_id,
         "state": run.state,
         "throughput": run.measured,
         "unit": run.unit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import get_args
 
 from backends.results.layouts import airank, dlperf_json, pivot, side_by_side, speedup
@@ -31,12 +32,15 @@ def publish(
     campaign: str,
     runs: Sequence[RunResult],
     *,
+    path: Path | None = None,
     layout: str = "speedup",
     format: Format | None = None,
     center: Center = "median",
     options: LayoutOptions = DEFAULT,
 ) -> str:
     """The text of one layout in the format asked for, else in its own; ends with a line break.
+
+    ``path``: the campaign's directory, for JSON; None: of several.
 
     Raises
     ------
@@ -50,7 +54,7 @@ def publish(
     written_as = format or chosen.formats[0]
     if written_as not in chosen.formats:
         raise SelectionError(f"{layout} is no {format}", remedy="leave --format out")
-    results = Results(campaign, runs, summarise(runs, center))
+    results = Results(campaign, runs, summarise(runs, center), path)
     if written_as != "json" and not results.groups:
         raise SelectionError("no runs to report", where=campaign, remedy="run the campaign first")
     return chosen.writers[written_as](results, options)

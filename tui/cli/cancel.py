@@ -51,7 +51,7 @@ async def _cancel(arguments: argparse.Namespace) -> int:
         print_json(
             {
                 "campaign": path.name,
-                "path": str(path),
+                "path": str(path.absolute()),
                 "cancelled": outcome.cancelled,
                 "unverified": unverified,
             }

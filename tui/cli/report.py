@@ -52,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = publish(
         " + ".join(path.name for path in paths),
         runs,
+        path=paths[0] if len(paths) == 1 else None,
         layout=arguments.layout or next(iter(LAYOUTS)),
         format=arguments.format,
         center=arguments.center,

@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
         from backends.results.summary import summarise  # noqa: PLC0415
 
         runs = run_results(snapshot.state)
-        print_json(document(snapshot.name, runs, summarise(runs)))
+        print_json(document(snapshot.name, runs, summarise(runs), path))
     else:
         _print_status(snapshot)
     for remark in workspace.remarks(path):
@@ -57,7 +57,7 @@ def _status_of_all(workspace: Workspace, *, as_json: bool) -> int:
             [
                 {
                     "campaign": c.name,
-                    "path": str(c.path),
+                    "path": str(c.path.absolute()),
                     "state": c.state,
                     "done": c.done,
                     "failed": c.failed,

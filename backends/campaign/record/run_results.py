@@ -29,6 +29,8 @@ def _result(run: RunRecord, state: CampaignState) -> RunResult:
         unit=run.unit,
         reason=run.reason,
         hosts=run.hosts,
+        devices=run.devices,
+        job_id=run.job_id,
         log=run.log or None,
         metrics=run.metrics,
         gpu_memory_mib=run.gpu_memory_mib,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from backends.results.document import document, to_json
@@ -17,11 +18,15 @@ Format = Literal["md", "csv", "json"]
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What there is to lay out: the runs of a campaign, or of several, and their summary."""
+    """What there is to lay out: the runs of a campaign, or of several, and their summary.
+
+    ``path``: the campaign's directory; None: of several.
+    """
 
     campaign: str
     runs: Sequence[RunResult]
     groups: Sequence[Group]
+    path: Path | None = None
 
 
 Writer = Callable[[Results, LayoutOptions], str]
@@ -61,4 +66,4 @@ def layout_of_tables(name: str, help: str, tables: Tables, *, csv: Writer | None
 
 
 def write_document(results: Results, _options: LayoutOptions) -> str:
-    return to_json(document(results.campaign, results.runs, results.groups))
+    return to_json(document(results.campaign, results.runs, results.groups, results.path))

@@ -52,7 +52,9 @@ def test_keys_of_the_document_are_listed(runs_of):
     listed = re.search(r"```\n(\{\"campaign.*?)```", section("The JSON document"), re.S)
     assert listed is not None
     run_part, result_part = listed[1].split('"results"')
-    assert set(re.findall(r'"(\w+)"', run_part)) - {"campaign", "runs"} == set(written["runs"][0])
+    assert set(re.findall(r'"(\w+)"', run_part)) - {"campaign", "path", "runs"} == set(
+        written["runs"][0]
+    )
     assert set(re.findall(r'"(\w+)"', result_part)) == set(written["results"][0])
 
 

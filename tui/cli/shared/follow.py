@@ -82,7 +82,7 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
     groups = summarise(runs)
     failed = [run for run in state.latest_attempts() if run.state is RunState.FAILED]
     if as_json:
-        print_json(document(state.campaign, runs, groups))
+        print_json(document(state.campaign, runs, groups, path))
     else:
         print(render_markdown(speedup_tables(groups)))
         for group in groups:
