@@ -100,7 +100,7 @@ gpu_processes() {
     printf '%s\n' "$answer" | awk -F', *' 'NR > 1 && $2 ~ /^[0-9]+$/ { print $2 }' | sort -u |
         while read -r pid; do
             [ -d "/proc/$pid" ] || continue
-            run=$(tr '\0' '\n' <"/proc/$pid/environ" | sed -n 's/^DLPERF_RUN_ID=//p' | head -n 1)
+            run=$(variables "$pid" | sed -n 's/^DLPERF_RUN_ID=//p' | head -n 1)
             user=$(stat -c %U "/proc/$pid" || ps -o user= -p "$pid")
             args=$(tr '\0\n' '  ' <"/proc/$pid/cmdline" | cut -c 1-200)
             echo "$pid ${run:--} ${user:-?} $args"

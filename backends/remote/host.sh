@@ -68,8 +68,7 @@ marked() { # $1: run id. Prints the pids that carry it in their environment, on 
     grep -l "DLPERF_RUN_ID=$1" /proc/[0-9]*/environ 2>/dev/null |
         while IFS=/ read -r _ _ pid _; do
             owned "$pid" || continue
-            environment=$(tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null |
-                grep -E '^DLPERF_(RUN_ID|HOST)=')
+            environment=$(variables "$pid" | grep -E '^DLPERF_(RUN_ID|HOST)=')
             # A process with another host's name shares our /proc but not our run.
             case "
 $environment
@@ -593,7 +592,7 @@ verb_sweep() { # all that is ours on this host: running, orphaned processes, fil
     grep -l 'DLPERF_RUN_ID=' /proc/[0-9]*/environ 2>/dev/null |
         while IFS=/ read -r _ _ pid _; do
             owned "$pid" || continue
-            tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | sed -n 's/^DLPERF_RUN_ID=//p'
+            variables "$pid" | sed -n 's/^DLPERF_RUN_ID=//p'
         done | sort -u |
         while read -r run_id; do
             case $run_id in '' | [!A-Za-z0-9_]* | *[!A-Za-z0-9._-]*) continue ;; esac

@@ -212,10 +212,15 @@ note_lives() { # $1: path of the note that was read. Sets found_pid, "" where it
     [ -O "$1" ] && carried "$note_run"
 }
 
+variables() { # $1: pid. Its environment, each variable on a line of its own whatever is in it.
+    tr '\000\012' '\012\001' 2>/dev/null <"/proc/$1/environ"
+}
+
 carried() { # $1: run id. Whether a process of ours has it in its environment.
     # Not -F: busybox' stops at the first NUL then.
     for environ in $(grep -ls "DLPERF_RUN_ID=$1" /proc/[0-9]*/environ 2>/dev/null); do
-        tr '\0' '\n' 2>/dev/null <"$environ" | grep -qxF "DLPERF_RUN_ID=$1" && return 0
+        pid=${environ#/proc/}
+        variables "${pid%/*}" | grep -qxF "DLPERF_RUN_ID=$1" && return 0
     done
     return 1
 }

@@ -22,11 +22,12 @@ from backends.remote.client import (
     StagedTree,
 )
 from backends.transports.local import LocalTransport
+from tests.support.bystanders import bystanders
 from tests.support.processes import all_gone
 from tests.support.waiting import until
 
 
-@pytest.fixture(params=["bash", "busybox", "busybox with Python, without setsid"])
+@pytest.fixture(params=["sh", "bash", "busybox", "busybox with Python, without setsid"])
 def remote(request: pytest.FixtureRequest, tmp_path: Path, local_host: Host) -> RemoteHost:
     """A host whose PATH begins with another shell, or holds nothing but busybox."""
     tools = tmp_path / "tools"
@@ -36,7 +37,7 @@ def remote(request: pytest.FixtureRequest, tmp_path: Path, local_host: Host) -> 
     if program is None:
         pytest.skip(f"{shell} is not installed")
     path = str(tools)
-    if shell == "bash":
+    if shell in ("sh", "bash"):
         (tools / "sh").symlink_to(program)
         path += ":" + os.environ["PATH"]
     else:
@@ -121,3 +122,20 @@ async def test_a_marker_is_found_wherever_it_stands_in_the_environment(remote: R
     finally:
         process.kill()
         process.wait()
+
+
+async def test_a_bystander_is_never_signalled(remote: RemoteHost, tmp_path: Path) -> None:
+    """Whatever its environment holds, as long as the marker is no variable of its own there."""
+    name = remote.transport.host.name
+    with bystanders("victim", name) as others:
+        await remote.start(spec("victim", "exec sleep 60"))
+
+        async def seen() -> int:
+            return sum(x.processes for x in await remote.sweep() if x.run_id == "victim")
+
+        await until(seen)
+        assert await seen() == 1
+        assert {x.run_id for x in await remote.sweep()} <= {"victim", "victim0"}
+        assert (await remote.cancel("victim", grace_s=1)).killed == 1
+        assert {kind for kind, process in others.items() if process.poll() is not None} == set()
+        assert await remote.lease_holder() == ""
