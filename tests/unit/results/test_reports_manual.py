@@ -46,6 +46,14 @@ def test_examples_of_entered_figures_load(tmp_path: Path, language: str):
     assert [run.state for run in import_figures(path)][-1] == "planned"
 
 
+def test_the_script_that_is_shown_runs(capsys: pytest.CaptureFixture[str], monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[3])
+    exec(compile(block("python"), "docs/reports.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert printed.split()[:3] == ["precision", "amp", "tf32"]
+    assert [line.split()[0] for line in printed.splitlines()[2:]] == ["1", "2", "4"]
+
+
 def test_keys_of_the_document_are_listed(runs_of):
     runs = runs_of("1n1g", [1])
     written = document("c", runs, summarise(runs))

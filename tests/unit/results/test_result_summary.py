@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from backends.results.document import document, to_json
-from backends.results.frames import results_frame
+from backends.results.frames import results_csv, results_frame
 from backends.results.grade import Concern
 from backends.results.grade_words import finding_lines
 from backends.results.layouts.dlperf_json import dlperf_document
@@ -295,3 +297,21 @@ def test_frame_keeps_whole_numbers_and_missing_figures(runs_of):
     assert frame["metric:loss"][0] == 0.5
     assert frame["batch_size"].tolist() == [64, 64]
     assert frame["throughput"].isna().tolist() == [False, True]
+    assert str(frame["speedup"].dtype) == "Float64"  # 1.0 of the base stays a float
+    assert str(frame["case"].dtype) == "string"
+
+
+def test_results_csv_is_the_frame_as_pandas_reads_it_again(runs_of):
+    runs = [
+        *runs_of("1n1g", [100, 102], parameters={"batch_size": 64, "xla": True, "mode": "a,b"}),
+        *runs_of("1n2g", [190.5], parameters={"batch_size": 64, "xla": True, "mode": "a,b"}),
+        *runs_of("1n1g", [None], parameters={"batch_size": 32, "xla": False, "mode": "=1+1"}),
+    ]
+    groups = summarise(runs)
+    frame = results_frame(groups)
+    text = results_csv(groups)
+    again = pd.read_csv(io.StringIO(text)).astype(dict(frame.dtypes))
+    expected = frame.assign(mode=frame["mode"].str.replace("=1+1", "'=1+1")).replace("", pd.NA)
+    pd.testing.assert_frame_equal(again, expected)
+    assert ",true," in text
+    assert "\r" not in text
