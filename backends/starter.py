@@ -17,6 +17,7 @@ from backends.campaign.cancelling import CancelOrder
 from backends.campaign.controller import CampaignController
 from backends.campaign.folder.artifacts import rewrite_results, write_environment
 from backends.campaign.folder.create import open_campaign
+from backends.campaign.folder.foreign import refuse_ways_out
 from backends.campaign.folder.frozen import changed_since, changed_words, read_manifest, thaw
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.plan.attempts import planning
@@ -150,8 +151,10 @@ class Starter:
         ------
         CampaignLockedError: another console writes it. JournalError: it is not a campaign.
         FrozenError: what it began with is not there as it was.
+        ForeignFileError: a symlink leads out of it.
         """
         state = await asyncio.to_thread(read_campaign, path)
+        await asyncio.to_thread(refuse_ways_out, path)
         basis = await asyncio.to_thread(self._basis, path, state, order is not None)
         lock = CampaignLock(path, self._clock)
         lock.acquire(take_over=take_over)

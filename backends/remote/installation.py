@@ -44,19 +44,25 @@ def wrapper() -> Wrapper:
     return Wrapper(hashlib.sha256(text).hexdigest(), text)
 
 
-# "ls" sorts its arguments, so that / comes first. Directories that others may write to count when
-# they are sticky, as /tmp is, and those of a group when it is root's or the user's own (trust.sh).
+# As trust.sh has it, in two processes: this stands before every command. "ls" sorts its arguments,
+# so that / comes first and the wrapper last. Directories that others may write to count when they
+# are sticky, as /tmp is, and those of a group when it is root's or the user's own.
 _CHECKED = """\
-d=$(cd -P -- {directory} 2>/dev/null && pwd -P) || exit {missing}
-set -- "$d/host.sh"; p=$d; while [ -n "$p" ]; do set -- "$p" "$@"; p=${{p%/*}}; done
-u=$(id -u)
-LC_ALL=C ls -ldn -- / "$@" 2>/dev/null | {{ n=0 r=
-while read -r m _ o q _; do n=$((n + 1)) r=${{r:-$o}}
-case $o in 0 | "$u" | "$r") ;; *) exit 1 ;; esac
-case $m in l* | ????????w[!tT]*) exit 1 ;; ?????w???[!tT]*)
-[ "$q" = 0 ] || {{ [ "$q" = "$(id -g)" ] && [ "$(id -gn)" = "$(id -un)" ]; }} || exit 1 ;; esac
-done
-[ $n -gt $# ]; }} || exit {missing}
+cd -P -- {directory} 2>/dev/null || exit {missing}
+d=$PWD p=$PWD; cd /
+[ -O "$d/host.sh" ] || exit {missing}
+set -f -- "$d/host.sh"; while [ -n "$p" ]; do set -- "$p" "$@"; p=${{p%/*}}; done
+l=$(LC_ALL=C ls -ldn -- / "$@" 2>/dev/null) || exit {missing}
+set -- ${{l##*
+}}; u=$3 r=
+while read -r m _ o q _; do r=${{r:-$o}}
+case $o in 0 | "$u" | "$r") ;; *) exit {missing} ;; esac
+case $m in l* | ????????w[!tT]*) exit {missing} ;; ?????w???[!tT]*)
+[ "$q" = 0 ] || {{ [ "$q" = "$(id -g)" ] && [ "$(id -gn)" = "$(id -un)" ]; }} || exit {missing}
+esac; done <<-:
+$l
+:
+set +f
 s=$(sha256sum <"$d/host.sh" 2>/dev/null)
 [ -n "$s" ] || [ "$(wc -c <"$d/host.sh")" -ne {size} ] || s={sha256} # no such tool: by its size
 [ "${{s%% *}}" = {sha256} ] || exit {missing}

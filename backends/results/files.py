@@ -83,13 +83,17 @@ def _replace(path: Path, text: str, make: Callable[[Path], None]) -> None:
 
 
 def write_figures(
-    directory: Path, groups: Sequence[Group], lang: Lang
+    directory: Path, groups: Sequence[Group], lang: Lang, *, export: bool = False
 ) -> tuple[tuple[str, str], ...]:
-    """Draw into ``directory/figures``; (title, path relative to ``directory``) of each."""
+    """Draw into ``directory/figures``; (title, path relative to ``directory``) of each.
+
+    ``export``: that is no campaign's directory.
+    """
     from backends.results.figures import draw_figures  # noqa: PLC0415 -- matplotlib takes a second
 
+    write = write_atomically if export else write_in_campaign
     written = []
     for figure in draw_figures(groups, lang):
-        write_in_campaign(directory / "figures" / figure.name, figure.svg)
+        write(directory / "figures" / figure.name, figure.svg)
         written.append((figure.title, f"figures/{figure.name}"))
     return tuple(written)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NOT_INSTALLED, NOT_FOUND = 97, 127
 LOOK_EVERY_S = 0.1
 
-_WRAPPED = re.compile(r"d=\$\(cd -P -- (\S+) .*?\nexec sh \S+ (.*)", re.DOTALL)
+_WRAPPED = re.compile(r"cd -P -- (\S+) .*?\nexec sh \S+ (.*)", re.DOTALL)
 _INSTALL = re.compile(r".*\numask 077\n.*?\nd=(\S+)\n.*mv -f .*", re.DOTALL)
 
 

@@ -102,6 +102,24 @@ def test_a_campaign_that_was_readable_for_all_gets_private_files_when_it_goes_on
     assert (campaign / "report.md").stat().st_mode & 0o077 == 0
 
 
+def test_a_campaign_with_a_link_out_of_it_is_not_resumed(bench: Bench) -> None:
+    running = bench.spawn("run", *bench.steady_words("1n1g", lines=100))
+    wait_until(lambda: bench.campaigns.is_dir() and any(bench.campaigns.rglob("*.log")))
+    kill_hard(running)
+    logs, outside = bench.campaign / "logs", bench.directory / "outside"
+    kept = bench.directory / "kept"
+    logs.rename(kept)
+    outside.mkdir()
+    logs.symlink_to(outside)
+    for verb in ("resume", "cancel"):
+        said = does(bench, verb, str(bench.campaign), code=2).stderr
+        assert f"logs is a link out of the campaign, to {outside}" in said.splitlines()[-1]
+    assert list(outside.iterdir()) == []
+    logs.unlink()
+    kept.rename(logs)
+    does(bench, "resume", str(bench.campaign))
+
+
 @pytest.mark.parametrize(
     ("more", "expected"),
     [((), ({0o700}, {0o600})), (("--share", "group"), ({0o750}, {0o640}))],

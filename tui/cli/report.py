@@ -69,7 +69,8 @@ def run(arguments: argparse.Namespace) -> int:
         _write(arguments.output, text)
         say(f"written: {arguments.output}")
     if arguments.figures:
-        for _title, name in write_figures(base, summarise(runs), arguments.lang):
+        export = base not in paths
+        for _title, name in write_figures(base, summarise(runs), arguments.lang, export=export):
             say(f"written: {base / name}")
     return OK
 

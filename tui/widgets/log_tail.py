@@ -26,6 +26,8 @@ class LogTail:
     def read(self) -> list[str]:
         """Lines that were completed since the last call; none while there is no such file."""
         try:
+            if not self.path.is_file():  # a pipe would be waited for
+                return []
             with self.path.open("rb") as file:
                 size = file.seek(0, 2)
                 if not self._begun or size < self._offset:

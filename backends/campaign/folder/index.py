@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from backends.campaign.folder.foreign import ForeignFileError, refuse_strange
 from backends.campaign.record import journal
 from backends.campaign.record.lock import STALE_AFTER_S, CampaignLock
 from backends.campaign.record.state import RunState, fold
@@ -51,7 +52,7 @@ def summarise_campaign(path: Path, clock: Callable[[], float]) -> CampaignSummar
     """How far it has come. A journal that cannot be read is no reason to show no other."""
     try:
         return _summary(path, clock)
-    except journal.JournalError as error:
+    except (journal.JournalError, ForeignFileError) as error:
         return CampaignSummary(
             name=path.name,
             path=path,
@@ -67,6 +68,7 @@ def summarise_campaign(path: Path, clock: Callable[[], float]) -> CampaignSummar
 
 
 def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
+    refuse_strange(path)
     state = fold(journal.read_events(path / journal.FILE_NAME, readings=False))
     latest = state.latest_attempts()
     held = CampaignLock(path, clock).holder()

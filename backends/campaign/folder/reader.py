@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from backends.campaign.folder import frozen
+from backends.campaign.folder.foreign import refuse_strange
 from backends.campaign.plan.attempts import next_attempt, planning
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
@@ -29,6 +30,7 @@ class CampaignReader:
         Raises
         ------
         JournalError: there is no journal, it is unreadable, newer, or has no beginning.
+        ForeignFileError: reading it would have no end.
         """
         if self._journal is None:
             self._journal = self._begin()
@@ -46,6 +48,7 @@ class CampaignReader:
         return state.with_frozen_damage(self._damage)
 
     def _begin(self) -> journal.JournalReader:
+        refuse_strange(self.directory)
         path = self.directory / journal.FILE_NAME
         begun = journal.beginning(path)
         if begun is None or not begun.frozen:

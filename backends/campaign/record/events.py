@@ -275,7 +275,7 @@ _TUPLES = frozenset(
 )  # lists in JSON
 
 _CHECKS = {
-    name: {f.name: check_of(name, f.name, str(f.type)) for f in fields(cls)}
+    name: {f.name: check_of(f.name, str(f.type)) for f in fields(cls)}
     for name, cls in EVENT_TYPES.items()
 }
 _FORMER = {"clean": "cleanup"}  # the keys of earlier versions

@@ -23,7 +23,7 @@ def _text(value: Any) -> str:
 
 
 def _relative(value: Any) -> str:
-    """A path that stays in the campaign: it is opened for writing."""
+    """A path that stays in the campaign: it is read, linked to, and opened for writing."""
     text = _text(value)
     path = PurePosixPath(text)
     if path.is_absolute() or ".." in path.parts or "\0" in text:
@@ -133,15 +133,14 @@ _BY_NAME: Mapping[str, Callable[[Any], Any]] = {
     "gpus_per_node": _whole(1, 1_000_000),
     "attempt": _whole(1, 1_000_000),
     "port": _whole(0, 65535),
-    "RunAssigned.log": _relative,
-    "RunLaunched.log": _relative,
+    "log": _relative,
 }
 
 
-def check_of(event: str, name: str, annotation: str) -> Callable[[Any], Any]:
+def check_of(name: str, annotation: str) -> Callable[[Any], Any]:
     """The check of a field, by its name where its range is narrower than its type.
 
     It returns the value as the event holds it; TypeError, ValueError, OverflowError: it is of a
     wrong kind, or out of range.
     """
-    return _BY_NAME.get(f"{event}.{name}") or _BY_NAME.get(name) or _BY_TYPE[annotation]
+    return _BY_NAME.get(name) or _BY_TYPE[annotation]

@@ -1,0 +1,110 @@
+"""Campaigns that came from somebody else: nothing outside of them is read, followed or written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from backends.campaign.folder.foreign import ForeignFileError, refuse_ways_out
+from backends.campaign.folder.index import list_campaigns
+from backends.campaign.folder.reader import read_campaign
+from backends.campaign.record import events as ev
+from backends.campaign.record.snapshot import take
+from tui.widgets.log_tail import LogTail
+
+OUTSIDE = ("../../secret", "logs/../../secret", "/etc/passwd", "//etc/passwd", "a/../..", "a\0b")
+
+
+def planned(run_id: str) -> ev.RunPlanned:
+    return ev.RunPlanned(
+        t=1.0,
+        run_id=run_id,
+        profile="p",
+        framework="F",
+        model="M",
+        unit="u",
+        nodes=1,
+        gpus_per_node=1,
+        parameters={},
+        repeat=1,
+    )
+
+
+def campaign(path: Path, *events: ev.Event) -> Path:
+    path.mkdir()
+    begun = ev.CampaignCreated(t=1.0, campaign=path.name)
+    lines = b"".join(map(ev.encode, (begun, *events)))
+    (path / "events.jsonl").write_bytes(lines)
+    return path
+
+
+@pytest.mark.parametrize("log", OUTSIDE)
+def test_a_log_outside_of_the_campaign_is_a_damaged_line(tmp_path: Path, log: str) -> None:
+    path = campaign(
+        tmp_path / "theirs",
+        *map(planned, ("a", "b", "c")),
+        ev.RunAssigned(t=2.0, run_id="a", hosts=("n",), commands=("x",), port=1, log=log),
+        ev.RunFailed(t=2.0, run_id="b", reason="r", log=log),
+        ev.RunSucceeded(
+            t=2.0,
+            run_id="c",
+            throughput=1.0,
+            readings=1,
+            used=1,
+            window="all",
+            statistic="mean",
+            log=log,
+        ),
+    )
+    state = read_campaign(path)
+    assert "3" in state.damage
+    assert [run.log for run in state.runs.values()] == ["", "", ""]
+    shown = take(state, path, now=3.0, expected_s={}, waiting={}, revision=1, ended={})
+    assert [run.log for run in shown.runs] == [None, None, None]
+
+
+@pytest.mark.parametrize("name", ["logs", "telemetry", "logs/deep", "results.json"])
+def test_a_link_out_of_the_campaign_is_refused_before_anything_is_written(
+    tmp_path: Path, name: str
+) -> None:
+    path = campaign(tmp_path / "theirs", planned("a"))
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (path / name).parent.mkdir(exist_ok=True)
+    (path / name).symlink_to(outside)
+    with pytest.raises(ForeignFileError, match=f"{name} is a link out of the campaign"):
+        refuse_ways_out(path)
+
+
+def test_a_link_within_the_campaign_is_fine(tmp_path: Path) -> None:
+    path = campaign(tmp_path / "own", planned("a"))
+    (path / "logs").mkdir()
+    (path / "latest").symlink_to("logs")
+    refuse_ways_out(path)
+    (tmp_path / "alias").symlink_to(path)
+    refuse_ways_out(tmp_path / "alias")
+
+
+@pytest.mark.parametrize(
+    "name", ["events.jsonl", "writer.lock", "environment.json", "frozen/manifest.json"]
+)
+def test_a_pipe_in_a_campaign_is_told_and_not_waited_for(tmp_path: Path, name: str) -> None:
+    path = campaign(tmp_path / "theirs", planned("a"))
+    campaign(tmp_path / "own", planned("a"))
+    (path / name).unlink(missing_ok=True)
+    (path / name).parent.mkdir(exist_ok=True)
+    os.mkfifo(path / name)
+    with pytest.raises(ForeignFileError, match="neither a file nor a directory"):
+        read_campaign(path)
+    found = {summary.name: summary.problem for summary in list_campaigns(tmp_path, lambda: 1.0)}
+    assert found["own"] == ""
+    assert found.get("theirs", "neither").startswith(("neither", name.split("/", maxsplit=1)[0]))
+
+
+def test_a_log_that_is_a_pipe_or_a_device_shows_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    assert LogTail(tmp_path / "pipe").read() == []
+    assert LogTail(tmp_path / "zero").read() == []
