@@ -27,7 +27,7 @@ from backends.engines.base import (
 )
 from backends.engines.first_fit import Offer, first_fit
 from backends.hosts.facts import HostSnapshot, HostState
-from backends.hosts.probe import probe
+from backends.hosts.probe import probe_all
 from backends.inventory.hosts import Host
 from backends.remote.client import RemoteHost
 from backends.remote.messages import RemoteError
@@ -214,20 +214,22 @@ class DirectEngine:
                 if not use.run_id and use.snapshot.state is not HostState.READY
             ]
             away = {use.host.name for use in doubtful if use.away_since is not None}
-            probes = (probe(self._pool.get(use.host), self._clock) for use in doubtful)
-            for snapshot in await asyncio.gather(*probes):
+            async for snapshot in probe_all(
+                self._pool, [use.host for use in doubtful], self._clock
+            ):
                 self.seen(snapshot)
                 if snapshot.state is not HostState.UNREACHABLE and snapshot.name in away:
                     back(snapshot.name)
-            if doubtful:
                 changed()
 
     async def _look_at_leases(self, changed: Callable[[], None]) -> None:
         """Hosts that others held join when they are free."""
         while True:
             await asyncio.sleep(LEASE_LOOK_EVERY_S * (0.5 + self._jitter()))
-            for name, use in self._hosts.items():
-                if use.held_by and not await self._holder(name):
+            held = [use for use in self._hosts.values() if use.held_by]
+            holders = await asyncio.gather(*(self._holder(use.host.name) for use in held))
+            for use, holder in zip(held, holders, strict=True):
+                if not holder:
                     use.held_by = ""
                     changed()
 

@@ -77,15 +77,18 @@ async def preflight(
 
     findings = [_away(host, by_name.get(host.name)) for host in hosts if host not in known]
     checks = await asyncio.gather(
-        *(check_needs(transports.get(host), needs[host.name]) for host in known)
+        *(_checked(transports.get(host), needs[host.name]) for host in known)
     )
-    findings += [finding for found in checks for finding in found]
+    findings += [finding for found, _ in checks for finding in found]
+    # Whoever did not answer just now would only be waited for again.
+    answering = [host for host, (_, answered) in zip(known, checks, strict=True) if answered]
     for host in known:
         findings += host_findings(host.name, facts[host.name], gpus_needed=gpus_needed)
     if nodes > 1 and len(known) > 1:
         findings += differences(facts)
+    if nodes > 1 and len(answering) > 1:
         findings += await reach(
-            transports.get, known, token=secrets.token_hex(8) if token is None else token
+            transports.get, answering, token=secrets.token_hex(8) if token is None else token
         )
     troubled = {finding.host for finding in findings}
     findings += [
@@ -100,15 +103,27 @@ async def preflight(
     )
 
 
+async def _checked(transport: Transport, needs: Sequence[Need]) -> tuple[tuple[Finding, ...], bool]:
+    """What :func:`check_needs` finds, and whether the host could be asked."""
+    try:
+        return await check_needs(transport, needs), True
+    except HostUnreachableError as error:
+        what, remedy = clean_text(error.what), clean_text(error.remedy)
+        return (Finding(transport.host.name, Level.STOP, what, remedy),), False
+
+
 async def check_needs(transport: Transport, needs: Sequence[Need]) -> tuple[Finding, ...]:
-    """What of ``needs`` is not in place on one host, and whether its work directory is usable."""
+    """What of ``needs`` is not in place on one host, and whether its work directory is usable.
+
+    Raises
+    ------
+    HostUnreachableError: it cannot be asked.
+    """
     host = transport.host
     words = [host.work_dir, *(word for need in needs for word in (need.kind, need.value))]
     command = "sh -s -- " + " ".join(map(quote, words))
     try:
         completed = await transport.run(command, stdin=CHECK_SCRIPT, timeout_s=CHECK_TIMEOUT_S)
-    except HostUnreachableError as error:
-        return (Finding(host.name, Level.STOP, clean_text(error.what), clean_text(error.remedy)),)
     except TimeoutError:
         what = f"its checks took longer than {CHECK_TIMEOUT_S:g} s"
         return (Finding(host.name, Level.STOP, what, "look for a hung file system or container"),)

@@ -16,6 +16,7 @@ class Problem(StrEnum):
 
     REFUSED = "connection refused"
     TIMEOUT = "connection timed out"
+    SILENT = "no command is answered"
     UNRESOLVED = "host name not found"
     UNREACHABLE = "network unreachable"
     UNKNOWN_HOST_KEY = "unknown host key"

@@ -121,6 +121,17 @@ def loss(host: str, error: Exception | None) -> HostUnreachableError:
     return HostUnreachableError(host, Problem.LOST, detail)
 
 
+def silence(host: str, limit_s: float) -> HostUnreachableError:
+    """The login succeeded, and then no command began."""
+    return HostUnreachableError(
+        host,
+        Problem.SILENT,
+        f"logged in, but nothing came within {limit_s:g} s",
+        remedy="look at its load, its home directory and the account's rc files: "
+        f"ssh {quote(host)} true",
+    )
+
+
 def login_shell_problem(host: str, status: int, output: bytes) -> HostUnreachableError:
     """The login succeeded, but the account's shell did not run our command."""
     lines = [line for line in clean_lines(output) if line]

@@ -18,6 +18,7 @@ from backends.transports.ssh_errors import (
     login_problem,
     login_shell_problem,
     loss,
+    silence,
 )
 from backends.transports.ssh_keys import Identities, KnownHosts
 from backends.transports.ssh_target import Target, resolve
@@ -222,22 +223,33 @@ class Logins:
     ) -> tuple[int, bytes]:
         """Run one line of the login shell; returns exit status (-signal) and stderr.
 
-        Raises HostUnreachableError when the connection ends first, NoChannelError when the server
-        opens no session.
+        Raises HostUnreachableError when the connection ends first or no command begins there,
+        NoChannelError when the server opens no session.
         """
         ended = asyncio.get_running_loop().create_future()
         session = _Session(on_stdout, ended)
+        limit_s = self._settings.answer_timeout_s
         channel: asyncssh.SSHClientChannel[bytes] | None = None
         try:
-            channel, _ = await connection.create_session(
-                lambda: session, line, encoding=None, request_pty=False, send_env=(), env={}
-            )
-            # A command may end without reading; how it ended is what counts.
-            with contextlib.suppress(BrokenPipeError):
-                if stdin:
-                    channel.write(stdin)
-                channel.write_eof()
-            await ended
+            # One host that logs in and then does nothing must not hold up what asks all of them.
+            async with asyncio.timeout(limit_s) as patience:
+
+                def begun() -> None:
+                    if not patience.expired():
+                        patience.reschedule(None)
+
+                session.on_begun = begun
+                channel, _ = await connection.create_session(
+                    lambda: session, line, encoding=None, request_pty=False, send_env=(), env={}
+                )
+                # A command may end without reading; how it ended is what counts.
+                with contextlib.suppress(BrokenPipeError):
+                    if stdin:
+                        channel.write(stdin)
+                    channel.write_eof()
+                await ended
+        except TimeoutError as error:  # the kernel's is one, too
+            raise (silence(host, limit_s) if patience.expired() else loss(host, error)) from error
         except asyncssh.ChannelOpenError as error:
             if connection.is_closed():
                 raise loss(host, error) from error
@@ -245,6 +257,7 @@ class Logins:
         except (asyncssh.Error, OSError) as error:
             raise loss(host, error) from error
         finally:
+            session.on_begun = lambda: None
             if channel is not None and not session.closed:
                 with contextlib.suppress(asyncssh.Error, OSError):
                     channel.terminate()
@@ -344,6 +357,7 @@ class _Session(asyncssh.SSHClientSession[bytes]):
         self.begun = False
         self.closed = False
         self.error: Exception | None = None
+        self.on_begun: Callable[[], None] = lambda: None
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
         if datatype == asyncssh.EXTENDED_DATA_STDERR:
@@ -356,6 +370,7 @@ class _Session(asyncssh.SSHClientSession[bytes]):
                 return
             self.begun = True
             self.before.clear()
+            self.on_begun()
         if data and not self._ended.done():
             try:
                 self._on_stdout(data)

@@ -536,6 +536,24 @@ async def test_a_dead_network_is_noticed_by_the_keepalive(wire: Proxy, ssh_hosts
     await pool.close()
 
 
+async def test_a_host_that_logs_in_and_answers_nothing_is_given_up(ssh_hosts: SshHosts) -> None:
+    silent = ssh_hosts.add(real=False)
+    silent.silent.touch()
+    pool = TransportPool(settings=SshSettings(answer_timeout_s=0.5))
+    transport = pool.get(silent.host)
+    got = bytearray()
+    for asked in (transport.run("echo never"), transport.stream("echo never", got.extend)):
+        with pytest.raises(HostUnreachableError) as caught:
+            await asked
+        assert caught.value.problem is Problem.SILENT
+        assert "ssh node1 true" in caught.value.remedy
+    silent.silent.unlink()
+    # Once it has begun, a command takes the time that it takes.
+    assert (await transport.run("sleep 1; echo now")).stdout == b"now\n"
+    assert not got
+    await pool.close()
+
+
 async def test_a_caller_that_gives_up_leaves_the_login_to_the_others(
     wire: Proxy, ssh_hosts: SshHosts, pool: TransportPool
 ) -> None:

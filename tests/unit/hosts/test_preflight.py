@@ -265,10 +265,9 @@ async def test_images_are_looked_for_with_their_runtime(shell: Any, tools: Any) 
     assert no_podman.remedy == "install podman there, or let this user use it: podman info"
 
 
-async def test_checks_that_never_end_or_lose_the_host_are_stops(answering: Any) -> None:
+async def test_checks_that_never_end_are_stops(answering: Any) -> None:
     host = Host(name="n1")
-    lost = HostUnreachableError("n1", Problem.LOST, remedy="look")
-    for answer in (TimeoutError(), lost, Completed(1, b"motd\n@@dlperf:check\nok\n", b"")):
+    for answer in (TimeoutError(), Completed(1, b"motd\n@@dlperf:check\nok\n", b"")):
         (finding,) = await check_needs(answering(host, answer), [Need("file", "/x", "p", "m")])
         assert finding.level is Level.STOP
         assert finding.what
@@ -313,6 +312,23 @@ async def test_a_host_that_is_away_is_a_stop_and_the_others_are_checked(
     findings = await preflight(Pool(shell), hosts, [planned()], snapshots)
     assert findings[0] == Finding("n1", Level.STOP, "connection refused", "start it")
     assert [(finding.host, finding.level) for finding in findings[1:]] == [("n2", Level.OK)]
+
+
+async def test_a_host_that_is_lost_meanwhile_is_a_stop_and_asked_only_once(
+    shell: Any, answering: Any, tmp_path: Path
+) -> None:
+    hosts = [Host(name=f"n{n}", transport="local", work_dir=str(tmp_path)) for n in (1, 2, 3)]
+    snapshots = [
+        HostSnapshot(h.name, "", HostState.READY, facts=dataclasses.replace(FACTS, boot_id=h.name))
+        for h in hosts
+    ]
+    lost = answering(hosts[0], HostUnreachableError("n1", Problem.SILENT, remedy="look"))
+    transports = {"n1": lost, "n2": shell(hosts[1]), "n3": shell(hosts[2])}
+    pool = Pool(lambda host: transports[host.name])
+    findings = await preflight(pool, hosts, [planned(tag=(2, 1))], snapshots)
+    assert findings[0] == Finding("n1", Level.STOP, "no command is answered", "look")
+    assert findings[-1].what == "n[2-3] reach each other over TCP"
+    assert len(lost.commands) == 1
 
 
 async def test_without_snapshots_the_hosts_are_probed_now(shell: Any, tmp_path: Path) -> None:
