@@ -15,10 +15,12 @@ from pathlib import Path
 from backends.access import Share
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.controller import CampaignController
+from backends.campaign.folder.adopt import be_here
 from backends.campaign.folder.artifacts import rewrite_results, write_environment
 from backends.campaign.folder.create import open_campaign
 from backends.campaign.folder.foreign import refuse_ways_out
 from backends.campaign.folder.frozen import changed_since, changed_words, read_manifest, thaw
+from backends.campaign.folder.place import check_place
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.plan.attempts import planning
 from backends.campaign.plan.recipe import Recipe, staged_files
@@ -140,24 +142,38 @@ class Starter:
         return await self._go_on(path, lock, Basis(recipes, plan.hosts, plan.selection.attempts))
 
     async def resume(
-        self, path: Path, *, take_over: bool, order: CancelOrder | None = None
+        self,
+        path: Path,
+        *,
+        take_over: bool,
+        adopt: bool = False,
+        order: CancelOrder | None = None,
     ) -> CampaignController:
         """Go on with a campaign: live runs are re-attached, ended ones collected, the rest done.
 
         ``order``: only to end some of its runs; as nothing will be started, it does not matter what
-        became of what the campaign began with.
+        became of what the campaign began with. ``adopt``: also in a copy, which then is the
+        campaign.
 
         Raises
         ------
+        ElsewhereError: it is a copy, or was handed on to one.
         CampaignLockedError: another console writes it. JournalError: it is not a campaign.
         FrozenError: what it began with is not there as it was.
         ForeignFileError: a symlink leads out of it.
         """
         state = await asyncio.to_thread(read_campaign, path)
         await asyncio.to_thread(refuse_ways_out, path)
+        if not adopt:
+            check_place(path, state)
         basis = await asyncio.to_thread(self._basis, path, state, order is not None)
         lock = CampaignLock(path, self._clock)
         lock.acquire(take_over=take_over)
+        try:
+            await asyncio.to_thread(be_here, path, state, self._clock, take_over=take_over)
+        except BaseException:
+            lock.release()
+            raise
         return await self._go_on(path, lock, basis, order)
 
     def _basis(self, path: Path, state: CampaignState, only_to_end: bool) -> Basis:

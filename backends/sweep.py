@@ -35,7 +35,7 @@ GRACE_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A run of a campaign that is kept here. ``state``: live, unfinished or finished."""
+    """A run of a campaign that is kept here. ``state``: live, unfinished, finished or copy."""
 
     campaign: Path
     state: str
@@ -57,9 +57,12 @@ class Sweep:
         return tuple(leftovers), tuple(some for some in found if isinstance(some, Doubt))
 
     def _claims(self) -> Mapping[str, Claim]:
+        campaigns = self._workspace.campaigns()
+        # A copy does not know what became of its runs: the campaign itself does.
+        copies_first = sorted(campaigns, key=lambda campaign: not campaign.elsewhere)
         return {
-            run.run_id: Claim(campaign.path, campaign.state, run)
-            for campaign in self._workspace.campaigns()
+            run.run_id: Claim(campaign.path, "copy" if campaign.elsewhere else campaign.state, run)
+            for campaign in copies_first
             for run in self._workspace.state(campaign.path).runs.values()
         }
 
@@ -73,8 +76,11 @@ class Sweep:
         return RemoteHost(self._workspace.cluster.pool.get(name))
 
     def in_use(self, leftover: Leftover) -> bool:
-        """A console is measuring it, or may be: it still runs for nobody who is known here."""
+        """A console is measuring it, or may be: it still runs for nobody who is known here, or is
+        of a campaign of which only a copy is."""
         claim = self.claims.get(leftover.run_id)
+        if claim is not None and claim.state == "copy":
+            return True
         return leftover.phase is RunPhase.RUNNING and (claim is None or claim.state == "live")
 
     async def end(self, leftovers: Sequence[Leftover]) -> list[tuple[Leftover, Doubt | None]]:
@@ -82,7 +88,11 @@ class Sweep:
         open_runs: dict[Path, dict[str, None]] = {}
         for leftover in leftovers:
             claim = self.claims.get(leftover.run_id)
-            if claim is not None and claim.state != "live" and not claim.run.state.ended:
+            if (
+                claim is not None
+                and claim.state not in ("live", "copy")
+                and not claim.run.state.ended
+            ):
                 open_runs.setdefault(claim.campaign, {})[leftover.run_id] = None
         unverified: dict[str, tuple[Doubt, ...]] = {}
         for campaign, run_ids in open_runs.items():
@@ -101,6 +111,8 @@ class Sweep:
         try:
             if claim is None:
                 return await self._end_unknown(leftover)
+            if claim.state == "copy":
+                return Doubt(leftover.host, Why.REFUSED, f"{claim.campaign} is a copy")
             if claim.state == "live":
                 return await self._end_processes(leftover)
             return await self._end_ended(leftover, claim)

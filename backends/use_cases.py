@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from backends.access import Share
 from backends.campaign.folder.index import CampaignSummary, list_campaigns
+from backends.campaign.folder.place import check_place, elsewhere_words
 from backends.campaign.folder.reader import CampaignReader, read_campaign
 from backends.campaign.plan.selection import DryRun, Plan, Selection
 from backends.campaign.record import journal
@@ -195,9 +196,12 @@ class Workspace:
         share = share or self.cluster.inventory.share
         return self._attached(await self._starter.start(plan, force, overridden, share))
 
-    async def resume(self, path: Path, *, take_over: bool = False) -> CampaignController:
+    async def resume(
+        self, path: Path, *, take_over: bool = False, adopt: bool = False
+    ) -> CampaignController:
         """Go on with a campaign; see :meth:`backends.starter.Starter.resume`."""
-        return self._attached(await self._starter.resume(path, take_over=take_over))
+        resumed = self._starter.resume(path, take_over=take_over, adopt=adopt)
+        return self._attached(await resumed)
 
     async def cancel(
         self, path: Path, run_ids: Collection[str] | None = None, *, take_over: bool = False
@@ -210,10 +214,12 @@ class Workspace:
         Raises
         ------
         SelectionError: it has no such run. CampaignLockedError: a console is at work on it.
+        ElsewhereError: it is a copy.
         """
         from backends.campaign import cancelling  # noqa: PLC0415 (the engine: loads when needed)
 
         state = await asyncio.to_thread(self.state, path)
+        check_place(path, state)
         for run_id in run_ids or ():
             if run_id not in state.runs:
                 raise SelectionError(
@@ -242,9 +248,11 @@ class Workspace:
         return read_campaign(path)
 
     def remarks(self, path: Path) -> tuple[str, ...]:
-        """What a reader of the campaign's figures must know: damage, and what it goes by."""
+        """What a reader of its figures must know: that it goes on elsewhere, damage, changes."""
         reader = CampaignReader(path)
-        return tuple(text for text in (reader.state().damage, reader.changed) if text)
+        state = reader.state()
+        elsewhere = "" if state.finished else elsewhere_words(state)
+        return tuple(text for text in (elsewhere, state.damage, reader.changed) if text)
 
     def load(self, path: Path) -> CampaignSnapshot:
         """A read-only view of any campaign, live or past, of this or another console."""
@@ -253,13 +261,27 @@ class Workspace:
             reader = self._readers[path] = CampaignReader(path)
         state = reader.state()
         shown = take(state, path, now=self.clock(), expected_s={}, read_only=True)
-        if reader.changed and reader.changed not in (text for _, _, text in state.notes):
-            return shown.with_note(state.created_at or 0.0, reader.changed, "warn")
+        known = {"", *(text for _, _, text in state.notes)}
+        for remark in (elsewhere_words(state) if not state.finished else "", reader.changed):
+            if remark not in known:
+                shown = shown.with_note(state.created_at or 0.0, remark, "warn")
         return shown
 
     def campaigns(self) -> tuple[CampaignSummary, ...]:
         """All campaigns of the campaigns directory, newest first."""
         return list_campaigns(self.campaigns_dir, self.clock)
+
+    def move_campaign(self, path: Path, new: str) -> Path:
+        """Move a campaign to another name in the campaigns directory, or to a path.
+
+        It stays the campaign; returns where it is now. Raises like
+        :func:`backends.campaign.folder.adopt.move`.
+        """
+        from backends.campaign.folder.adopt import move  # noqa: PLC0415 (loads when needed)
+
+        target = Path(new) if "/" in new else self.campaigns_dir / new
+        move(path, target, self.clock)
+        return target
 
     def find_campaign(self, name_or_path: str) -> Path:
         """A campaign by its name in the campaigns directory, or by its path.

@@ -46,6 +46,7 @@ COMMANDS = {
     "resume": Command("go on with a campaign", changes=True),
     "cancel": Command("end a campaign's runs on all hosts", changes=True),
     "status": Command("how far campaigns have come"),
+    "campaigns": Command("list the campaigns with their sizes, or move one"),
     "parse": Command("throughput of existing logs"),
     "import": Command("make a campaign of a tree of existing logs", changes=True),
     "report": Command("tables of one or more campaigns"),

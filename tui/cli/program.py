@@ -11,6 +11,7 @@ from profiles.errors import DlperfError
 from tui.cli.commands import COMMANDS, command_file
 from tui.cli.parser import build_parser
 from tui.cli.shared.exit_codes import INTERRUPTED, OK, WRONG
+from tui.cli.shared.readonly import refuse_change
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,6 +43,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _refuse_change(name: str) -> None:
     command = COMMANDS.get(name)  # the console shows its own way that it only looks
     if command is not None and command.changes:
-        raise DlperfError(
-            "this command changes something", where="--readonly", remedy="leave --readonly out"
-        )
+        refuse_change()

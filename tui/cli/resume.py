@@ -14,6 +14,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--take-over", action="store_true", help="end the claim of a console that gives no sign"
     )
+    parser.add_argument(
+        "--adopt",
+        action="store_true",
+        help="this copy of the campaign goes on, the original does not",
+    )
     add_json(parser)
 
 
@@ -26,7 +31,9 @@ async def _resume(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     try:
         path = workspace.find_campaign(arguments.campaign)
-        controller = await workspace.resume(path, take_over=arguments.take_over)
+        controller = await workspace.resume(
+            path, take_over=arguments.take_over, adopt=arguments.adopt
+        )
         return await see_through(workspace, controller, arguments)
     finally:
         await workspace.close()

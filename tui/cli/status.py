@@ -10,6 +10,7 @@ from backends.use_cases import Workspace
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
+from tui.cli.shared.results import listed, summary_document
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -53,27 +54,10 @@ def _print_status(snapshot: CampaignSnapshot) -> None:
 def _status_of_all(workspace: Workspace, *, as_json: bool) -> int:
     campaigns = workspace.campaigns()
     if as_json:
-        print_json(
-            [
-                {
-                    "campaign": c.name,
-                    "path": str(c.path.absolute()),
-                    "state": c.state,
-                    "done": c.done,
-                    "failed": c.failed,
-                    "total": c.total,
-                    "reason": c.problem,
-                }
-                for c in campaigns
-            ]
-        )
+        print_json([summary_document(campaign) for campaign in campaigns])
         return OK
     if not campaigns:
         say(f"no campaigns in {workspace.campaigns_dir}")
     for campaign in campaigns:
-        if campaign.problem:
-            print(f"{campaign.path.name}  {campaign.state}  {campaign.problem}")
-            continue
-        failed = f", {campaign.failed} failed" if campaign.failed else ""
-        print(f"{campaign.path.name}  {campaign.state}  {campaign.done}/{campaign.total}{failed}")
+        print(listed(campaign))
     return OK

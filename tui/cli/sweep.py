@@ -66,6 +66,8 @@ def _describe(leftover: Leftover, claim: Claim | None) -> str:
     who = f", {leftover.who}" if leftover.who else ""
     if leftover.size and claim is None:
         who = f", {leftover.size:,} bytes of log that no campaign here has{who}"
+    if claim is not None and claim.state == "copy":
+        who = f", for a campaign of which only a copy is here{who}"
     if leftover.processes:
         many = "1 process" if leftover.processes == 1 else f"{leftover.processes} processes"
         if leftover.phase is not RunPhase.RUNNING:
@@ -74,6 +76,8 @@ def _describe(leftover: Leftover, claim: Claim | None) -> str:
             state = "still running, for a campaign that is not kept here"
         elif claim.state == "live":
             state = "still running, a console is measuring it"
+        elif claim.state == "copy":
+            state = "still running"
         else:
             state = "still running, no console follows it ('resume' would)"
         return f"{title}: {state}, {many}{who}"

@@ -12,6 +12,7 @@ from backends import version
 from backends.access import Share
 from backends.campaign.folder.frozen import freeze
 from backends.campaign.folder.paths import campaign_name, create_directory
+from backends.campaign.folder.place import place_of
 from backends.campaign.plan.recipe import Recipe
 from backends.campaign.plan.request import Request, write_request
 from backends.campaign.plan.selection import REQUEST_NAME, Plan
@@ -64,6 +65,7 @@ async def open_campaign(
             freeze, path, recipes, plan.hosts, plan.selection.attempts, planned
         )
         journal = Journal(path / FILE_NAME)
+        place = place_of(path)
         journal.append(
             ev.CampaignCreated(
                 t=clock(),
@@ -72,6 +74,9 @@ async def open_campaign(
                 forced=request.forced,
                 overridden=tuple(overridden),
                 frozen=digest,
+                place=place.inodes,
+                host=place.host,
+                path=place.path,
             )
         )
         for event in planned:

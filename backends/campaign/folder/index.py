@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backends.campaign.folder.foreign import ForeignFileError, refuse_strange
+from backends.campaign.folder.place import copied_from, elsewhere_words
 from backends.campaign.record import journal
 from backends.campaign.record.lock import STALE_AFTER_S, CampaignLock
 from backends.campaign.record.state import RunState, fold
@@ -16,8 +17,8 @@ from backends.campaign.record.state import RunState, fold
 
 @dataclass(frozen=True, slots=True)
 class CampaignSummary:
-    """``state``: live (a console writes it), unfinished (nobody does), finished, or unreadable,
-    with the ``problem`` that says why."""
+    """``state``: live (a console writes it), unfinished (nobody does), finished, copy (it goes on
+    elsewhere) or unreadable, the last two with the ``problem`` that says why."""
 
     name: str
     path: Path
@@ -29,6 +30,7 @@ class CampaignSummary:
     simulated: bool
     imported: bool
     problem: str = ""
+    elsewhere: bool = False  # it goes on in another directory, or may: this one is a copy
 
 
 def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[CampaignSummary, ...]:
@@ -75,14 +77,25 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
     live = (
         held is not None and held[1] <= STALE_AFTER_S and not CampaignLock(path, clock).abandoned()
     )
+    elsewhere = elsewhere_words(state.found(frozen_damage="", copy_of=copied_from(path, state)))
     return CampaignSummary(
         name=state.campaign or path.name,
         path=path,
-        state="finished" if state.finished else "live" if live else "unfinished",
+        state=(
+            "finished"
+            if state.finished
+            else "copy"
+            if elsewhere
+            else "live"
+            if live
+            else "unfinished"
+        ),
         done=sum(run.state.ended for run in latest),
         failed=sum(run.state is RunState.FAILED for run in latest),
         total=len(latest),
         created_at=state.created_at,
         simulated=state.simulated,
         imported=state.imported,
+        problem=elsewhere if not state.finished else "",
+        elsewhere=bool(elsewhere),
     )

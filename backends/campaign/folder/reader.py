@@ -6,6 +6,7 @@ from pathlib import Path
 
 from backends.campaign.folder import frozen
 from backends.campaign.folder.foreign import refuse_strange
+from backends.campaign.folder.place import copied_from
 from backends.campaign.plan.attempts import next_attempt, planning
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
@@ -45,7 +46,7 @@ class CampaignReader:
                 where=str(self.directory),
                 remedy="import the raw logs in it: 'dlperf-tui import --profile P LOGS -o DIR'",
             )
-        return state.with_frozen_damage(self._damage)
+        return state.found(frozen_damage=self._damage, copy_of=copied_from(self.directory, state))
 
     def _begin(self) -> journal.JournalReader:
         refuse_strange(self.directory)

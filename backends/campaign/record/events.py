@@ -42,6 +42,26 @@ class CampaignCreated(Event):
     forced: bool = False  # preflight stops were overridden by the operator
     overridden: tuple[str, ...] = ()  # … namely these
     frozen: str = ""  # SHA-256 of frozen/manifest.json; empty: nothing was frozen (schema 1)
+    place: str = ""  # the directory's inode numbers, see backends.campaign.folder.place
+    host: str = ""  # the machine it was made on
+    path: str = ""  # … and under which path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignPlaced(Event):
+    """The campaign goes on in this directory: a copy that was adopted, or where it was moved to."""
+
+    place: str
+    host: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignHandedOn(Event):
+    """The campaign goes on in another directory; from this one nothing is run any more."""
+
+    host: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +268,8 @@ EVENT_TYPES: Mapping[str, type[Event]] = {
     cls.__name__: cls
     for cls in (
         CampaignCreated,
+        CampaignPlaced,
+        CampaignHandedOn,
         RunPlanned,
         RunQueued,
         RunRequeued,

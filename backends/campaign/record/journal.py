@@ -247,6 +247,23 @@ class Journal:
         os.close(self._fd)
 
 
+def write_now(
+    path: Path, events: Sequence[Event], *, owned: Callable[[], bool] = lambda: True
+) -> None:
+    """Append to a journal that is at rest, and sync it. Blocking. Raises JournalError."""
+    journal = Journal(path, owned=owned)
+    try:
+        journal._write(events, durable=True)
+    except OSError as error:
+        raise JournalError(
+            f"cannot write the journal: {error.strerror}",
+            where=str(path),
+            remedy="check permissions and free space",
+        ) from error
+    finally:
+        journal.close()
+
+
 def cut_torn_tail(path: Path) -> None:
     """Cut the bytes after the last newline: the line that a kill tore."""
     with path.open("rb+") as file:

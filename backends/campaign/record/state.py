@@ -36,6 +36,7 @@ __all__ = [
     "END_LOST",
     "SERIES_POINTS",
     "CampaignState",
+    "Place",
     "RunRecord",
     "RunState",
     "Series",
@@ -45,6 +46,18 @@ __all__ = [
 ]
 
 END_LOST = "how it ended is in a line of the journal that cannot be read"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A directory: its inode numbers, and on which machine it was seen under which path."""
+
+    inodes: str = ""
+    host: str = ""
+    path: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +76,9 @@ class CampaignState:
     lost_lines: int = 0  # of the journal; what they said is not known
     frozen: str = ""  # SHA-256 of what it began with
     frozen_damage: str = ""  # what of that is not as it was
+    place: Place = Place()  # where it goes on
+    handed_to: Place | None = None  # nothing is run from this directory any more, but from there
+    copy_of: Place | None = None  # this directory is a copy; the journal does not know
     strays: frozenset[str] = frozenset()  # runs that something happened to, and nobody planned
     lost_ends: frozenset[str] = frozenset()  # active when the campaign finished: their end is lost
 
@@ -78,9 +94,11 @@ class CampaignState:
             )
         return "; ".join(told)
 
-    def with_frozen_damage(self, what: str) -> CampaignState:
-        """With what of ``frozen/`` is not as it was; the journal does not know."""
-        return replace(self, frozen_damage=what) if what != self.frozen_damage else self
+    def found(self, *, frozen_damage: str, copy_of: Place | None) -> CampaignState:
+        """With what a look at its directory says; the journal does not know."""
+        if (frozen_damage, copy_of) == (self.frozen_damage, self.copy_of):
+            return self
+        return replace(self, frozen_damage=frozen_damage, copy_of=copy_of)
 
     def latest_attempts(self) -> tuple[RunRecord, ...]:
         """The last attempt of every planned repeat, in planning order."""
@@ -174,7 +192,16 @@ def _created(state: CampaignState, event: ev.CampaignCreated) -> CampaignState:
         forced=event.forced,
         overridden=event.overridden,
         frozen=event.frozen,
+        place=Place(event.place, event.host, event.path),
     )
+
+
+def _placed(state: CampaignState, event: ev.CampaignPlaced) -> CampaignState:
+    return replace(state, place=Place(event.place, event.host, event.path), handed_to=None)
+
+
+def _handed_on(state: CampaignState, event: ev.CampaignHandedOn) -> CampaignState:
+    return replace(state, handed_to=Place("", event.host, event.path))
 
 
 def _noted(state: CampaignState, event: ev.Noted) -> CampaignState:
@@ -235,6 +262,8 @@ def _requeued(state: CampaignState, event: ev.RunRequeued) -> CampaignState:
 
 _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]] = {
     ev.CampaignCreated: _created,
+    ev.CampaignPlaced: _placed,
+    ev.CampaignHandedOn: _handed_on,
     ev.Noted: _noted,
     ev.LinesLost: _lines_lost,
     ev.CancelAsked: _cancel_asked,

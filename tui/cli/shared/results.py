@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any  # JSON
 
+from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.record.run_results import run_results
 from backends.results.run_result import RunResult
 from backends.use_cases import Workspace
@@ -19,3 +21,24 @@ def runs_of(workspace: Workspace, path: Path) -> tuple[RunResult, ...]:
     if not runs:
         raise SelectionError("the campaign has no runs", where=str(path))
     return runs
+
+
+def summary_document(campaign: CampaignSummary) -> dict[str, Any]:
+    """A campaign in a list of campaigns."""
+    return {
+        "campaign": campaign.name,
+        "path": str(campaign.path.absolute()),
+        "state": campaign.state,
+        "done": campaign.done,
+        "failed": campaign.failed,
+        "total": campaign.total,
+        "reason": campaign.problem,
+    }
+
+
+def listed(campaign: CampaignSummary) -> str:
+    """The same as a line."""
+    if campaign.problem:
+        return f"{campaign.path.name}  {campaign.state}  {campaign.problem}"
+    failed = f", {campaign.failed} failed" if campaign.failed else ""
+    return f"{campaign.path.name}  {campaign.state}  {campaign.done}/{campaign.total}{failed}"
