@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-without-tools check bench statistics screenshots faults simulate chaos torch-test clean
+.PHONY: run test test-without-tools check bench statistics screenshots faults simulate simulate-mutations chaos torch-test clean
 
 run: $(READY)  ## The console; without a terminal the same CPU smoke campaign, headless.
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/dlperf-tui; \
@@ -34,6 +34,9 @@ faults: $(READY)  ## Fault injection with real sshd in network namespaces; needs
 
 simulate: $(READY)  ## Whole campaigns under simulated faults: SEEDS=10000 FIRST=1; see docs/reliability.md.
 	$(BIN)/python -m tests.simulation $(or $(SEEDS),1000) $(or $(FIRST),1)
+
+simulate-mutations: $(READY)  ## Faults of the past are put back one at a time, and found.
+	$(BIN)/python -m tests.simulation --mutations $(or $(SEEDS),1000)
 
 chaos: $(READY)  ## Real hosts in network namespaces and random faults: MINUTES=15 SEED=1; needs root.
 	$(BIN)/python -m tests.chaos $(or $(MINUTES),15) $(or $(SEED),1)

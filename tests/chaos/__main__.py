@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
 import time
@@ -35,6 +36,9 @@ def main() -> int:
                 if played.problems:
                     failed.append(seed)
                     print("\n".join(played.trace), flush=True)
+                    kept = Path(tempfile.mkdtemp(prefix="dlperf-chaos-kept-"))
+                    shutil.copytree(played.directory, kept, dirs_exist_ok=True)
+                    print(f"kept: {kept}")
                 seed += 1
         finally:
             machines.close()

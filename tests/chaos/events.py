@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from backends.campaign.record.journal import read_events
-from backends.campaign.record.state import CampaignState, RunState, fold
+from backends.campaign.folder.reader import read_campaign
+from backends.campaign.record.state import CampaignState, RunState
 from profiles.errors import DlperfError
 from tests.support.netns import NamespaceHosts
 from tests.support.processes import children, kill
@@ -139,6 +139,6 @@ def _command(pid: int) -> bytes:
 
 def state_of(campaign: Path) -> CampaignState:
     try:
-        return fold(read_events(campaign / "events.jsonl"))
+        return read_campaign(campaign)
     except DlperfError:
         return CampaignState()

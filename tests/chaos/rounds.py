@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 
 from backends.campaign.folder.paths import host_log_path
+from backends.campaign.record.events import RunDeferred
+from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from tests.chaos.events import Trouble, state_of
 from tests.support.campaigns import Bench, kill_hard
@@ -25,6 +27,7 @@ class Round:
         self._chance = random.Random(seed)
         self._machines = machines
         directory.mkdir(parents=True)
+        self.directory = directory
         self._bench = Bench(directory, machines.hosts())
         self._bench.profile(lost_limit='"60s"')
         self._began = time.monotonic()
@@ -144,18 +147,22 @@ class Round:
         if campaign is None:
             return
         state = state_of(campaign)
+        events = list(read_events(campaign / "events.jsonl", readings=False))
+        taken_back = {event.run_id for event in events if isinstance(event, RunDeferred)}
         for run in state.runs.values():
             for host in run.hosts:
-                self._check_log(campaign, run, host)
+                self._check_log(campaign, run, host, taken_back=run.run_id in taken_back)
         self._check_hosts(state)
         if "Traceback" in self._output.read_text():
             self.problems.append("a console printed a traceback")
 
-    def _check_log(self, campaign: Path, run: RunRecord, host: str) -> None:
+    def _check_log(self, campaign: Path, run: RunRecord, host: str, *, taken_back: bool) -> None:
         copy = self._bench.copies / f"{run.run_id}.{host}"
         said = copy.read_bytes() if copy.exists() else b""
         name = run.log if host == run.hosts[0] else host_log_path(run.log, host)
         here = (campaign / name).read_bytes() if (campaign / name).exists() else b""
+        if taken_back:  # what it printed before that is no part of its log
+            said = said[max(0, said.rfind(START)) :]
         if run.state is RunState.SUCCEEDED and here != said:
             self.problems.append(f"{name} of {run.run_id} differs from what {host} printed")
         if said.count(START) > 1:

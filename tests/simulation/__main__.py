@@ -1,52 +1,19 @@
-"""``python -m tests.simulation SEEDS [FIRST]``: play seeds on all cores; ``--replay SEED``: one."""
+"""``python -m tests.simulation SEEDS [FIRST]``: play seeds on all cores; ``--replay SEED``: one;
+``--mutations``: with faults of the past put back."""
 
 from __future__ import annotations
 
 import argparse
-import gc
 import hashlib
-import multiprocessing
 import os
 import re
-import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from pathlib import Path
 
-from tests.simulation.scenario import Told, play
-
-CHUNK = 20
-"""Seeds per process: what was abandoned is let go with it."""
-
-
-def root() -> Path:
-    memory = Path("/dev/shm")
-    base = memory if os.access(memory, os.W_OK) else Path("/tmp")
-    return base / f"dlperf-simulation-{os.getpid()}"
-
-
-Player = Callable[[int, Path], Told]
-
-
-def _play_some(player: Player, numbers: Sequence[int]) -> list[Told]:
-    gc.disable()
-    directory = root()
-    try:
-        return [player(number, directory) for number in numbers]
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def play_all(numbers: Sequence[int], jobs: int, player: Player = play) -> Iterator[Told]:
-    """Each in a world of its own, in processes that end with them; in any order."""
-    chunks = [numbers[start : start + CHUNK] for start in range(0, len(numbers), CHUNK)]
-    context = multiprocessing.get_context("fork")
-    with context.Pool(jobs, maxtasksperchild=1) as pool:
-        for told in pool.imap_unordered(partial(_play_some, player), chunks, chunksize=1):
-            yield from told
+from tests.simulation.mutations import MUTATIONS, find
+from tests.simulation.playing import play_all
+from tests.simulation.scenario import Told
 
 
 def digest(told: Told) -> str:
@@ -58,13 +25,28 @@ def _kind(violation: str) -> str:
     return re.sub(r"[0-9a-f]{8}-\d{4}-a\d|\d+", "N", violation)[:100]
 
 
+def _mutations(most: int, jobs: int) -> int:
+    missed = 0
+    for name in MUTATIONS:
+        found = find(name, most, jobs)
+        if found is None:
+            missed += 1
+            print(f"{name}: not found in {most} seeds", flush=True)
+        else:
+            print(f"{name}: found after {found.seeds} seeds ({found.seed}: {found.violation})")
+    return bool(missed)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.simulation")
     parser.add_argument("count", type=int, nargs="?", default=200)
     parser.add_argument("first", type=int, nargs="?", default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--replay", type=int, metavar="SEED")
+    parser.add_argument("--mutations", action="store_true")
     arguments = parser.parse_args()
+    if arguments.mutations:
+        return _mutations(arguments.count, arguments.jobs)
     if arguments.replay is not None:
         (told,) = play_all([arguments.replay], 1)
         print("\n".join(told.trace))

@@ -4,7 +4,9 @@ violation, or it would be theatre."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -21,6 +23,7 @@ from backends.campaign.run.mirror import LogMirror
 from backends.remote.messages import LogDigest, RemoteError
 from backends.starter import Starter
 from backends.transports.base import HostUnreachableError
+from tests.simulation.playing import play_all
 from tests.simulation.scenario import Told, play
 
 Mutation = Callable[[], contextlib.AbstractContextManager[Any]]
@@ -97,9 +100,22 @@ def play_mutated(name: str, seed: int, root: Path) -> Told:
         return play(seed, root)
 
 
-def found_after(name: str, told: Iterator[Told]) -> tuple[int, str] | None:
-    """How many seeds it took until a violation was seen, and which; None: there was none."""
-    for count, one in enumerate(told, 1):
-        if one.violations:
-            return count, f"seed {one.seed}: {one.violations[0]}"
+@dataclass(frozen=True)
+class Found:
+    """A mutation was seen: after so many ``seeds``, by which violation."""
+
+    seeds: int
+    seed: int
+    violation: str
+
+
+def find(name: str, most: int, jobs: int) -> Found | None:
+    """The first seed that has a violation with the mutation, and none without; None: none of
+    the first ``most`` has."""
+    mutated = play_all(range(1, most + 1), jobs, partial(play_mutated, name))
+    for count, told in enumerate(mutated, 1):
+        if told.violations:
+            (sound,) = play_all([told.seed], 1)
+            if not sound.violations:
+                return Found(count, told.seed, told.violations[0])
     return None

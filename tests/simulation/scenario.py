@@ -4,6 +4,7 @@ over."""
 from __future__ import annotations
 
 import random
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -61,6 +62,8 @@ def _told(seed: int, root: Path, tell: Callable[[World], None]) -> Told:
             tell(world)
         except AssertionError as error:
             world.violated(str(error))
+        except Exception as error:
+            world.violated(f"the simulation itself: {traceback.format_exc(limit=-2)}: {error}")
         return Told(
             seed,
             tuple(world.violations),

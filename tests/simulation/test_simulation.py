@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.simulation.__main__ import play_all
+from tests.simulation.playing import play_all
 from tests.simulation.scenario import play_power_failure
 from tests.support.campaigns import ROOT
 
