@@ -235,7 +235,9 @@ class Workspace:
         order = cancelling.order_of(run_ids)
         controller = await self._starter.resume(path, take_over=take_over, order=order)
         await self._attached(controller).wait()
-        return cancelling.outcome_of(controller, chosen, open_before)
+        return cancelling.outcome_of(
+            controller.state.runs, controller.unverified, chosen, open_before
+        )
 
     def _attached(self, controller: CampaignController) -> CampaignController:
         self._controllers.append(controller)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Literal
 from backends.campaign.plan.selection import Selection
 from backends.hosts.facts import HostSnapshot, HostState
 from profiles.errors import SelectionError
-from profiles.format.matrix import Case, HostCapacity, exclusion, infeasible
+from profiles.format.case import Case
+from profiles.format.matrix import HostCapacity, exclusion, infeasible
 from profiles.scalars import Scalar, scalar_text
 from profiles.tags import parse_tag
 

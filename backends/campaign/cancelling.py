@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from backends.campaign.record.doubts import Doubt
-from backends.campaign.record.state import RunState
-
-if TYPE_CHECKING:
-    from backends.campaign.controller import CampaignController
+from backends.campaign.record.doubts import Cleanup, Doubt
+from backends.campaign.record.run_record import RunRecord, RunState
 
 PATIENCE_S = 10.0
 """A host that is away is tried for so long; then its run is left ``cancelling`` for another time.
@@ -43,21 +39,19 @@ def order_of(run_ids: Collection[str] | None) -> CancelOrder:
 
 
 def outcome_of(
-    controller: CampaignController, chosen: Collection[str], open_before: Collection[str]
+    runs: Mapping[str, RunRecord],
+    unverified: Mapping[str, Cleanup],
+    chosen: Collection[str],
+    open_before: Collection[str],
 ) -> CancelOutcome:
-    """After the controller's end, of the ``chosen`` runs.
+    """After the end, of the ``chosen`` runs; ``open_before``: those that had not ended at first.
 
-    ``open_before``: those of them that had not ended when it began.
+    ``unverified``: what nobody could verify of any run of the campaign.
     """
-    unverified = {
-        run_id: cleanup.doubts
-        for run_id, cleanup in controller.unverified.items()
-        if run_id in chosen
-    }
-    runs = controller.state.runs
+    doubts = {run_id: unverified[run_id].doubts for run_id in unverified if run_id in chosen}
     cancelled = tuple(
         run_id
         for run_id in open_before
-        if runs[run_id].state is RunState.CANCELLED and run_id not in unverified
+        if runs[run_id].state is RunState.CANCELLED and run_id not in doubts
     )
-    return CancelOutcome(cancelled, unverified)
+    return CancelOutcome(cancelled, doubts)

@@ -13,8 +13,8 @@ from backends.hosts.finding import Level
 from backends.inventory.hosts import Host, train_address_of
 from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite, placeholders
 from backends.launchers.build import LAUNCHERS, build
+from profiles.format.case import Case
 from profiles.format.launching import Container
-from profiles.format.matrix import Case
 from profiles.format.profile import Profile
 from profiles.format.template import render_text
 

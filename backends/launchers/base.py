@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from backends.inventory.hosts import Host
 from profiles.errors import ProfileError
+from profiles.format.case import Case
 from profiles.format.launching import Launch
-from profiles.format.matrix import Case
 from profiles.format.profile import Profile
 from profiles.scalars import Scalar
 

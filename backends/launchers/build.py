@@ -19,15 +19,11 @@ from backends.launchers.base import (
 )
 from backends.launchers.container import in_container, seen_inside
 from profiles.format import launching
+from profiles.format.case import Case
+from profiles.format.choices import parameter_arguments, parameter_environment
 from profiles.format.launching import Launch
-from profiles.format.matrix import Case
 from profiles.format.profile import Profile
-from profiles.format.template import (
-    parameter_arguments,
-    parameter_environment,
-    render_text,
-    render_words,
-)
+from profiles.format.template import render_text, render_words
 
 LAUNCHERS = {
     name: cast(Launcher, import_module(f"backends.launchers.{name}").LAUNCHER)

@@ -14,7 +14,7 @@ from backends.access import make_directory, make_file
 from backends.results.escaping import one_line
 from backends.results.run_result import RunResult
 from profiles.errors import DlperfError, LogError
-from profiles.format.matrix import Case
+from profiles.format.case import Case
 from profiles.format.profile import Profile
 from profiles.logs.tree import RecognisedLog, recognise
 from profiles.throughput.file import measure_file

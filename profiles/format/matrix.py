@@ -9,96 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from profiles.errors import SelectionError
+from profiles.format.case import Case
 from profiles.format.expression import parse_expression
 from profiles.scalars import Scalar, scalar_text
-from profiles.tags import format_tag, parse_tag
+from profiles.tags import parse_tag
 
 if TYPE_CHECKING:
     from profiles.format.profile import Parameter, Profile
 
-__all__ = ["Case", "HostCapacity", "exclusion", "expand", "infeasible", "make_case", "parse_tag"]
-
-
 MOST_CASES = 50_000
 """Of one profile in one selection, before what the profile excludes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """One point of the matrix; equal and hashed by :attr:`key`.
-
-    ``parameters`` are in the profile's order and hold a value for every parameter.
-    """
-
-    profile: str
-    nodes: int
-    gpus_per_node: int
-    parameters: Mapping[str, Scalar]
-
-    def __eq__(self, other: object) -> bool:
-        return self.key == other.key if isinstance(other, Case) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    @property
-    def gpus(self) -> int:
-        return self.nodes * self.gpus_per_node
-
-    @property
-    def tag(self) -> str:
-        return format_tag(self.nodes, self.gpus_per_node)
-
-    @property
-    def key(self) -> str:
-        """Stable id, such as ``oneflow-resnet50/2n8g/batch_size=128,precision=fp32``."""
-        pairs = ",".join(f"{name}={self.text(name)}" for name in sorted(self.parameters))
-        return "/".join(part for part in (self.profile, self.tag, pairs) if part)
-
-    @property
-    def label(self) -> str:
-        """Short name for people: ``2n8g b128 fp32``, then the other parameters by name."""
-        parts = [self.tag]
-        for name in self.parameters:
-            text = self.text(name)
-            parts.append(
-                f"b{text}"
-                if name == "batch_size"
-                else text
-                if name == "precision"
-                else f"{name}={text}"
-            )
-        return " ".join(parts)
-
-    @property
-    def batch_size(self) -> int | None:
-        """Samples per device and step; None where the profile has no parameter ``batch_size``."""
-        value = self.parameters.get("batch_size")
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-    @property
-    def global_batch(self) -> int | None:
-        return None if self.batch_size is None else self.batch_size * self.gpus
-
-    @property
-    def precision(self) -> str | None:
-        value = self.parameters.get("precision")
-        return None if value is None else scalar_text(value)
-
-    def text(self, name: str) -> str:
-        """The parameter's value as text; empty when the case has none of that name."""
-        return scalar_text(self.parameters[name]) if name in self.parameters else ""
-
-    def values(self) -> dict[str, Scalar]:
-        """What conditions and placeholders can read: the parameters and the case's size."""
-        size: dict[str, Scalar] = {
-            "nodes": self.nodes,
-            "gpus_per_node": self.gpus_per_node,
-            "gpus": self.gpus,
-        }
-        if self.global_batch is not None:
-            size["global_batch"] = self.global_batch
-        return {**self.parameters, **size}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from profiles.format.case import Case
 from profiles.format.checks import PATH_GROUPS, check_condition, check_pattern, check_placeholders
 from profiles.format.expression import parse_expression
 from profiles.format.fields import (
@@ -26,9 +27,6 @@ from profiles.format.launching import Launch
 from profiles.format.measuring import FailurePattern, Measure, Metric, Rule, Trim, Variant, Window
 from profiles.scalars import Scalar, scalar_text
 from profiles.tags import parse_tag
-
-if TYPE_CHECKING:
-    from profiles.format.matrix import Case
 
 __all__ = [
     "ANY_CHOICE",

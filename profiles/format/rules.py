@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from profiles.format.case import Case
 from profiles.format.expression import parse_expression
-from profiles.format.matrix import Case
 from profiles.format.profile import Profile, Rule
 
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
 
 from profiles.errors import ProfileError
+from profiles.scalars import Scalar
 
-if TYPE_CHECKING:
-    from profiles.format.matrix import Case
-    from profiles.format.profile import Profile, Scalar
-
-_T = TypeVar("_T")
 _PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([A-Za-z_][A-Za-z0-9_.+-]*)\}", re.ASCII)
 
 
@@ -82,34 +77,6 @@ def render_words(template: str, values: Mapping[str, Scalar | Sequence[str]]) ->
                 continue
         rendered.append(render_text(word, values))
     return tuple(rendered)
-
-
-def parameter_arguments(profile: Profile, case: Case) -> tuple[str, ...]:
-    """The words that the case's choices add to the command, in the profile's order.
-
-    Placeholders in them are filled with the case's parameters, nodes, gpus_per_node, gpus and
-    global_batch; others raise ProfileError.
-    """
-    words: list[str] = []
-    for name, parameter in profile.parameters.items():
-        chosen = _chosen(parameter.arguments, case.text(name))
-        words += [render_text(word, case.values()) for word in chosen or ()]
-    return tuple(words)
-
-
-def parameter_environment(profile: Profile, case: Case) -> dict[str, str]:
-    """The environment that the case's choices add; filled like :func:`parameter_arguments`."""
-    environment: dict[str, str] = {}
-    for name, parameter in profile.parameters.items():
-        chosen = _chosen(parameter.environment, case.text(name))
-        environment |= {
-            key: render_text(text, case.values()) for key, text in (chosen or {}).items()
-        }
-    return environment
-
-
-def _chosen(table: Mapping[str, _T], choice: str) -> _T | None:
-    return table.get(choice, table.get("*"))
 
 
 def _value(

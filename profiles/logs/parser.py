@@ -12,7 +12,7 @@ pattern cannot cross a line end and the block is plain ASCII, it runs over the w
 from __future__ import annotations
 
 from profiles.cleantext import ESCAPE_BYTES, clean_text
-from profiles.format.matrix import Case
+from profiles.format.case import Case
 from profiles.format.patterns import LINE_LIMIT
 from profiles.format.profile import Profile
 from profiles.format.rules import rule_for

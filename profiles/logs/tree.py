@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from profiles.errors import SelectionError
-from profiles.format.matrix import Case, make_case
+from profiles.format.case import Case
+from profiles.format.matrix import make_case
 from profiles.format.patterns import line_pattern
 from profiles.format.profile import Profile
 

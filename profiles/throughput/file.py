@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from profiles.errors import LogError
-from profiles.format.matrix import Case
+from profiles.format.case import Case
 from profiles.format.profile import Profile
 from profiles.logs.parser import LogParser
 from profiles.throughput.measure import Measurement, measure_run

@@ -13,7 +13,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from profiles.format.matrix import Case
+from profiles.format.case import Case
 from profiles.format.profile import Profile, Rule
 from profiles.format.rules import rule_for
 from profiles.logs.parser import LogParser, Reading, Readings

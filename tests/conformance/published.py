@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from profiles.format.case import Case
 from profiles.format.catalog import Catalog
-from profiles.format.matrix import Case
 from profiles.format.profile import Profile
 from profiles.logs.parser import LogParser
 from profiles.logs.tree import recognise

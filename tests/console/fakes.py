@@ -19,8 +19,9 @@ from backends.campaign.record.state import CampaignState, RunRecord, RunState, a
 from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
 from backends.inventory.hosts import Host, Inventory
 from profiles.errors import DlperfError, SelectionError
+from profiles.format.case import Case
 from profiles.format.catalog import Catalog, read_source
-from profiles.format.matrix import Case, expand, infeasible
+from profiles.format.matrix import expand, infeasible
 from profiles.format.settings import resolve_settings, split_overrides
 
 START = 1_795_226_400.0  # 2026-11-21 02:00 UTC

@@ -23,7 +23,7 @@ from backends.inventory.hosts import Host
 from backends.transports.base import Completed
 from backends.transports.local import LocalTransport
 from backends.transports.pool import SshSettings, TransportPool
-from profiles.format.matrix import Case
+from profiles.format.case import Case
 from profiles.format.profile import Profile
 from tests.support.sshd import SshHosts, free_port, make_key
 

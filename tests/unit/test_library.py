@@ -13,8 +13,9 @@ from backends.inventory.hosts import Host
 from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite
 from backends.launchers.build import build
 from profiles.durations import parse_duration
+from profiles.format.case import Case
 from profiles.format.catalog import LIBRARY, Catalog
-from profiles.format.matrix import Case, expand
+from profiles.format.matrix import expand
 from profiles.format.profile import Profile
 from profiles.format.settings import needs_value
 from profiles.logs.parser import LogParser

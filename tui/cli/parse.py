@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from profiles.errors import LogError, SelectionError
-from profiles.format.matrix import Case
+from profiles.format.case import Case
 from profiles.format.profile import Profile
 from profiles.logs.tree import recognise
 from profiles.tags import parse_tag

@@ -15,7 +15,7 @@ from backends.results.layouts.cells import (
 )
 from backends.results.numbers import NOTHING, percent
 from backends.results.summary import CaseResult, Group
-from profiles.format.matrix import Case
+from profiles.format.case import Case
 from tui.text import cell, join, number, plain
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from backends.access import Share, make_directory
-from profiles.format.matrix import Case
+from profiles.format.case import Case
 
 if TYPE_CHECKING:
     from backends.campaign.record.snapshot import RunView

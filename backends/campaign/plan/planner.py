@@ -9,8 +9,9 @@ from backends.hosts.facts import HostSnapshot, HostState
 from backends.inventory.hosts import Host
 from profiles.durations import parse_duration
 from profiles.errors import SelectionError
+from profiles.format.case import Case
 from profiles.format.catalog import Catalog
-from profiles.format.matrix import Case, HostCapacity, expand, infeasible
+from profiles.format.matrix import HostCapacity, expand, infeasible
 from profiles.format.settings import resolve_settings, split_overrides
 from profiles.tags import format_tag, parse_tag
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from backends.inventory.hosts import Host
-from profiles.format.matrix import Case
+from profiles.format.case import Case
 
 if TYPE_CHECKING:
     from profiles.format.profile import Profile

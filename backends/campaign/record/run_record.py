@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.doubts import UNKNOWN, Cleanup
-from profiles.format.matrix import Case
+from profiles.format.case import Case
 from profiles.scalars import Scalar
 
 SERIES_POINTS = 512

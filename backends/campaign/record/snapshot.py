@@ -15,7 +15,7 @@ from backends.campaign.record.doubts import Cleanup
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, Series
 from backends.engines.base import Waiting, WaitKind
 from profiles.durations import format_duration
-from profiles.format.matrix import Case
+from profiles.format.case import Case
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,8 @@ from backends.campaign.record.state import fold
 from backends.hosts.facts import HostSnapshot, HostState
 from backends.inventory.hosts import Host
 from profiles.errors import SelectionError
+from profiles.format.case import Case
 from profiles.format.catalog import Catalog
-from profiles.format.matrix import Case
 
 PROFILE = """
 name = "tiny"

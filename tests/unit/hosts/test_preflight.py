@@ -16,7 +16,7 @@ from backends.hosts.preflight import check_needs, differences, host_findings, pr
 from backends.hosts.probe import parse_probe
 from backends.inventory.hosts import Host
 from backends.transports.base import Completed, HostUnreachableError, Problem
-from profiles.format.matrix import Case
+from profiles.format.case import Case
 from profiles.format.profile import Profile
 
 GPU = Gpu(

@@ -16,7 +16,7 @@ from backends.inventory.hosts import Host
 from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite
 from backends.launchers.build import LAUNCHERS, build
 from profiles.format import launching
-from profiles.format.matrix import Case
+from profiles.format.case import Case
 from profiles.format.profile import Profile
 
 SCATTERED = ((4, 5), (1, 6))

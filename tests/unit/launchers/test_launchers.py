@@ -17,8 +17,8 @@ from backends.launchers.base import HostCommand, Launcher, LaunchRequest, Launch
 from backends.launchers.build import LAUNCHERS, build, needs_port
 from profiles.errors import ProfileError
 from profiles.format import launching
+from profiles.format.case import Case
 from profiles.format.catalog import load_file
-from profiles.format.matrix import Case
 from profiles.format.profile import Profile
 
 HEAD = """

@@ -5,7 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from profiles.format.matrix import Case, make_case
+from profiles.format.case import Case
+from profiles.format.matrix import make_case
 from profiles.format.profile import Profile, Scalar
 from profiles.logs.parser import LogParser
 from profiles.throughput.measure import Measurement, measure_run

@@ -7,7 +7,8 @@ import tracemalloc
 import pytest
 
 from profiles.errors import SelectionError
-from profiles.format.matrix import HostCapacity, exclusion, expand, infeasible, make_case, parse_tag
+from profiles.format.matrix import HostCapacity, exclusion, expand, infeasible, make_case
+from profiles.tags import parse_tag
 from tests.unit.profiles.builders import HEAD, READING, case, profile
 
 

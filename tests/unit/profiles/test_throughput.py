@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiles.errors import LogError
+from profiles.format.case import Case
 from profiles.format.catalog import Catalog
-from profiles.format.matrix import Case
 from profiles.format.profile import Profile, Trim
 from profiles.logs.parser import LogParser
 from profiles.throughput.averages import trimmed_mean
