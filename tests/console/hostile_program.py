@@ -102,7 +102,9 @@ class HostileWorkspace(FakeWorkspace):
             for _ in range(20)
         )
 
-    async def start(self, plan: Plan, *, force: bool = False) -> FakeController:
+    async def start(
+        self, plan: Plan, findings: Sequence[FakeFinding] = (), *, force: bool = False
+    ) -> FakeController:
         if self.start_error is not None:
             error, self.start_error = self.start_error, None
             raise error
