@@ -108,6 +108,7 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "gpu_memory_mib": run.gpu_memory_mib,
         "metrics": _plain(run.metrics.items()),
         "warnings": list(run.warnings),
+        "steady": [found.to_json() for found in run.steady] if run.steady else None,
         "simulated": run.simulated,
         "imported": run.imported,
     }

@@ -41,6 +41,7 @@ class Concern(StrEnum):
     FIRST_RUN_SLOW = "first_run_slow"
     DRIFT = "drift"
     DEPENDENT_REPEATS = "dependent_repeats"
+    UNSTEADY = "unsteady"
     NEGATIVE_SCALING = "negative_scaling"
     SUPERLINEAR = "superlinear"
     NO_BASE = "no_base"
@@ -67,6 +68,8 @@ WIDEST_INTERVAL: Mapping[Grade, float] = {Grade.A: 0.01, Grade.B: 0.025, Grade.C
 """Half of the 95% interval over the median."""
 MOST_FAILED: Mapping[Grade, float] = {Grade.A: 0.0, Grade.B: 0.25, Grade.C: 0.5}
 """Share of the repeats that did not succeed."""
+MOST_DISTURBED: Mapping[Grade, float] = {Grade.B: 0.02, Grade.C: 1.0}
+"""By how much what was not steady in a run moves its figure; the worst of the repeats."""
 CEILINGS: Mapping[Concern, Grade] = {
     Concern.SIMULATED: Grade.D,
     Concern.FORCED: Grade.C,
@@ -129,6 +132,8 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
         )
     if case.spread is not None:
         yield from _of_the_spread(case.spread)
+    if unsteady := [found.cost for run in case.measured_runs for found in run.steady or ()]:
+        yield Finding(Concern.UNSTEADY, _at_most(max(unsteady), MOST_DISTURBED))
     if case.throughput is not None:
         yield from _of_the_scaling(case, base, cases)
         yield from _of_the_environment(case, base)

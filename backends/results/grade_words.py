@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from backends.results.grade import Concern, Finding, Grade, slower_than
 from backends.results.numbers import percent, signed_percent, trimmed
 from backends.results.statistics import Spread
+from backends.results.steady_words import unsteady_lines
 from backends.results.summary import CaseResult, Group
 from backends.results.translations import Lang, pick
 
@@ -36,6 +37,8 @@ def _lines(finding: Finding, case: CaseResult, group: Group, lang: Lang) -> list
     concern = finding.concern
     if concern is Concern.WARNINGS:
         return sorted({warning for run in case.runs for warning in run.warnings})
+    if concern is Concern.UNSTEADY:
+        return unsteady_lines(case, lang)
     if case.spread is not None and concern in _OF_THE_SPREAD:
         return [pick(lang, *both) for both in _spread_lines(concern, case, case.spread)]
     return [pick(lang, *_case_line(concern, case, group))]

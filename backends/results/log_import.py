@@ -243,4 +243,5 @@ def _measured(profile: Profile, entry: _Found, repeat: int) -> RunResult:
         state="succeeded",
         throughput=measurement.throughput,
         warnings=(*measurement.warnings, *said),
+        steady=measurement.steady,
     )

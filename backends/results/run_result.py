@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from profiles.format.profile import Scalar
+    from profiles.throughput.steady import Disturbance
 
 SUCCEEDED = "succeeded"
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
@@ -42,6 +43,7 @@ class RunResult:
     gpu_memory_mib: the largest figure of any device of the run.
     fingerprint: names the environment (driver, GPU model, image …); equal text, equal environment;
         empty where it is unknown.
+    steady: what was not steady in the run's window; None where nobody could tell.
     started_at: seconds since the epoch.
     simulated: replayed by the simulated cluster; imported: not run here but read from logs or
         entered by hand.
@@ -74,6 +76,7 @@ class RunResult:
     readings: int = 0
     warnings: tuple[str, ...] = ()
     fingerprint: str = ""
+    steady: tuple[Disturbance, ...] | None = None
     started_at: float | None = None
     imported: bool = False
     simulated: bool = False

@@ -19,6 +19,7 @@ from profiles.format.rules import rule_for
 from profiles.logs.parser import LogParser, Reading, Readings
 from profiles.logs.readings import to_number
 from profiles.throughput.averages import harmonic_mean, step_weights, trimmed_mean
+from profiles.throughput.steady import Disturbance, disturbances
 from profiles.throughput.window import describe_window, is_before, window_range
 
 _NO_BATCH = (
@@ -31,7 +32,8 @@ class Measurement:
     """One run's throughput and how it was obtained.
 
     ``throughput`` is global, in ``unit``; None when nothing could be measured, and ``reason`` says
-    why. ``readings`` is how many the log has, ``used`` how many counted.
+    why. ``readings`` is how many the log has, ``used`` how many counted. ``steady``: what was not
+    steady in the window; None where its readings are too few to tell.
     """
 
     throughput: float | None
@@ -44,6 +46,7 @@ class Measurement:
     metrics: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     reason: str = ""
+    steady: tuple[Disturbance, ...] | None = None
 
 
 def measure_run(profile: Profile, case: Case, parser: LogParser) -> Measurement:
@@ -71,7 +74,17 @@ def measure_run(profile: Profile, case: Case, parser: LogParser) -> Measurement:
         metrics=parser.metrics,
         warnings=tuple(warnings),
         reason=result.reason,
+        steady=_steady(rule, readings) if result.throughput is not None else None,
     )
+
+
+def _steady(rule: Rule, readings: Readings) -> tuple[Disturbance, ...] | None:
+    """Of the readings in the window, also where the figure is that of a summary line."""
+    chosen = window_range(rule.window, readings)
+    values: Sequence[float] = readings.values[chosen.start : chosen.stop]
+    if rule.kind == "step_time":
+        values = [1 / value if value > 0 else math.inf for value in values]
+    return disturbances(values, readings.steps[chosen.start : chosen.stop], chosen.start)
 
 
 def reading_throughput(profile: Profile, case: Case, reading: Reading) -> float:

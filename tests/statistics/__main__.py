@@ -1,6 +1,6 @@
 """``python -m tests.statistics``: run every simulation and bring docs/statistics.md up to them.
 
-``--quick``: with few cases, and without writing.
+``--quick``: with few cases, and without writing. Names of tables: only these.
 """
 
 from __future__ import annotations
@@ -8,17 +8,20 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.statistics import comparisons, intervals
+from tests.statistics import comparisons, intervals, steadiness
 from tests.statistics.table import replaced
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "statistics.md"
-SIMULATIONS = (*comparisons.SIMULATIONS, *intervals.SIMULATIONS)
+SIMULATIONS = (*comparisons.SIMULATIONS, *intervals.SIMULATIONS, *steadiness.SIMULATIONS)
 
 
 def main(arguments: list[str]) -> None:
     quick = "--quick" in arguments
     text = DOCUMENT.read_text(encoding="utf-8")
+    named = [argument for argument in arguments if not argument.startswith("-")]
     for simulation in SIMULATIONS:
+        if named and simulation.name not in named:
+            continue
         count = simulation.quick if quick else simulation.count
         table = simulation.run(count).markdown()
         print(f"{simulation.name}, {count} each\n\n{table}", flush=True)

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from backends.results.steady_words import disturbance_text
 from profiles.errors import LogError, SelectionError
 from profiles.format.case import Case
 from profiles.format.profile import Profile
@@ -95,6 +96,7 @@ def _document(
     path: Path, profile: Profile, case: Case, measured: Measurement, warnings: tuple[str, ...]
 ) -> dict[str, Any]:
     reasons = (measured.reason,) if measured.throughput is None and measured.reason else ()
+    disturbed = [disturbance_text(found) for found in measured.steady or ()]
     return {
         "path": str(path),
         "profile": profile.name,
@@ -106,7 +108,7 @@ def _document(
         "scope": measured.scope,
         "gpus": case.gpus,
         "metrics": dict(measured.metrics),
-        "warnings": [*warnings, *measured.warnings, *reasons],
+        "warnings": [*warnings, *measured.warnings, *disturbed, *reasons],
     }
 
 

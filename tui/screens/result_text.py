@@ -51,6 +51,7 @@ SHORT = {
     Concern.FIRST_RUN_SLOW: "first run slow",
     Concern.DRIFT: "drift",
     Concern.DEPENDENT_REPEATS: "dependent repeats",
+    Concern.UNSTEADY: "unsteady",
     Concern.NEGATIVE_SCALING: "slower than fewer GPUs",
     Concern.SUPERLINEAR: "superlinear",
     Concern.NO_BASE: "no base",

@@ -93,5 +93,6 @@ def _end(run: RunResult, now: float) -> ev.Event | None:
         gpu_memory_mib=run.gpu_memory_mib,
         warnings=run.warnings,
         fingerprint=run.fingerprint,
+        steady=run.steady,
         log=run.log or "",
     )

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from backends.campaign.record.doubts import UNKNOWN, Cleanup
 from backends.campaign.record.shapes import check_of
 from profiles.scalars import Scalar
+from profiles.throughput.steady import Disturbance
 
 SCHEMA = 2
 
@@ -193,6 +194,7 @@ class RunSucceeded(Event):
     gpu_memory_mib: int | None = None
     warnings: tuple[str, ...] = ()
     fingerprint: str = ""
+    steady: tuple[Disturbance, ...] | None = None  # None: nobody could tell
     cleanup: Cleanup = UNKNOWN
     log: str = ""
     hosts: tuple[str, ...] = ()
@@ -318,6 +320,8 @@ def encode(event: Event) -> bytes:
         value = getattr(event, key)
         if isinstance(value, Cleanup):
             value = value.to_json()
+        elif key == "steady" and value is not None:
+            value = [disturbance.to_json() for disturbance in value]
         record[key] = dict(value) if isinstance(value, Mapping) else value
     if isinstance(event, ReadingsArrived):
         record["readings"] = list(chain.from_iterable(event.readings))  # read twice as fast

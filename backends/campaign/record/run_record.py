@@ -12,6 +12,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.doubts import UNKNOWN, Cleanup
 from profiles.format.case import Case
 from profiles.scalars import Scalar
+from profiles.throughput.steady import Disturbance
 
 SERIES_POINTS = 512
 
@@ -109,6 +110,7 @@ class RunRecord:
     gpu_memory_mib: int | None = None
     warnings: tuple[str, ...] = ()
     fingerprint: str = ""
+    steady: tuple[Disturbance, ...] | None = None
     reason: str = ""
     evidence: tuple[str, ...] = ()
     category: str = ""

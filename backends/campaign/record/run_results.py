@@ -39,6 +39,7 @@ def _result(run: RunRecord, state: CampaignState) -> RunResult:
         readings=run.reading_count,
         warnings=run.warnings,
         fingerprint=run.fingerprint,
+        steady=run.steady,
         started_at=run.started_at,
         imported=state.imported,
         simulated=state.simulated,

@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any  # what JSON may hold is only known after the check
 
 from backends.campaign.record.doubts import Cleanup
+from profiles.throughput.steady import Disturbance
 
 _LATEST = 253_402_300_799.0  # the end of the year 9999, the last that a date can name
 _MOST = 1 << 53
@@ -112,6 +113,15 @@ def _readings(value: Any) -> tuple[tuple[float | None, float, float], ...]:
     return tuple(zip(flat[0::3], flat[1::3], flat[2::3], strict=True))
 
 
+def _steady(value: Any) -> tuple[Disturbance, ...]:
+    if type(value) is not list or any(type(item) is not dict for item in value):
+        raise TypeError
+    try:
+        return tuple(Disturbance.from_json(item) for item in value)
+    except KeyError:
+        raise ValueError from None
+
+
 _BY_TYPE: Mapping[str, Callable[[Any], Any]] = {
     "str": _text,
     "bool": _truth,
@@ -125,6 +135,7 @@ _BY_TYPE: Mapping[str, Callable[[Any], Any]] = {
     "Mapping[str, float]": _by_name(_number),
     "Mapping[str, tuple[int, ...]]": _by_name(_devices),
     "Cleanup": Cleanup.from_json,
+    "tuple[Disturbance, ...] | None": _or_none(_steady),
 }
 _BY_NAME: Mapping[str, Callable[[Any], Any]] = {
     "t": _time,

@@ -404,6 +404,7 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         gpu_memory_mib=event.gpu_memory_mib,
         warnings=event.warnings,
         fingerprint=event.fingerprint,
+        steady=event.steady,
         cleanup=event.cleanup,
         log=event.log or run.log,
         hosts=run.hosts or event.hosts,

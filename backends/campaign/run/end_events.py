@@ -49,6 +49,7 @@ def succeeded(
         gpu_memory_mib=gpu_memory_mib,
         warnings=warnings,
         fingerprint=fingerprint,
+        steady=measured.steady,
         cleanup=cleanup,
         log=run.log,
         hosts=run.hosts,

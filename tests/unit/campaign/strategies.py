@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.doubts import Cleanup, Doubt, Why
+from profiles.throughput.steady import Disturbance, Shape
 
 RUN_IDS = ("r-0001-a1", "r-0002-a1", "r-0002-a2")
 HOSTS = ("node1", "node2")
@@ -97,6 +98,20 @@ events = st.one_of(
         statistic=st.just("mean"),
         metrics=st.dictionaries(texts, rates, max_size=2),
         hosts=st.sampled_from([(), HOSTS]),
+        steady=st.none()
+        | st.lists(
+            st.builds(
+                Disturbance,
+                shape=st.sampled_from(Shape),
+                size=st.floats(-1, 9),
+                cost=st.floats(0, 1),
+                reading=st.integers(0, 99),
+                step=st.none() | st.floats(0, 1e9),
+                count=st.integers(1, 9),
+                every=st.none() | st.integers(1, 9),
+            ),
+            max_size=2,
+        ).map(tuple),
     ),
     st.builds(
         ev.RunFailed,

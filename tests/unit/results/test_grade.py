@@ -19,7 +19,9 @@ from backends.results.grade_words import finding_lines, grade_reasons
 from backends.results.report import ReportContext, render_report
 from backends.results.run_result import RunResult
 from backends.results.statistics import dependence, half_width
+from backends.results.steady_words import disturbance_text
 from backends.results.summary import CaseResult, Group, summarise
+from profiles.throughput.steady import Disturbance, Shape
 
 STEADY = [100.0, 100.3, 99.8, 100.1, 99.9, 100.2, 99.7]
 
@@ -215,3 +217,47 @@ def test_grades_are_in_the_documents(runs_of):
     (row,) = csv.DictReader(io.StringIO(results_csv(groups)))
     assert (row["grade"], row["grade_reasons"]) == ("C", "; ".join(result["grade_reasons"]))
     json.dumps(result, allow_nan=False)
+
+
+STEP = Disturbance(Shape.STEP, size=-0.15, cost=0.088, reading=25, step=500.0, count=15)
+STALLS = Disturbance(Shape.STALLS, size=-0.26, cost=0.0112, reading=17, count=4, every=9)
+
+
+@pytest.mark.parametrize(("cost", "grade"), [(0.0199, "B"), (0.0201, "C")])
+def test_runs_that_were_not_steady_lower_the_grade_by_their_cost(graded, cost: float, grade: str):
+    steady_since = (replace(STALLS, cost=cost),)
+    assert graded(steady(), steady=steady_since) == (Grade(grade), {Concern.UNSTEADY})
+    assert graded(steady(), steady=()) == (Grade.A, set())
+
+
+def test_what_was_not_steady_is_told_by_the_repeat_that_it_costs_most(runs_of):
+    first, second, *rest = runs_of("1n1g", steady(), fingerprint="a")
+    runs = [
+        replace(first, steady=(STEP,)),
+        replace(second, steady=(replace(STALLS, cost=0.005), replace(STEP, cost=0.05))),
+        *rest,
+    ]
+    case, group = only(runs)
+    assert finding_lines(case, group) == [
+        "2 of 7 repeats, most of all repeat 1: the speed changes by -15.0% at step 500 and stays "
+        "there",
+        "repeat 2: 4 readings stall, one every 9, the first at reading 18, the deepest by -26.0%; "
+        "they cost the mean 0.50%",
+    ]
+    assert len(finding_lines(case, group, "zh")) == 2
+    assert case.flags == (Concern.UNSTEADY,)
+
+
+def test_every_shape_has_words():
+    for shape in Shape:
+        for found in (
+            replace(STEP, shape=shape),
+            replace(STEP, shape=shape, size=0.1, count=1, step=None, every=None),
+        ):
+            for lang in ("en", "zh"):
+                assert disturbance_text(found, lang)
+    fast = replace(STEP, shape=Shape.WARM_UP, size=0.03, cost=0.004)
+    assert disturbance_text(fast) == (
+        "warm-up is left in the window: it begins 3.0% fast and settles at step 500, which moves "
+        "the mean by 0.40%"
+    )

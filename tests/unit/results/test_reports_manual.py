@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from backends.results.entered_figures import import_figures
 from backends.results.grade import (
     CEILINGS,
     FEWEST_REPEATS,
+    MOST_DISTURBED,
     MOST_FAILED,
     SHORTFALLS,
     WIDEST_INTERVAL,
@@ -25,6 +27,7 @@ from backends.results.layouts.dlperf_json import dlperf_document
 from backends.results.layouts.speedup import COLUMNS, speedup_tables
 from backends.results.render import markdown_rows
 from backends.results.summary import summarise
+from profiles.throughput.steady import Disturbance
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "reports.md").read_text(encoding="utf-8")
 
@@ -60,9 +63,10 @@ def test_keys_of_the_document_are_listed(runs_of):
     listed = re.search(r"```\n(\{\"campaign.*?)```", section("The JSON document"), re.S)
     assert listed is not None
     run_part, result_part = listed[1].split('"results"')
-    assert set(re.findall(r'"(\w+)"', run_part)) - {"campaign", "path", "runs"} == set(
-        written["runs"][0]
-    )
+    keys = set(re.findall(r'"(\w+)"', run_part)) - {"campaign", "path", "runs"}
+    inner = {field.name for field in fields(Disturbance)}
+    assert keys - inner == set(written["runs"][0])
+    assert inner <= keys
     assert set(re.findall(r'"(\w+)"', result_part)) == set(written["results"][0])
 
 
@@ -98,6 +102,7 @@ def test_table_of_grades_has_the_thresholds_of_the_program():
     numbers = {
         Concern.FEW_REPEATS: [str(n) for n in FEWEST_REPEATS.values()],
         Concern.WIDE_INTERVAL: [f"≤ {limit * 100:g}%" for limit in WIDEST_INTERVAL.values()],
+        Concern.UNSTEADY: ["", f"≤ {MOST_DISTURBED[Grade.B] * 100:g}%", "more"],
         Concern.FAILED_RUNS: ["0%", *(f"≤ {x * 100:g}%" for x in list(MOST_FAILED.values())[1:])],
     }
     for concern, cells in grades.items():

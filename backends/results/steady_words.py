@@ -1,0 +1,95 @@
+"""What was not steady about a run, in a sentence."""
+
+from __future__ import annotations
+
+from backends.results.numbers import percent, signed_percent
+from backends.results.run_result import RunResult
+from backends.results.summary import CaseResult
+from backends.results.translations import Lang, pick
+from profiles.throughput.steady import Disturbance, Shape
+
+
+def disturbance_text(found: Disturbance, lang: Lang = "en") -> str:
+    """``the speed changes by -15.0% at step 420, which moves the mean by 8.8%``"""
+    return pick(lang, *_TEXTS[found.shape](found))
+
+
+def unsteady_lines(case: CaseResult, lang: Lang = "en") -> list[str]:
+    """A line per shape: the repeat that it costs most, and how many others have it."""
+    lines = []
+    for shape in Shape:
+        having = [
+            (found, run)
+            for run in case.measured_runs
+            for found in run.steady or ()
+            if found.shape is shape
+        ]
+        if having:
+            found, run = max(having, key=lambda pair: pair[0].cost)
+            lines.append(
+                _whose(run, len(having), case.succeeded, lang) + disturbance_text(found, lang)
+            )
+    return lines
+
+
+def _whose(run: RunResult, having: int, of: int, lang: Lang) -> str:
+    if having == 1:
+        return pick(lang, f"repeat {run.repeat}: ", f"第 {run.repeat} 次重复：")
+    return pick(
+        lang,
+        f"{having} of {of} repeats, most of all repeat {run.repeat}: ",
+        f"{of} 次重复中的 {having} 次，以第 {run.repeat} 次最甚：",
+    )
+
+
+def _where(found: Disturbance) -> tuple[str, str]:
+    if found.step is not None:
+        return f"step {found.step:g}", f"第 {found.step:g} 步"
+    return f"reading {found.reading + 1}", f"第 {found.reading + 1} 个读数"
+
+
+def _warm_up(found: Disturbance) -> tuple[str, str]:
+    (en, zh), size, cost = _where(found), percent(abs(found.size)), percent(found.cost, 2)
+    slow = found.size < 0
+    return (
+        f"warm-up is left in the window: it begins {size} {'slow' if slow else 'fast'} and settles "
+        f"at {en}, which moves the mean by {cost}",
+        f"统计窗口内仍有预热：起始{'慢' if slow else '快'} {size}，到{zh}才稳定，使均值偏移 {cost}",
+    )
+
+
+def _step(found: Disturbance) -> tuple[str, str]:
+    (en, zh), size = _where(found), signed_percent(found.size)
+    return (
+        f"the speed changes by {size} at {en} and stays there",
+        f"速度在{zh}变化 {size} 且不再恢复",
+    )
+
+
+def _trend(found: Disturbance) -> tuple[str, str]:
+    size = signed_percent(found.size)
+    return f"the speed drifts by {size} over the window", f"速度在窗口内漂移 {size}"
+
+
+def _stalls(found: Disturbance) -> tuple[str, str]:
+    (en, zh), size, cost = _where(found), signed_percent(found.size), percent(found.cost, 2)
+    if found.count == 1:
+        return (
+            f"a reading stalls at {en} ({size}), which costs the mean {cost}",
+            f"{zh}停顿（{size}），使均值降低 {cost}",
+        )
+    every_en = f", one every {found.every}" if found.every else ""
+    every_zh = f"，每 {found.every} 个读数一次" if found.every else ""
+    return (
+        f"{found.count} readings stall{every_en}, the first at {en}, the deepest by {size}; they "
+        f"cost the mean {cost}",
+        f"{found.count} 个读数停顿{every_zh}，首次在{zh}，最深 {size}，使均值降低 {cost}",
+    )
+
+
+_TEXTS = {
+    Shape.WARM_UP: _warm_up,
+    Shape.STEP: _step,
+    Shape.TREND: _trend,
+    Shape.STALLS: _stalls,
+}
