@@ -7,6 +7,7 @@ asyncssh nor pandas is imported until needed. In a script: docs/api.md.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from backends.access import Share
 from backends.campaign.folder.index import CampaignSummary, list_campaigns
 from backends.campaign.folder.place import check_place, elsewhere_words
 from backends.campaign.folder.reader import CampaignReader, read_campaign
+from backends.campaign.folder.unbegun import NothingStartedError, is_unbegun
 from backends.campaign.plan.selection import DryRun, Plan, Selection
 from backends.campaign.record import journal
 from backends.campaign.record.snapshot import CampaignSnapshot, take
@@ -290,9 +292,12 @@ class Workspace:
 
         Raises
         ------
-        SelectionError: there is none.
+        SelectionError: there is none. NothingStartedError: it was ended before it began.
         """
         for path in (self.campaigns_dir / name_or_path, Path(name_or_path)):
+            with contextlib.suppress(OSError):
+                if is_unbegun(path, kept_here=path.parent == self.campaigns_dir):
+                    raise NothingStartedError(path)
             if (path / journal.FILE_NAME).is_file():
                 return path
         if Path(name_or_path).is_dir():

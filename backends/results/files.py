@@ -3,7 +3,11 @@ at all."""
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
+import socket
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +19,8 @@ from backends.results.report import ReportContext, render_report
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
 from backends.results.translations import Lang
+
+ABANDONED_AFTER_S = 86400.0
 
 
 def write_results(
@@ -67,7 +73,8 @@ def write_in_campaign(path: Path, text: str) -> None:
 
 
 def _replace(path: Path, text: str, make: Callable[[Path], None]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    _remove_abandoned(path)
+    temporary = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}.tmp")
     try:
         temporary.unlink(missing_ok=True)
         make(temporary)
@@ -80,6 +87,16 @@ def _replace(path: Path, text: str, make: Callable[[Path], None]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _remove_abandoned(path: Path) -> None:
+    """What was to become ``path`` and whose process was killed; of another machine after a day."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        host, _, pid = left.name[len(path.name) + 2 : -len(".tmp")].rpartition(".")
+        with contextlib.suppress(OSError):
+            gone = host == socket.gethostname() and not Path("/proc", pid).exists()
+            if gone or time.time() - left.stat().st_mtime > ABANDONED_AFTER_S:
+                left.unlink()
 
 
 def write_figures(

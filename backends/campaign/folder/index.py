@@ -10,6 +10,7 @@ from pathlib import Path
 
 from backends.campaign.folder.foreign import ForeignFileError, refuse_strange
 from backends.campaign.folder.place import copied_from, elsewhere_words
+from backends.campaign.folder.unbegun import NOTHING_STARTED, is_unbegun
 from backends.campaign.record import journal
 from backends.campaign.record.lock import STALE_AFTER_S, CampaignLock
 from backends.campaign.record.state import RunState, fold
@@ -17,8 +18,8 @@ from backends.campaign.record.state import RunState, fold
 
 @dataclass(frozen=True, slots=True)
 class CampaignSummary:
-    """``state``: live (a console writes it), unfinished (nobody does), finished, copy (it goes on
-    elsewhere) or unreadable, the last two with the ``problem`` that says why."""
+    """``state``: live (a console writes it), unfinished (nobody does) or finished; and, with the
+    ``problem`` that says why: copy (it goes on elsewhere), not started, unreadable."""
 
     name: str
     path: Path
@@ -38,15 +39,18 @@ def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[Campaig
     as not there."""
     try:
         with os.scandir(directory) as entries:
-            paths = [Path(entry.path) for entry in entries if entry.is_dir()]
+            paths = [
+                Path(entry.path) for entry in entries if entry.is_dir() and entry.name[:1] != "."
+            ]
     except OSError:
         return ()
     found = []
     for path in paths:
         with contextlib.suppress(PermissionError):
-            if not (path / journal.FILE_NAME).is_file():
-                continue
-            found.append(summarise_campaign(path, clock))
+            if is_unbegun(path, kept_here=True):
+                found.append(_nothing_of(path, "not started", NOTHING_STARTED))
+            elif (path / journal.FILE_NAME).is_file():
+                found.append(summarise_campaign(path, clock))
     return tuple(sorted(found, key=lambda s: (-(s.created_at or 0.0), s.name)))
 
 
@@ -55,18 +59,23 @@ def summarise_campaign(path: Path, clock: Callable[[], float]) -> CampaignSummar
     try:
         return _summary(path, clock)
     except (journal.JournalError, ForeignFileError) as error:
-        return CampaignSummary(
-            name=path.name,
-            path=path,
-            state="unreadable",
-            done=0,
-            failed=0,
-            total=0,
-            created_at=None,
-            simulated=False,
-            imported=False,
-            problem=error.what,
-        )
+        return _nothing_of(path, "unreadable", error.what)
+
+
+def _nothing_of(path: Path, state: str, problem: str) -> CampaignSummary:
+    """A campaign of which nothing is known, and why."""
+    return CampaignSummary(
+        name=path.name,
+        path=path,
+        state=state,
+        done=0,
+        failed=0,
+        total=0,
+        created_at=None,
+        simulated=False,
+        imported=False,
+        problem=problem,
+    )
 
 
 def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:

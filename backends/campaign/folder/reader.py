@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from backends.campaign.folder import frozen
 from backends.campaign.folder.foreign import refuse_strange
 from backends.campaign.folder.place import copied_from
+from backends.campaign.folder.unbegun import NothingStartedError, is_unbegun
 from backends.campaign.plan.attempts import next_attempt, planning
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
@@ -30,7 +32,8 @@ class CampaignReader:
 
         Raises
         ------
-        JournalError: there is no journal, it is unreadable, newer, or has no beginning.
+        JournalError: there is no journal, it is unreadable, newer, or has no beginning;
+            NothingStartedError where it was never begun.
         ForeignFileError: reading it would have no end.
         """
         if self._journal is None:
@@ -41,6 +44,7 @@ class CampaignReader:
             state = self._journal.state()
         if not state.campaign:
             self._journal = None  # it may come yet
+            self._refuse_unbegun()
             raise journal.JournalError(
                 "the journal has no beginning, so nothing in it can be trusted",
                 where=str(self.directory),
@@ -48,8 +52,14 @@ class CampaignReader:
             )
         return state.found(frozen_damage=self._damage, copy_of=copied_from(self.directory, state))
 
+    def _refuse_unbegun(self) -> None:
+        with contextlib.suppress(OSError):  # which reading it tells
+            if is_unbegun(self.directory):
+                raise NothingStartedError(self.directory)
+
     def _begin(self) -> journal.JournalReader:
         refuse_strange(self.directory)
+        self._refuse_unbegun()
         path = self.directory / journal.FILE_NAME
         begun = journal.beginning(path)
         if begun is None or not begun.frozen:

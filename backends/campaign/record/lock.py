@@ -123,6 +123,7 @@ class CampaignLock:
                 os.utime(draft, (self._clock(), self._clock()))
                 with contextlib.suppress(FileExistsError):
                     os.link(draft, self.path)
+                    self._remove_abandoned(draft)
                     return
                 found = self.holder()
                 if found is None:
@@ -136,6 +137,13 @@ class CampaignLock:
             raise CampaignLockedError(self.directory, None, 0.0, stale=False)
         finally:
             draft.unlink(missing_ok=True)
+
+    def _remove_abandoned(self, mine: Path) -> None:
+        """Drafts whose process was killed while it wanted to become the writer."""
+        for draft in self.directory.glob(f".{FILE_NAME}.*"):
+            with contextlib.suppress(OSError):
+                if draft != mine and self._clock() - draft.stat().st_mtime > STALE_AFTER_S:
+                    draft.unlink()
 
     def abandoned(self) -> bool:
         """Whether there is a lock whose process on this machine is gone."""
