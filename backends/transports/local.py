@@ -63,8 +63,8 @@ class LocalTransport:
         async with self._slots:
             loop = asyncio.get_running_loop()
             done: asyncio.Future[None] = loop.create_future()
-            try:
-                transport, process = await loop.subprocess_exec(
+            starting = asyncio.ensure_future(
+                loop.subprocess_exec(
                     lambda: _Process(on_stdout, done),
                     "/bin/sh",
                     "-c",
@@ -74,6 +74,13 @@ class LocalTransport:
                     # A console whose directory was removed must still be able to run commands.
                     cwd=Path("/"),
                 )
+            )
+            try:
+                # asyncio never comes back from a process that is cancelled while it starts.
+                transport, process = await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                starting.add_done_callback(_end_at_once)
+                raise
             except OSError as error:
                 detail = f"cannot start /bin/sh: {error.strerror}"
                 raise HostUnreachableError(self._host.name, Problem.OTHER, detail) from error
@@ -82,10 +89,19 @@ class LocalTransport:
                 await done
                 return transport.get_returncode() or 0, bytes(process.stderr)
             finally:
-                if transport.get_returncode() is None:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(transport.get_pid(), signal.SIGTERM)
-                transport.close()
+                _end(transport)
+
+
+def _end(transport: asyncio.SubprocessTransport) -> None:
+    if transport.get_returncode() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(transport.get_pid(), signal.SIGTERM)
+    transport.close()
+
+
+def _end_at_once(starting: asyncio.Future[tuple[asyncio.SubprocessTransport, _Process]]) -> None:
+    if not starting.cancelled() and starting.exception() is None:
+        _end(starting.result()[0])
 
 
 def _feed(transport: asyncio.SubprocessTransport, stdin: bytes) -> None:
