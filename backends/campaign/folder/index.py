@@ -49,7 +49,7 @@ def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[Campaig
         with contextlib.suppress(PermissionError):
             if is_unbegun(path, kept_here=True):
                 found.append(_nothing_of(path, "not started", NOTHING_STARTED))
-            elif (path / journal.FILE_NAME).is_file():
+            elif (path / journal.FILE_NAME).exists():
                 found.append(summarise_campaign(path, clock))
     return tuple(sorted(found, key=lambda s: (-(s.created_at or 0.0), s.name)))
 

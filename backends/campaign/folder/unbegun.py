@@ -35,11 +35,12 @@ def is_unbegun(directory: Path, *, kept_here: bool = False) -> bool:
     ------
     OSError: it cannot be looked at.
     """
-    try:
-        with (directory / FILE_NAME).open("rb") as file:
+    journal = directory / FILE_NAME
+    if journal.exists():
+        if not journal.is_file():  # a pipe, whose opening would have no end
+            return False
+        with journal.open("rb") as file:
             return not file.readline().endswith(b"\n")
-    except FileNotFoundError:
-        pass
     if any((directory / name).exists() for name in (REQUEST_NAME, FOLDER, LOCK_NAME)):
         return True
     return kept_here and directory.is_dir() and not any(directory.iterdir())
