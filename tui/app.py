@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from textual import on, work
 from textual.app import App
@@ -13,12 +15,12 @@ from textual.command import Provider
 from textual.screen import Screen
 
 from profiles.errors import DlperfError
-from tui.keys import bindings
+from tui.keys import PAGES, bindings
 from tui.messages import CampaignStarted, Problem, Said
 from tui.palette import ActionsProvider
 from tui.screens.dialogs import Answer, Choice, Reading
 from tui.screens.help import focused_panels, help_text, notes_text
-from tui.screens.hosts import HostsPage
+from tui.screens.page import Page
 from tui.screens.questions import ConsolePrompter
 from tui.session import Session
 from tui.text import count, plain
@@ -59,25 +61,14 @@ class DlperfApp(App[str]):
         self.session = Session(workspace, readonly=readonly)
         self.register_theme(THEME)
         self.theme = THEME.name
-        self.add_mode("hosts", lambda: HostsPage(self.session))
-        self.add_mode("matrix", self._matrix)
-        self.add_mode("runs", self._runs)
-        self.add_mode("results", self._results)
+        for name in PAGES:
+            self.add_mode(name, partial(self._page, name))
 
-    def _matrix(self) -> Screen[None]:
-        from tui.screens.matrix import MatrixPage  # noqa: PLC0415 - first paint needs only Hosts
-
-        return MatrixPage(self.session)
-
-    def _runs(self) -> Screen[None]:
-        from tui.screens.runs import RunsPage  # noqa: PLC0415 - first paint needs only Hosts
-
-        return RunsPage(self.session)
-
-    def _results(self) -> Screen[None]:
-        from tui.screens.results import ResultsPage  # noqa: PLC0415 - first paint needs only Hosts
-
-        return ResultsPage(self.session)
+    def _page(self, name: str) -> Screen[None]:
+        """Made when it is first opened, so that the first paint needs only one."""
+        module, _, attribute = PAGES[name].where.partition(":")
+        page = cast(type[Page], getattr(import_module(module), attribute))
+        return page(self.session)
 
     def on_mount(self) -> None:
         self.call_after_refresh(self._first)

@@ -35,6 +35,34 @@ class Panel:
     keys: tuple[Key, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class PageEntry:
+    """A page: its tab's label, a line of help, and where its class is: ``module:Class``.
+
+    The class is imported when the page is first opened.
+    """
+
+    label: str
+    help: str
+    where: str
+
+
+PAGES: Mapping[str, PageEntry] = {
+    "hosts": PageEntry(
+        "Hosts", "hosts, their GPUs and how they are linked", "tui.screens.hosts:HostsPage"
+    ),
+    "matrix": PageEntry(
+        "Matrix", "choose profiles and cases, and start them", "tui.screens.matrix:MatrixPage"
+    ),
+    "runs": PageEntry(
+        "Runs", "runs, samples/s and logs as they happen", "tui.screens.runs:RunsPage"
+    ),
+    "results": PageEntry(
+        "Results", "throughput, speedup and export", "tui.screens.results:ResultsPage"
+    ),
+}
+"""The pages by name, in the order of their digits. A new one is an entry here and its file."""
+
 _SCROLL = (
     Key("down,j", "scroll_down", "Down", "one line down", said="↓ j", palette=False),
     Key("up,k", "scroll_up", "Up", "one line up", said="↑ k", palette=False),
@@ -51,10 +79,10 @@ PANELS: Mapping[str, Panel] = {
         "Everywhere",
         "",
         (
-            Key("1", "page('hosts')", "Hosts", "hosts, their GPUs and how they are linked"),
-            Key("2", "page('matrix')", "Matrix", "choose profiles and cases, and start them"),
-            Key("3", "page('runs')", "Runs", "runs, samples/s and logs as they happen"),
-            Key("4", "page('results')", "Results", "throughput, speedup and export"),
+            *(
+                Key(str(digit), f"page('{name}')", page.label, page.help)
+                for digit, (name, page) in enumerate(PAGES.items(), 1)
+            ),
             Key("tab", "app.focus_next", "Next panel", "to the next panel", palette=False),
             Key("shift+tab", "app.focus_previous", "Back", "to the panel before", palette=False),
             Key("ctrl+p", "command_palette", "Palette", "find any action by name", palette=False),
@@ -172,7 +200,7 @@ PANELS: Mapping[str, Panel] = {
         "The median over the successful repeats of each case, and how it scales: speedup is "
         "throughput over that of the base case, efficiency is speedup over the share of devices.",
         (
-            Key("e", "export", "Export", "write the report as markdown", footer=1),
+            Key("e", "export", "Export", "write the report, or one of its layouts", footer=1),
             Key("enter", "open", "Repeats", "every repeat of the case", footer=2, palette=False),
             Key("v", "view", "Curve", "speedup curve, or flags, where space is short", footer=3),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from backends.campaign.cancelling import CancelOrder
 from backends.campaign.folder.paths import log_path
 from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.record import events as ev
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.doubts import Cleanup, Doubt, Why
 from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.recorder import Recorder
@@ -38,6 +39,9 @@ from backends.engines.base import (
 from backends.transports.base import HostUnreachableError, Problem
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError
+
+_AWAY: Mapping[str, str] = {Cause.LOST: "out of reach", Cause.REBOOTED: "rebooted"}
+"""Of a host that has to be looked at before the next run goes there; a probe tells more."""
 
 
 class Dispatcher:
@@ -217,7 +221,7 @@ class Dispatcher:
                     t=self._clock(),
                     run_id=run_id,
                     reason=f"{waiting.detail}, not back within {limit}",
-                    category="lost",
+                    category=Cause.LOST,
                 )
             )
             self.wake()
@@ -247,9 +251,11 @@ class Dispatcher:
         except LostJournalError:
             raise
         except DlperfError as error:
-            await self._fail(run_id, str(error), "request")
+            await self._fail(run_id, str(error), Cause.REQUEST)
         except Exception as error:  # a mistake of ours in one run must not end the others
-            await self._fail(run_id, f"internal error: {type(error).__name__}: {error}", "internal")
+            await self._fail(
+                run_id, f"internal error: {type(error).__name__}: {error}", Cause.INTERNAL
+            )
         finally:
             self._supervisors.pop(run_id, None)
             self._free(run_id)
@@ -363,7 +369,7 @@ class Dispatcher:
     async def _fail_by(self, end: AllocationEnd) -> None:
         await self._fail_as(end.run_id, judge_allocation_end(end))
 
-    async def _fail(self, run_id: str, reason: str, category: str) -> None:
+    async def _fail(self, run_id: str, reason: str, category: Cause) -> None:
         await self._fail_as(run_id, Ended(reason=reason, category=category))
 
     async def _fail_as(self, run_id: str, ended: Ended) -> None:
@@ -381,8 +387,7 @@ class Dispatcher:
             await self._recorder.record(ev.RunCancelled(t=self._clock(), run_id=run.run_id))
             return
         if run.state is RunState.FAILED:
-            if run.category in ("lost", "rebooted") and run.failed_host:
-                what = run.reason.removeprefix(f"{run.failed_host}: ")
+            if run.failed_host and (what := _AWAY.get(run.category)):
                 self._engine.trouble(run.failed_host, Trouble.OUT_OF_REACH, what)
             await self._plan_retry(run)
         away = {doubt.host: doubt for doubt in run.cleanup.doubts if doubt.why is Why.AWAY}

@@ -8,11 +8,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from backends.access import Share
 from backends.inventory.nodesets import expand_nodeset, fold_nodeset, split_top_level
 from profiles.errors import DlperfError, SelectionError
+
+TRANSPORTS = {"ssh": "over SSH", "local": "this machine, without SSH"}
+"""How a host may be reached. A new one is an entry here and its file in
+:mod:`backends.transports`."""
 
 HOST_NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._-]{0,119}", re.ASCII)
 """Host names become file names and words of commands."""
@@ -34,7 +37,7 @@ class Host:
     """
 
     name: str
-    transport: Literal["ssh", "local"] = "ssh"
+    transport: str = "ssh"
     address: str = ""
     port: int | None = None
     user: str | None = None

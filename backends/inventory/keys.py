@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from backends.inventory.hosts import HOST_NAME, did_you_mean
+from backends.inventory.hosts import HOST_NAME, TRANSPORTS, did_you_mean
 from backends.inventory.nodesets import expand_nodeset
 
 # One colon is a port; IPv6 addresses have at least two.
@@ -65,6 +65,16 @@ def _none_if_empty(value: str) -> str | None:
     return value or None
 
 
+_WRITE_TRANSPORT = f"write {' or '.join(map(repr, TRANSPORTS))}"
+
+
+def _known_transport(name: str) -> str:
+    if name not in TRANSPORTS:
+        raise _mistake(f"{name!r} is not a transport", _WRITE_TRANSPORT)
+    return name
+
+
+_Transport = Annotated[str, AfterValidator(_known_transport)]
 _Names = Annotated[
     tuple[str, ...], BeforeValidator(_expanded(HOST_NAME, "letters, digits, . _ and -"))
 ]
@@ -89,9 +99,7 @@ class Keys(BaseModel):
     # Lookaheads take Python's own engine; a number in quotes is no number.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, regex_engine="python-re")
 
-    transport: Literal["ssh", "local"] | None = Field(
-        default=None, description="write 'ssh' or 'local'"
-    )
+    transport: _Transport | None = Field(default=None, description=_WRITE_TRANSPORT)
     port: int | None = Field(default=None, ge=1, le=65535, description="give 1 to 65535")
     user: _Login | None = Field(default=None, description="give a login name")
     identity: _Path | None = Field(default=None, description="give the path of a private key")
@@ -240,7 +248,7 @@ _WORDS = {
     "int_type": "must be a whole number without quotes, not {value!r}",
     "greater_than_equal": "{value} is out of range",
     "less_than_equal": "{value} is out of range",
-    "literal_error": "{value!r} is not a {key}",
+    "literal_error": "{value!r} is not allowed",
     "string_pattern_mismatch": "{value!r} is not allowed",
 }
 """By pydantic's kinds of errors."""

@@ -53,7 +53,7 @@ def needs_port(profile: Profile, case: Case) -> bool:
     """Whether a rendezvous port has to be found on the first host."""
     launch = profile.launch_for(case)
     return LAUNCHERS[launch.launcher].needs_port or any(
-        "{master_port}" in template for _key, template in launch.templates()
+        "{master_port}" in template.text for template in launch.templates()
     )
 
 

@@ -135,3 +135,8 @@ class _Process(asyncio.SubprocessProtocol):
         # asyncio calls this when the process has exited and all of its pipes are closed.
         if not self._done.done():
             self._done.set_result(None)
+
+
+def open_transport(host: Host, _pool: object) -> LocalTransport:
+    """For :class:`backends.transports.pool.TransportPool`: nothing is shared."""
+    return LocalTransport(host)

@@ -6,13 +6,13 @@ Importing this, and asking for a transport, loads no SSH library: that waits for
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
 from backends.inventory.hosts import Host
 from backends.transports.base import HostUnreachableError, Problem, Prompter, Transport
-from backends.transports.local import LocalTransport
 from backends.transports.ssh import SshSettings, SshTransport
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class TransportPool:
     ) -> None:
         self._hosts = {host.name: host for host in hosts}
         self._prompter = prompter
-        self._settings = settings or SshSettings()
-        self._transports: dict[Host, LocalTransport | SshTransport] = {}
+        self.settings = settings or SshSettings()
+        self._transports: dict[Host, Transport] = {}
         self._jumps: set[SshTransport] = set()
         self._logins: asyncio.Future[Logins] | None = None
 
@@ -98,20 +98,19 @@ class TransportPool:
         self._jumps.add(transport)
         return transport
 
-    def _get(self, host: Host) -> LocalTransport | SshTransport:
+    def _get(self, host: Host) -> Transport:
+        """The host's transport, from the file of that name, opened once."""
         transport = self._transports.get(host)
         if transport is None:
-            if host.transport == "local":
-                transport = LocalTransport(host)
-            else:
-                transport = SshTransport(host, self, channels=self._settings.channels)
-            self._transports[host] = transport
+            file = import_module(f"backends.transports.{host.transport}")
+            opened = cast(Callable[[Host, TransportPool], Transport], file.open_transport)
+            transport = self._transports[host] = opened(host, self)
         return transport
 
     def _load_logins(self) -> Logins:
         from backends.transports.ssh_login import Logins  # noqa: PLC0415 (loads asyncssh: 250 ms)
 
-        return Logins(self._settings, self._prompter)
+        return Logins(self.settings, self._prompter)
 
 
 def _jump_host(host: Host, jump: str) -> Host:

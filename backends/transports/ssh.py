@@ -39,6 +39,9 @@ class SshSettings:
 class Logging(Protocol):
     """What a transport needs of its pool."""
 
+    @property
+    def settings(self) -> SshSettings: ...
+
     async def logins(self) -> Logins: ...
 
     def jump_transport(self, host: Host, jump: str) -> SshTransport: ...
@@ -218,3 +221,8 @@ class _Channels:
 def _being_cancelled() -> bool:
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def open_transport(host: Host, pool: Logging) -> SshTransport:
+    """For :class:`backends.transports.pool.TransportPool`, which holds what logins share."""
+    return SshTransport(host, pool, channels=pool.settings.channels)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from profiles.errors import SelectionError
 from profiles.scalars import Scalar, scalar_text
-from profiles.tags import format_tag
+from profiles.tags import format_tag, parse_tag
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,3 +86,18 @@ class Case:
         if self.global_batch is not None:
             size["global_batch"] = self.global_batch
         return {**self.parameters, **size}
+
+
+def read_key(key: str) -> tuple[str, int, int]:
+    """The profile, the nodes and the devices per node in :attr:`Case.key`.
+
+    Raises
+    ------
+    SelectionError: it is no such key.
+    """
+    profile, tag, *_parameters = [*key.split("/"), ""]
+    if not profile or not tag:
+        raise SelectionError(
+            f"{key!r} is not the key of a case", remedy="such as cpu-smoke/1n2g/batch_size=16"
+        )
+    return profile, *parse_tag(tag)

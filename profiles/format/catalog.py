@@ -16,9 +16,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from profiles.errors import ProfileError
+from profiles.format.checks import MistakeAt, key_text
 from profiles.format.profile import Profile
-
-_NAMED_KEY = re.compile(r"((?:launch|matrix|measure|import|parameters)\.[\w.\[\]*-]+): ")
 
 LIBRARY = Path(__file__).parent.parent / "library"
 """Where the bundled profiles are."""
@@ -165,13 +164,13 @@ def _validation_error(path: Path, text: str, error: ValidationError) -> ProfileE
     first = next((detail for detail in details if detail["type"] == "extra_forbidden"), details[0])
     # A value of several kinds is tried as each; pydantic names the kind in the location.
     location = [part for part in first["loc"] if not _is_kind(part)]
-    message = first["msg"].removeprefix("Value error, ")
-    if not location and (named := _NAMED_KEY.match(message)):
-        # A check across keys says itself which one is wrong.
-        location = [*named.group(1).split(".")]
-        message = message[named.end() :]
-    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
-    key = key.lstrip(".")
+    message = first["msg"]
+    if first["type"] == "value_error":
+        cause = first["ctx"]["error"]
+        message = str(cause)
+        if isinstance(cause, MistakeAt):
+            location, message = [*location, *cause.at], cause.what
+    key = key_text(tuple(location))
     remedy = ""
     if first["type"] == "extra_forbidden":
         message, remedy = f"unknown key {location[-1]!r}", _near_key(location)
@@ -222,7 +221,7 @@ def _known_keys(location: Sequence[int | str]) -> list[str]:
 
 def _line_of(text: str, location: Sequence[int | str]) -> int | None:
     """The line that sets the key, found by the deepest table header and key that the text has."""
-    names = [re.sub(r"\[\d+\]$", "", part) for part in location if isinstance(part, str)]
+    names = [part for part in location if isinstance(part, str)]
     lines = text.splitlines()
     for depth in range(len(names), 0, -1):
         header = ".".join(names[: depth - 1])

@@ -22,6 +22,9 @@ READING_GROUPS = frozenset({"value", "step", "time"})
 PATH_GROUPS = frozenset({"nodes", "gpus_per_node", "gpus", "repeat"})
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*", re.ASCII)
 
+Key = tuple[int | str, ...]
+"""The way to a value from the top of a profile: ``("launch", "variant", 0, "when")``."""
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -35,6 +38,21 @@ def _as_value_error(check: Callable[_P, _R]) -> Callable[_P, _R]:
             raise ValueError(str(error)) from None
 
     return checked
+
+
+class MistakeAt(ValueError):
+    """A value that does not fit others. ``at``: which, where pydantic cannot know it."""
+
+    def __init__(self, at: Key, what: str) -> None:
+        self.at = at
+        self.what = what
+        super().__init__(f"{key_text(at)}: {what}" if at else what)
+
+
+def key_text(at: Key) -> str:
+    """``launch.variant[0].when``"""
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in at)
+    return "".join(parts).removeprefix(".")
 
 
 @_as_value_error
@@ -58,19 +76,18 @@ def check_case_tag(tag: str) -> str:
 
 @_as_value_error
 def check_condition(
-    text: str, *, where: str = "", known: Set[str] | None = None, tried: Sequence[Values] = ()
+    text: str, *, at: Key = (), known: Set[str] | None = None, tried: Sequence[Values] = ()
 ) -> str:
     expression = parse_expression(text)
     if known is not None:
         for name in sorted(expression.names - known):
-            raise ValueError(
-                f"{where}: {name!r} in {text!r} is no parameter; known: {', '.join(sorted(known))}"
-            )
+            known_names = ", ".join(sorted(known))
+            raise MistakeAt(at, f"{name!r} in {text!r} is no parameter; known: {known_names}")
     for values in tried:
         try:
             expression.holds(values)
         except DlperfError as error:
-            raise ValueError(f"{where}: {error}") from None
+            raise MistakeAt(at, str(error)) from None
     return text
 
 
@@ -89,7 +106,7 @@ def check_words(command: str) -> str:
 def check_pattern(
     text: str,
     *,
-    where: str = "",
+    at: Key = (),
     required: Set[str] | None = None,
     known: Set[str] | None = None,
 ) -> str:
@@ -99,15 +116,15 @@ def check_pattern(
         try:
             check_groups(text, frozenset(required), frozenset(known))
         except DlperfError as error:
-            raise ValueError(f"{where}: {error}" if where else str(error)) from None
+            raise MistakeAt(at, str(error)) from None
     return text
 
 
 @_as_value_error
-def check_placeholders(template: str, *, where: str, known: Set[str]) -> str:
+def check_placeholders(template: str, *, at: Key, known: Set[str]) -> str:
     for name in placeholders(template):
         if name not in known:
-            raise ValueError(
-                f"{where}: unknown placeholder {{{name}}}; known: {', '.join(sorted(known))}"
+            raise MistakeAt(
+                at, f"unknown placeholder {{{name}}}; known: {', '.join(sorted(known))}"
             )
     return template

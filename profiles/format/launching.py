@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from profiles.format.checks import Key
 from profiles.format.fields import Command, Condition, Duration, Model, Name
 from profiles.format.template import fill_numbers
 
@@ -55,6 +57,20 @@ class LaunchVariant(Model):
     stall_timeout: Duration | None = None
     expected: Duration | None = None
     bare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text that may hold placeholders, and the way to it from the launch."""
+
+    at: Key
+    text: str
+
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether :meth:`Launch.with_numbers` fills it."""
+        own = self.at[2:] if self.at[0] == "variant" else self.at
+        return own[0] in ("command", "environment", "mpi_arguments", "workdir")
 
 
 class Launch(Model):
@@ -113,21 +129,21 @@ class Launch(Model):
             changes["workdir"] = fill(self.workdir)
         return self.model_copy(update=changes)
 
-    def templates(self) -> tuple[tuple[str, str], ...]:
-        """Every text that may hold placeholders, with the key it stands under."""
-        found = [("command", self.command)]
-        found += [(f"environment.{name}", text) for name, text in self.environment.items()]
+    def templates(self) -> tuple[Template, ...]:
+        """Every text that may hold placeholders."""
+        found = [Template(("command",), self.command)]
+        found += [Template(("environment", k), text) for k, text in self.environment.items()]
         if self.workdir is not None:
-            found.append(("workdir", self.workdir))
-        found += [("stage", text) for text in self.stage]
+            found.append(Template(("workdir",), self.workdir))
+        found += [Template(("stage",), text) for text in self.stage]
         if self.container is not None:
-            found.append(("container.image", self.container.image))
-            found += [("container.mounts", text) for text in self.container.mounts]
-            found += [("container.options", text) for text in self.container.options]
-            found.append(("container.workdir", self.container.workdir or ""))
-        found += [("mpi_arguments", text) for text in self.mpi_arguments]
+            found.append(Template(("container", "image"), self.container.image))
+            found += [Template(("container", "mounts"), text) for text in self.container.mounts]
+            found += [Template(("container", "options"), text) for text in self.container.options]
+            found.append(Template(("container", "workdir"), self.container.workdir or ""))
+        found += [Template(("mpi_arguments",), text) for text in self.mpi_arguments]
         for index, variant in enumerate(self.variant):
-            for key, text in self.with_variant(variant).templates():
-                if (key, text) not in found:
-                    found.append((f"variant[{index}].{key}", text))
+            for own in self.with_variant(variant).templates():
+                if own not in found:
+                    found.append(Template(("variant", index, *own.at), own.text))
         return tuple(found)

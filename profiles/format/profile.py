@@ -7,14 +7,21 @@ docs/profiles.md, the measuring rules in docs/statistics.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from profiles.format.case import Case
-from profiles.format.checks import PATH_GROUPS, check_condition, check_pattern, check_placeholders
+from profiles.format.checks import (
+    PATH_GROUPS,
+    Key,
+    MistakeAt,
+    check_condition,
+    check_pattern,
+    check_placeholders,
+)
 from profiles.format.expression import parse_expression
 from profiles.format.fields import (
     CaseTag,
@@ -68,9 +75,6 @@ LAUNCH_NAMES = CASE_NAMES | {
     "run_id",
 }
 """Placeholders that the launcher fills in commands, besides parameters and settings."""
-
-# Templates that computed numbers are filled into.
-_COMPUTED_IN = ("launch.command", "launch.environment", "launch.mpi_", "launch.workdir", "launch.v")
 
 ANY_CHOICE = "*"
 """Key of ``arguments`` and ``environment`` that stands for every choice without its own entry."""
@@ -170,47 +174,44 @@ class Profile(Model):
             raise ValueError(f"{reserved!r} is filled by the launcher; choose another name")
         for both in sorted(names & set(self.settings)):
             raise ValueError(f"{both!r} is both a parameter and a setting; rename one")
-        for where, condition in self._conditions():
+        for at, condition in self._conditions():
             # A number need not be computable for every case; that is told when one is planned.
-            tried = () if where.startswith("launch.computed") else self._tried()
-            check_condition(condition, where=where, known=names | CASE_NAMES, tried=tried)
+            tried = () if at[:2] == ("launch", "computed") else self._tried()
+            check_condition(condition, at=at, known=names | CASE_NAMES, tried=tried)
         known = names | set(self.settings) | LAUNCH_NAMES
         for name in sorted(known & set(self.launch.computed)):
-            raise ValueError(f"launch.computed.{name}: {name!r} is taken; choose another name")
-        for key, template in self._templates():
-            if key.startswith("parameters."):  # part of the case, wherever it is launched
-                filled = names | CASE_NAMES | {"global_batch"}
-            elif key.startswith(_COMPUTED_IN):
-                filled = known | set(self.launch.computed)
-            else:
-                filled = known
-            check_placeholders(template, where=key, known=filled)
+            at = ("launch", "computed", name)
+            raise MistakeAt(at, f"{name!r} is taken; choose another name")
+        for template in self.launch.templates():
+            filled = known | set(self.launch.computed) if template.takes_numbers else known
+            check_placeholders(template.text, at=("launch", *template.at), known=filled)
+        for at, text in self._choices():  # part of the case, wherever it is launched
+            check_placeholders(text, at=at, known=names | CASE_NAMES | {"global_batch"})
         for index, path in enumerate(self.import_.paths):
-            known_groups = PATH_GROUPS | names
-            where = f"import.paths[{index}]"
-            check_pattern(path, where=where, required=set(), known=known_groups)
+            at = ("import", "paths", index)
+            check_pattern(path, at=at, required=set(), known=PATH_GROUPS | names)
         for name, pattern in self.measure.stated.items():
-            where = f"measure.stated.{name}"
-            check_pattern(pattern, where=where, required={"value"}, known={"value"})
-        for name in sorted(set(self.measure.stated) - names):
-            raise ValueError(f"measure.stated.{name}: no parameter is called {name!r}")
-        for name in sorted(set(self.import_.values) - names):
-            raise ValueError(f"import.values.{name}: no parameter is called {name!r}")
+            at = ("measure", "stated", name)
+            check_pattern(pattern, at=at, required={"value"}, known={"value"})
+        for section, named in (
+            (("measure", "stated"), self.measure.stated),
+            (("import", "values"), self.import_.values),
+        ):
+            for name in sorted(set(named) - names):
+                raise MistakeAt((*section, name), f"no parameter is called {name!r}")
         return self
 
-    def _conditions(self) -> list[tuple[str, str]]:
-        """Every expression over a case, with the key it stands under."""
-        found = [(f"matrix.exclude[{n}]", text) for n, text in enumerate(self.matrix.exclude)]
-        found += [
-            (f"measure.variant[{n}].when", variant.when)
-            for n, variant in enumerate(self.measure.variant)
-        ]
-        found += [
-            (f"launch.variant[{n}].when", variant.when)
-            for n, variant in enumerate(self.launch.variant)
-        ]
+    def _conditions(self) -> list[tuple[Key, str]]:
+        """Every expression over a case, with the way to it."""
+        found: list[tuple[Key, str]] = []
+        found += [(("matrix", "exclude", n), text) for n, text in enumerate(self.matrix.exclude)]
+        for section, variants in (
+            ("measure", [variant.when for variant in self.measure.variant]),
+            ("launch", [variant.when for variant in self.launch.variant]),
+        ):
+            found += [((section, "variant", n, "when"), text) for n, text in enumerate(variants)]
         computed = self.launch.computed.items()
-        return found + [(f"launch.computed.{name}", text) for name, text in computed]
+        return found + [(("launch", "computed", name), text) for name, text in computed]
 
     def _tried(self) -> list[dict[str, Scalar]]:
         """Values that conditions are tried with: the defaults at the matrix' own sizes."""
@@ -235,12 +236,12 @@ class Profile(Model):
         numbers = {name: parse_expression(text).number(values) for name, text in computed}
         return launch.with_numbers(numbers) if numbers else launch
 
-    def _templates(self) -> Sequence[tuple[str, str]]:
-        found = [(f"launch.{key}", text) for key, text in self.launch.templates()]
+    def _choices(self) -> Iterator[tuple[Key, str]]:
+        """Every text that a choice adds, with the way to it."""
         for name, parameter in self.parameters.items():
             for choice, words in parameter.arguments.items():
-                found += [(f"parameters.{name}.arguments.{choice}", word) for word in words]
+                for word in words:
+                    yield ("parameters", name, "arguments", choice), word
             for choice, environment in parameter.environment.items():
-                where = f"parameters.{name}.environment.{choice}"
-                found += [(f"{where}.{key}", text) for key, text in environment.items()]
-        return found
+                for key, text in environment.items():
+                    yield ("parameters", name, "environment", choice, key), text

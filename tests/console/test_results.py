@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from backends.campaign.plan.selection import Selection
+from backends.results.publish import LAYOUTS
 from tests.console.conftest import LARGE, ONEFLOW, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
@@ -103,8 +104,10 @@ async def test_enter_shows_every_repeat_with_its_distance_from_the_median(
         await until(pilot, lambda: isinstance(app.screen, ResultsPage))
 
 
-async def export(app: DlperfApp, pilot: Pilot[str], path: Path | str) -> None:
+async def export(app: DlperfApp, pilot: Pilot[str], path: Path | str, what: str = "r") -> None:
     await pilot.press("e")
+    await until(pilot, partial(shows, app, "Write what?"))
+    await pilot.press(what)
     await until(pilot, lambda: isinstance(app.screen, Prompt))
     app.screen.query_one(Input).value = str(path)
     await pilot.press("enter")
@@ -116,6 +119,8 @@ async def test_e_exports_the_report_by_default_into_the_campaign(workspace: Fake
         await open_results(workspace, app, pilot)
         controller.path.mkdir(exist_ok=True)
         await pilot.press("e")
+        await until(pilot, partial(shows, app, "Write what?"))
+        await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         assert app.screen.query_one(Input).value == str(controller.path / "report.md")
         await pilot.press("enter")
@@ -141,6 +146,28 @@ async def test_an_export_asks_before_it_writes_over_another_file(
         await until(pilot, lambda: isinstance(app.screen, Choice))
         await pilot.press("y")
         await until(pilot, lambda: "29.67" in mine.read_text(encoding="utf-8"))
+
+
+async def test_every_layout_can_be_exported_in_each_of_its_formats(
+    workspace: FakeWorkspace, tmp_path: Path
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        await pilot.press("e")
+        await until(pilot, partial(shows, app, "Write what?"))
+        for layout in LAYOUTS.values():
+            assert f"{layout.name}: " in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, ResultsPage))
+        for number, layout in enumerate(LAYOUTS.values(), 1):
+            for format in layout.formats:
+                target = tmp_path / f"{layout.name}.{format}"
+                await export(app, pilot, target, str(number))
+                await until(pilot, target.exists)
+                text = target.read_text(encoding="utf-8")
+                assert text.startswith("{") == (format == "json"), text[:80]
+                await until(pilot, lambda: isinstance(app.screen, ResultsPage))
 
 
 async def test_an_export_that_cannot_be_written_says_so(

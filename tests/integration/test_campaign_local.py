@@ -63,7 +63,7 @@ async def test_out_of_memory_is_named_and_never_tried_again(bench: Bench) -> Non
     after = "print('RuntimeError: CUDA out of memory. Tried to allocate 2 GiB');sys.exit(1)"
     state = await finish(await bench.start(lines=2, after=after))
     run = only_run(state)
-    assert (run.reason, run.category) == ("out of GPU memory", "out of GPU memory")
+    assert (run.reason, run.category) == ("out of GPU memory", "named")
     assert run.evidence[-1].startswith("end without a newlineRuntimeError: CUDA out of memory")
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from backends.inventory.aliases import read_ssh_aliases
 from backends.inventory.hosts import (
+    TRANSPORTS,
     Host,
     Inventory,
     InventoryError,
@@ -26,6 +28,9 @@ from backends.inventory.hosts import (
 from backends.inventory.load import default_inventory_path, load_inventory
 from backends.inventory.nodesets import expand_nodeset, fold_nodeset
 from backends.inventory.tables import host_of, host_table
+from backends.transports.base import Completed
+from backends.transports.local import LocalTransport
+from backends.transports.pool import TransportPool
 from profiles.errors import SelectionError
 
 
@@ -396,3 +401,32 @@ def test_the_manuals_inventory_loads_and_its_table_has_every_key(
     table = manual.split("| key | on |")[1].split("\n\n")[0]
     for field in fields(Host):
         assert f"`{field.name}`" in table
+
+
+async def test_a_new_transport_is_a_name_and_a_file(
+    write: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its file would hold: ``open_transport``, which gets the host and what is shared."""
+
+    class Echo(LocalTransport):
+        async def run(
+            self, command: str, *, stdin: bytes = b"", timeout_s: float | None = None
+        ) -> Completed:
+            return Completed(0, command.encode(), b"")
+
+    file = ModuleType("backends.transports.echo")
+    file.__dict__["open_transport"] = lambda host, _pool: Echo(host)
+    monkeypatch.setitem(sys.modules, file.__name__, file)
+    text = '[[hosts]]\nname = "a"\ntransport = "echo"\n'
+    with pytest.raises(InventoryError, match="'echo' is not a transport; write 'ssh' or 'local'"):
+        load(write(text))
+    monkeypatch.setitem(TRANSPORTS, "echo", "says it again")
+    (host,) = load(write(text)).hosts
+    pool = TransportPool([host])
+    assert (await pool.get("a").run("hello")).stdout == b"hello"
+    await pool.close()
+
+
+def test_every_transport_that_the_inventory_can_name_has_its_file() -> None:
+    for name in TRANSPORTS:
+        assert TransportPool().get(Host("a", transport=name)).host.name == "a"

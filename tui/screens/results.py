@@ -1,4 +1,4 @@
-"""Results: what was measured, how it scales, and what to distrust; export as markdown."""
+"""Results: what was measured, how it scales, and what to distrust; export."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widget import Widget
 
+from backends.campaign.folder.export import export
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.snapshot import CampaignSnapshot
+from backends.results.publish import LAYOUTS
 from backends.results.summary import CaseResult, Group, summarise
 from profiles.errors import DlperfError
 from tui.keys import bindings
@@ -145,19 +147,23 @@ class ResultsPage(Page):
         if selected is not None:
             self.app.push_screen(Repeats(selected[1]))
 
-    @work(exclusive=True, group="dialog", description="write the report as markdown")
+    @work(exclusive=True, group="dialog", description="write the report, or one of its layouts")
     async def action_export(self) -> None:
         viewed = self.viewed
         if viewed is None:
             return
+        chosen = await self.app.push_screen_wait(_what_to_export())
+        if not chosen:
+            return
+        layout = None if chosen == REPORT else chosen
         own = viewed.path / "report.md"
         answer = await self.app.push_screen_wait(
-            Prompt("Export", "Write the report, markdown, to this file:", value=str(own))
+            Prompt("Export", "Write it to this file:", value=str(_proposed(viewed.path, layout)))
         )
         if not answer:
             return
         path, taken = await asyncio.to_thread(_destination, answer)
-        if taken and path != own:
+        if taken and not (layout is None and path == own):
             question = Choice(
                 "Export",
                 f"{path} exists already.",
@@ -166,40 +172,39 @@ class ResultsPage(Page):
             if await self.app.push_screen_wait(question) != "yes":
                 return
         try:
-            await asyncio.to_thread(export_markdown, viewed, path)
+            await asyncio.to_thread(export, viewed.state, viewed.path, path, layout)
         except DlperfError as error:
             self.post_message(Problem(error))
         else:
             self.post_message(Said(f"report written to {path}"))
 
 
+REPORT = "report"
+
+
+def _what_to_export() -> Choice:
+    """The whole report first, then the layouts by their numbers."""
+    layouts = enumerate(LAYOUTS.values(), 1)
+    return Choice(
+        "Export",
+        "Write what?",
+        (
+            Answer("r", "the report: environment, tables, figures, what to distrust", REPORT),
+            *(Answer(str(n), f"{one.name}: {one.help}", one.name) for n, one in layouts),
+        ),
+    )
+
+
+def _proposed(campaign: Path, layout: str | None) -> Path:
+    if layout is None:
+        return campaign / "report.md"
+    return campaign / f"{layout}.{LAYOUTS[layout].formats[0]}"
+
+
 def _destination(text: str) -> tuple[Path, bool]:
     """The path that was typed, and whether something is there."""
     path = Path(text).expanduser()
     return path, path.exists()
-
-
-def export_markdown(viewed: CampaignSnapshot, path: Path) -> None:
-    """Write the report of a campaign; blocking.
-
-    Raises
-    ------
-    DlperfError: the file cannot be written.
-    """
-    from backends.campaign.folder.artifacts import report_context  # noqa: PLC0415 - seldom needed
-    from backends.results.files import write_atomically  # noqa: PLC0415 - seldom needed
-    from backends.results.report import render_report  # noqa: PLC0415 - seldom needed
-
-    runs = run_results(viewed.state)
-    text = render_report(report_context(viewed.state, viewed.path), runs, summarise(runs))
-    try:
-        write_atomically(path, text)
-    except OSError as error:
-        raise DlperfError(
-            f"cannot write the report: {error.strerror or error}",
-            where=str(path),
-            remedy="choose a directory that may be written",
-        ) from error
 
 
 class Repeats(Dialog[str]):

@@ -13,10 +13,9 @@ from textual.widget import Widget
 
 from backends.campaign.record.snapshot import CampaignSnapshot
 from backends.hosts.facts import HostSnapshot, HostState
+from tui.keys import PAGES
 from tui.text import count, plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
-
-PAGES = (("hosts", "Hosts"), ("matrix", "Matrix"), ("runs", "Runs"), ("results", "Results"))
 
 
 def cluster_words(hosts: Sequence[HostSnapshot]) -> str:
@@ -106,11 +105,11 @@ class Tabs(Widget):
 
     def render(self) -> Text:
         text = Text(" ", no_wrap=True, end="")
-        for number, (page, label) in enumerate(PAGES, 1):
-            if page == self._current:
-                text.append(f" {number} {label} ", f"bold reverse {ACCENT}")
+        for number, (name, page) in enumerate(PAGES.items(), 1):
+            if name == self._current:
+                text.append(f" {number} {page.label} ", f"bold reverse {ACCENT}")
             else:
-                text.append(f" {number}", ACCENT).append(f" {label} ", MUTED)
+                text.append(f" {number}", ACCENT).append(f" {page.label} ", MUTED)
         tail = Text(no_wrap=True, end="")
         if self.simulated:
             tail.append(" SIMULATED ", f"reverse {WARN}").append(" ")
@@ -126,8 +125,8 @@ class Tabs(Widget):
 
     def on_click(self, event: events.Click) -> None:
         at = 1
-        for number, (page, label) in enumerate(PAGES, 1):
-            width = len(f" {number} {label} ")
+        for number, (name, page) in enumerate(PAGES.items(), 1):
+            width = len(f" {number} {page.label} ")
             if at <= event.x < at + width:
-                self.post_message(self.Clicked(page))
+                self.post_message(self.Clicked(name))
             at += width

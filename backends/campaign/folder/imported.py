@@ -8,6 +8,7 @@ from pathlib import Path
 from backends import version
 from backends.access import Share, make_directory, make_file, narrow
 from backends.campaign.record import events as ev
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.events import encode
 from backends.campaign.record.journal import FILE_NAME
 from backends.campaign.record.state import CampaignState, fold
@@ -77,7 +78,11 @@ def _end(run: RunResult, now: float) -> ev.Event | None:
     """None for a figure that was left open: its case shows as not measured."""
     if run.state == "failed":
         return ev.RunFailed(
-            t=now, run_id=run.run_id, reason=run.reason, category="no reading", log=run.log or ""
+            t=now,
+            run_id=run.run_id,
+            reason=run.reason,
+            category=Cause.NO_READING,
+            log=run.log or "",
         )
     if not run.succeeded:
         return None

@@ -9,11 +9,11 @@ from backends.hosts.facts import HostSnapshot, HostState
 from backends.inventory.hosts import Host
 from profiles.durations import parse_duration
 from profiles.errors import SelectionError
-from profiles.format.case import Case
+from profiles.format.case import Case, read_key
 from profiles.format.catalog import Catalog
 from profiles.format.matrix import HostCapacity, expand, infeasible
 from profiles.format.settings import resolve_settings, split_overrides
-from profiles.tags import format_tag, parse_tag
+from profiles.tags import format_tag
 
 MOST_REPEATS = 1000
 MOST_RUNS = 100_000
@@ -79,8 +79,9 @@ def _cases(selection: Selection, catalog: Catalog, name: str) -> list[PlannedCas
     repeats = selection.repeats or profile.matrix.repeats
     tags = selection.cases or None
     if selection.picked:
-        wanted = {key for key in selection.picked if key.split("/")[0] == profile.name}
-        sizes = {parse_tag(key.split("/")[1]) for key in wanted}
+        read = {key: read_key(key) for key in selection.picked}
+        wanted = {key for key, (of, _, _) in read.items() if of == profile.name}
+        sizes = {read[key][1:] for key in wanted}
         tags = tuple(format_tag(*size) for size in sorted(sizes, key=_small_first)) or None
         cases: Sequence[Case] = [
             case for case in expand(profile, tags, parameters) if case.key in wanted

@@ -31,6 +31,7 @@ class RunView:
     state: RunState
     state_text: str  # "running", "host2: connection lost 12 s ago, retrying", "waiting for node3"
     hosts: tuple[str, ...]
+    out_of_reach: tuple[str, ...]  # of its hosts, while it is active
     unit: str
     progress: float | None  # 0 … 1, estimated; None where nothing is known
     eta_s: float | None
@@ -207,6 +208,7 @@ def _view(
         state=run.state,
         state_text=_state_text(run, now, waiting),
         hosts=run.hosts,
+        out_of_reach=tuple(run.lost_hosts) if run.state.active else (),
         unit=run.unit,
         progress=progress,
         eta_s=eta,

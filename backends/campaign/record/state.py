@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_record import (
     SERIES_POINTS,
     NewReadings,
@@ -238,7 +239,7 @@ def _requeued(state: CampaignState, event: ev.RunRequeued) -> CampaignState:
         ended_at=event.t,
         lost_hosts={},
         reason=event.reason,
-        category="requeued",
+        category=Cause.REQUEUED,
         retry="never",
     )
     again = RunRecord(

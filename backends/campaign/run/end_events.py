@@ -17,7 +17,7 @@ def failed(run: RunRecord, ended: Ended, now: float) -> ev.RunFailed:
         run_id=run.run_id,
         reason=clean_text(ended.reason),
         evidence=ended.evidence,
-        category=ended.category,
+        category=ended.category or "",
         host=ended.host,
         exit_status=ended.exit_status,
         retry=ended.retry,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.doubts import Cleanup, Doubt, Why
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord, RunState
@@ -321,12 +322,12 @@ class RunSupervisor:
         """How a member's end ends the run; None when it went well."""
         error = task.exception()
         if isinstance(error, RemoteError):
-            return Ended(reason=str(error), category="host", host=member.name)
+            return Ended(reason=str(error), category=Cause.HOST, host=member.name)
         if isinstance(error, HostUnreachableError):
             away = f", not back within {self._launch.lost_limit}"
             return Ended(
                 reason=f"{member.name}: {error.problem}{away if error.problem.transient else ''}",
-                category="lost",
+                category=Cause.LOST,
                 host=member.name,
                 retry="later",
             )
@@ -375,7 +376,7 @@ class RunSupervisor:
             at = f"after {len(readings)} readings" if step is None else f"at iteration {step:g}"
             reason = f"stalled {at}: no reading for {self._launch.stall_timeout}"
         last = await self.members[0].log.last_lines()
-        return Ended(reason=reason, category="stalled", evidence=last)
+        return Ended(reason=reason, category=Cause.STALLED, evidence=last)
 
     # Ending ------------------------------------------------------------------------------------
 
@@ -386,14 +387,16 @@ class RunSupervisor:
     async def _asked_the_host(self, ended: Ended) -> Ended:
         """An exit status without an explanation may have one outside of the log."""
         member = next((m for m in self.members if m.name == ended.host), None)
-        if member is None or ended.category != "exit":
+        if member is None or ended.category is not Cause.EXIT:
             return ended
         run_s = self._clock() - (self.run.started_at or self._clock())
         reason, evidence = await ask_host(member.remote.transport, run_s)
         if not reason:
             lines = ended.evidence or await member.log.last_lines()
             return replace(ended, evidence=lines)
-        return replace(ended, reason=f"{member.name}: {reason}", category=reason, evidence=evidence)
+        return replace(
+            ended, reason=f"{member.name}: {reason}", category=Cause.NAMED, evidence=evidence
+        )
 
     async def _finish_measured(self, ended: Ended) -> None:
         self.feed.finish()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.doubts import UNKNOWN, Cleanup
 from backends.engines.base import AllocationEnd, EndKind
 from backends.remote.messages import RemoteError, RunPhase, RunStatus
@@ -15,7 +16,6 @@ from profiles.throughput.measure import Measurement
 NOW_S = 0.0
 LATER_S = 60.0
 
-NO_READING = "no reading"
 MEMORY_METRIC = "gpu_memory_mib"
 """The metric by which a profile that prints GPU memory reports it."""
 
@@ -35,7 +35,7 @@ class Ended:
     """How a run's work on its hosts ended; no ``reason`` and not ``cancelled``: it went well."""
 
     reason: str = ""
-    category: str = ""
+    category: Cause | None = None
     evidence: tuple[str, ...] = ()
     host: str = ""
     exit_status: int | None = None
@@ -50,7 +50,7 @@ class Ended:
     @property
     def explains_itself(self) -> bool:
         """Not merely an exit status: what other hosts' logs say is a consequence of it."""
-        return self.category not in ("exit", NO_READING) or (self.exit_status or 0) > 128
+        return self.category not in (Cause.EXIT, Cause.NO_READING) or (self.exit_status or 0) > 128
 
     def explained(self, failures: Iterable[tuple[str, Sequence[Failure]]]) -> Ended:
         """With the first named failure of any host's log, the failing host's own first.
@@ -64,13 +64,13 @@ class Ended:
             return self
         host, failure = found[0]
         evidence = (*self.evidence, failure.evidence_line)[:5]
-        own_signal = self.category == "exit" and host == self.host
+        own_signal = self.category is Cause.EXIT and host == self.host
         if self.explains_itself and not own_signal:
             return replace(self, evidence=evidence)
         return replace(
             self,
             reason=failure.reason,
-            category=failure.reason,
+            category=Cause.NAMED,
             evidence=evidence,
             host=host,
             retry=failure.retry,
@@ -81,12 +81,12 @@ def judge_start(error: HostUnreachableError | RemoteError | TimeoutError) -> End
     """How a run ends that could not be started."""
     if isinstance(error, RemoteError):
         what = f"{error.where}: {error.what}, while starting"
-        return Ended(reason=what, category="host", host=error.where)
+        return Ended(reason=what, category=Cause.HOST, host=error.where)
     what, host = "no answer", ""
     if isinstance(error, HostUnreachableError):
         what, host = error.what, error.host
     reason = f"{host}: {what}, while starting".removeprefix(": ")
-    return Ended(reason=reason, category="lost", host=host, retry="later")
+    return Ended(reason=reason, category=Cause.LOST, host=host, retry="later")
 
 
 def judge_end(host: str, status: RunStatus, timeout: str) -> Ended | None:
@@ -95,19 +95,21 @@ def judge_end(host: str, status: RunStatus, timeout: str) -> Ended | None:
         what = "its supervisor was killed" if status.same_boot else "the host rebooted"
         return Ended(
             reason=f"{host}: {what}",
-            category="killed" if status.same_boot else "rebooted",
+            category=Cause.KILLED if status.same_boot else Cause.REBOOTED,
             host=host,
             retry="later",
         )
     if status.phase is RunPhase.ABSENT:
-        return Ended(reason=f"{host}: the run's directory is gone", category="killed", host=host)
+        return Ended(
+            reason=f"{host}: the run's directory is gone", category=Cause.KILLED, host=host
+        )
     if status.timed_out:
-        return Ended(reason=f"timed out after {timeout}", category="timeout", host=host)
+        return Ended(reason=f"timed out after {timeout}", category=Cause.TIMEOUT, host=host)
     if status.exit_code:
         reason, retry = exit_reason(status.exit_code)
         return Ended(
             reason=f"{host}: {reason}",
-            category="exit",
+            category=Cause.EXIT,
             exit_status=status.exit_code,
             host=host,
             retry=retry,
@@ -132,7 +134,8 @@ def judge_allocation_end(end: AllocationEnd) -> Ended:
     what, retry = _ALLOCATION_ENDS[end.kind]
     where = f"{end.host}: " if end.host else ""
     by = f" by {end.by}" if end.by else ""
-    return Ended(reason=f"{where}{what}{by}", category=str(end.kind), host=end.host, retry=retry)
+    reason = f"{where}{what}{by}"
+    return Ended(reason=reason, category=Cause(end.kind), host=end.host, retry=retry)
 
 
 def exit_reason(status: int) -> tuple[str, str]:
@@ -157,7 +160,7 @@ def unmeasured(measurement: Measurement, last_lines: tuple[str, ...]) -> Ended:
     """A run that ended well but whose log says nothing that can be measured."""
     return Ended(
         reason=measurement.reason or "its log has no reading",
-        category=NO_READING,
+        category=Cause.NO_READING,
         evidence=last_lines,
     )
 

@@ -143,6 +143,8 @@ def test_a_value_that_no_profile_knows_is_an_error(catalog: Catalog) -> None:
         (chosen(cases=("1x1g",)), "1x1g"),
         (chosen(values={}), "tiny needs data"),
         (chosen(picked=("tiny/9n9g/width=1",)), "tiny/9n9g"),
+        (chosen(picked=("tiny",)), "'tiny' is not the key of a case"),
+        (chosen(picked=("tiny/two/width=1",)), "two"),
     ],
 )
 def test_a_wrong_selection_says_what_is_wrong(

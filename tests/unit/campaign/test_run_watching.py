@@ -9,11 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.campaign.record.cause import Cause
 from backends.campaign.run.host_part import FailureLog
 from backends.campaign.run.postmortem import read_answer
 from backends.campaign.run.reconnect import Contact
 from backends.campaign.run.stall import LONGEST_LOOK_S, StallWatch
-from backends.campaign.run.verdict import Ended, exit_reason, judge_end, retry_delay_s
+from backends.campaign.run.verdict import (
+    Ended,
+    exit_reason,
+    judge_allocation_end,
+    judge_end,
+    retry_delay_s,
+)
+from backends.engines.base import AllocationEnd, EndKind
 from backends.remote.messages import RunPhase, RunStatus
 from backends.transports.base import HostUnreachableError, Problem
 from profiles.format.catalog import Catalog
@@ -192,7 +200,7 @@ LOST = Failure("a node was lost", "lost node 1", "later")
 
 
 def test_a_named_failure_explains_an_exit_status_the_failing_hosts_own_first() -> None:
-    ended = Ended(reason="b: exit status 1", category="exit", exit_status=1, host="b")
+    ended = Ended(reason="b: exit status 1", category=Cause.EXIT, exit_status=1, host="b")
     found = ended.explained([("a", [LOST]), ("b", [OOM])])
     assert (found.reason, found.host, found.retry) == ("out of GPU memory", "b", "never")
     assert found.evidence == ("CUDA out of memory",)
@@ -201,7 +209,7 @@ def test_a_named_failure_explains_an_exit_status_the_failing_hosts_own_first() -
 
 def test_what_a_killed_rank_did_to_the_others_is_not_the_reason() -> None:
     ended = Ended(
-        reason="b: killed by signal 9 (killed)", category="exit", exit_status=137, host="b"
+        reason="b: killed by signal 9 (killed)", category=Cause.EXIT, exit_status=137, host="b"
     )
     found = ended.explained([("a", [LOST])])
     assert found.reason == "b: killed by signal 9 (killed)"
@@ -209,8 +217,8 @@ def test_what_a_killed_rank_did_to_the_others_is_not_the_reason() -> None:
     assert ended.explained([("b", [OOM])]).reason == "out of GPU memory"
 
 
-@pytest.mark.parametrize("category", ["timeout", "rebooted", "lost", "stalled"])
-def test_consequences_in_other_logs_do_not_hide_the_cause(category: str) -> None:
+@pytest.mark.parametrize("category", [Cause.TIMEOUT, Cause.REBOOTED, Cause.LOST, Cause.STALLED])
+def test_consequences_in_other_logs_do_not_hide_the_cause(category: Cause) -> None:
     ended = Ended(reason="the cause", category=category, host="b", retry="later")
     found = ended.explained([("a", [LOST]), ("b", [OOM])])
     assert (found.reason, found.retry) == ("the cause", "later")
@@ -245,3 +253,17 @@ def test_a_full_disk_is_a_reason() -> None:
     assert read_answer("@free 12\n@up 1.0\n", 1.0)[0] == "disk full"
     assert read_answer("@free 12000\n@up 1.0\n", 1.0) == ("", ())
     assert read_answer("garbage", 1.0) == ("", ())
+
+
+def test_every_end_of_an_allocation_is_a_cause_with_words_and_a_retry() -> None:
+    for kind in EndKind:
+        ended = judge_allocation_end(AllocationEnd("r-1", kind, host="a"))
+        assert ended.category is Cause(kind)
+        assert ended.reason.startswith("a: the ")
+        assert ended.retry in ("now", "later", "never")
+
+
+def test_a_failure_that_a_log_names_is_a_cause_of_its_own_whatever_it_is_called() -> None:
+    ended = Ended(reason="b: exit status 1", category=Cause.EXIT, exit_status=1, host="b")
+    named = ended.explained([("b", [Failure("out of GPU memory", "line", "never")])])
+    assert (named.category, named.reason) == (Cause.NAMED, "out of GPU memory")

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import tui.cli
 from tui.cli import main
-from tui.cli.commands import COMMANDS, CONSOLE, command_file
+from tui.cli.commands import COMMANDS, CONSOLE, Command, command_file
 
 NO_COMMANDS = {"__init__", "__main__", "commands", "parser", "program", CONSOLE}
 HEAVY = {"asyncio", "asyncssh", "pandas", "pydantic", "textual", "backends.use_cases"}
@@ -64,3 +66,26 @@ def test_looking_only_refuses_what_changes_something(
     assert capsys.readouterr().err == (
         "dlperf-tui: --readonly: this command changes something; leave --readonly out\n"
     )
+
+
+def test_a_new_command_is_a_line_and_a_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What its file would hold: ``add`` and ``run``."""
+
+    def add(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--to", required=True)
+
+    def run(arguments: argparse.Namespace) -> int:
+        print(f"hello {arguments.to}")
+        return 0
+
+    file = ModuleType("tui.cli.greet")
+    file.__dict__.update(add=add, run=run)
+    monkeypatch.setitem(sys.modules, file.__name__, file)
+    monkeypatch.setitem(COMMANDS, "greet", Command("say hello", changes=True))
+    assert main(["greet", "--to", "bob"]) == 0
+    assert capsys.readouterr().out == "hello bob\n"
+    assert main(["greet"]) == 2
+    assert "--to" in capsys.readouterr().err
+    assert main(["--readonly", "greet", "--to", "bob"]) == 2

@@ -7,6 +7,7 @@ import tracemalloc
 import pytest
 
 from profiles.errors import SelectionError
+from profiles.format.case import read_key
 from profiles.format.matrix import HostCapacity, exclusion, expand, infeasible, make_case
 from profiles.tags import parse_tag
 from tests.unit.profiles.builders import HEAD, READING, case, profile
@@ -161,3 +162,10 @@ def test_too_many_cases_are_refused_before_any_of_them_is_made() -> None:
     assert peak < 2_000_000
     assert len(expand(it, None, {"a": values, "b": values[:50]})) == 50_000
     assert len(expand(it, None, {"a": values * 3, "b": values[:50] * 2})) == 50_000
+
+
+def test_a_case_is_found_again_by_its_key() -> None:
+    for one in (case(profile(), 2, 8), case(profile())):
+        assert read_key(one.key) == (one.profile, one.nodes, one.gpus_per_node)
+    with pytest.raises(SelectionError, match="not the key of a case"):
+        read_key("cpu-smoke")

@@ -39,7 +39,7 @@ async def _lines(snapshot: Callable[[], CampaignSnapshot]) -> None:
 def _say_changes(now: CampaignSnapshot, shown: dict[str, str], notes: int) -> int:
     for view in now.runs:
         state = str(view.state)
-        if view.state_text.endswith("retrying"):
+        if view.out_of_reach:
             state = f"{state} (connection lost)"
         if shown.get(view.run_id, "planned") != state:
             say(f"[{now.done}/{now.total}] {_line(view)}")
