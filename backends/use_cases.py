@@ -33,8 +33,11 @@ from profiles.errors import ProfileError, SelectionError
 if TYPE_CHECKING:
     from backends.campaign.cancelling import CancelOutcome
     from backends.campaign.controller import CampaignController
+    from backends.campaign.folder.imported import Imported
     from backends.campaign.plan.request import Request
     from backends.hosts.finding import Finding
+    from backends.results.compare import Comparison
+    from backends.results.run_result import RunResult
     from backends.starter import Starter
     from backends.transports.base import Prompter
     from profiles.format.catalog import Catalog
@@ -274,6 +277,47 @@ class Workspace:
     def campaigns(self) -> tuple[CampaignSummary, ...]:
         """All campaigns of the campaigns directory, newest first."""
         return list_campaigns(self.campaigns_dir, self.clock)
+
+    def runs(self, path: Path) -> tuple[RunResult, ...]:
+        """A campaign's runs, as tables and statistics take them.
+
+        Raises
+        ------
+        SelectionError: it has none. JournalError: it is no campaign.
+        """
+        from backends.campaign.record.run_results import run_results  # noqa: PLC0415 (as above)
+
+        runs = run_results(self.state(path))
+        if not runs:
+            raise SelectionError("the campaign has no runs", where=str(path))
+        return runs
+
+    def compare(self, baseline: Path, candidate: Path, threshold: float = 0.02) -> Comparison:
+        """What became slower; ``threshold``: the relative change that counts.
+
+        Raises
+        ------
+        SelectionError: one of them has no runs. JournalError: it is no campaign.
+        """
+        from backends.results.compare import compare  # noqa: PLC0415 (loads when needed)
+
+        return compare(self.runs(baseline), self.runs(candidate), threshold)
+
+    def import_campaign(
+        self, source: Path, profile: str | None, output: Path, *, share: Share | None = None
+    ) -> Imported:
+        """Make a campaign of logs, or of a file of figures; see
+        :func:`backends.campaign.folder.imported.import_campaign`.
+
+        Raises
+        ------
+        ProfileError: there is no such profile.
+        """
+        from backends.campaign.folder.imported import import_campaign  # noqa: PLC0415 (as above)
+
+        read_with = None if profile is None else self.catalog.get(profile)
+        share = share or self.cluster.inventory.share
+        return import_campaign(source, read_with, output, share, self.clock())
 
     def move_campaign(self, path: Path, new: str) -> Path:
         """Move a campaign to another name in the campaigns directory, or to a path.

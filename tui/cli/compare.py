@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from backends.results.compare import Comparison, compare
+from backends.results.compare import Comparison
 from backends.results.comparison_report import (
     comparison_document,
     comparison_junit,
@@ -18,7 +18,7 @@ from profiles.errors import DlperfError, SelectionError
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
-from tui.cli.shared.results import runs_of
+from tui.cli.shared.results import say_remarks
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
@@ -37,11 +37,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Exit code 1 when the candidate has a regression that stands among all cases."""
     workspace = open_workspace(arguments)
-    baseline, candidate = (
-        runs_of(workspace, workspace.find_campaign(name))
-        for name in (arguments.baseline, arguments.candidate)
-    )
-    result = compare(baseline, candidate, parse_threshold(arguments.threshold))
+    threshold = parse_threshold(arguments.threshold)
+    baseline = workspace.find_campaign(arguments.baseline)
+    candidate = workspace.find_campaign(arguments.candidate)
+    for path in (baseline, candidate):
+        say_remarks(workspace, path)
+    result = workspace.compare(baseline, candidate, threshold)
     text = comparison_markdown(result)
     if arguments.json:
         print_json(comparison_document(result))

@@ -3,51 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from backends import version
 from backends.access import Share, make_directory, make_file, narrow
+from backends.campaign.folder.artifacts import rewrite_results
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.events import encode
 from backends.campaign.record.journal import FILE_NAME
 from backends.campaign.record.state import CampaignState, fold
+from backends.results.entered_figures import import_figures
+from backends.results.log_import import copy_logs, import_tree
 from backends.results.run_result import RunResult
-from profiles.errors import DlperfError
+from profiles.errors import LogError, SelectionError
+from profiles.format.profile import Profile
 
 
-def imported_directory(directory: Path, share: Share) -> None:
-    """Make the directory of an imported campaign, or take an empty one. Raises OSError."""
-    make_directory(directory, share)
-    narrow(directory, share)
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of a tree of logs, or of a file of figures."""
+
+    path: Path  # of the campaign
+    runs: int
+    measured: int  # of them
+    warnings: tuple[str, ...]
 
 
-def create_imported(directory: Path, runs: Sequence[RunResult], now: float) -> CampaignState:
-    """Write the journal of an imported campaign into a new directory; returns its state.
+def import_campaign(
+    source: Path, profile: Profile | None, output: Path, share: Share, now: float
+) -> Imported:
+    """Make a campaign in ``output`` that reports like any other. Blocking.
 
-    The journal comes last to be visible: a directory without one is no campaign.
+    Parameters
+    ----------
+    source: a tree of logs, which are copied; without ``profile`` a TOML or CSV file of figures.
 
     Raises
     ------
-    DlperfError: the directory exists and is not empty, or cannot be written.
+    SelectionError: ``output`` exists already, or a tree came without a profile.
+    LogError: nothing can be read, or the campaign not be written.
     """
-    events = tuple(_events(directory.name, runs, now))
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise SelectionError("exists already", where=str(output), remedy="give another -o")
+    if profile is None and source.suffix.lower() not in (".toml", ".csv"):
+        raise SelectionError(
+            "reading logs takes a profile",
+            where=str(source),
+            remedy="give it with --profile; a file of figures is a .toml or .csv",
+        )
+    tree = None if profile is None else import_tree(profile, source)
+    runs = tuple(import_figures(source)) if tree is None else tree.runs
     try:
-        make_directory(directory, Share.PRIVATE)
-        if (directory / FILE_NAME).exists():
-            raise DlperfError(
-                "there is a campaign already", where=str(directory), remedy="give another -o"
-            )
-        draft = directory / f".{FILE_NAME}"
-        make_file(draft)
-        draft.write_bytes(b"".join(encode(event) for event in events))
-        draft.replace(directory / FILE_NAME)
+        make_directory(output, share)
+        narrow(output, share)
+        if tree is not None:
+            copy_logs(tree, output)
+        state = _write_journal(output, runs, now)
+        rewrite_results(state, output)
     except OSError as error:
-        raise DlperfError(
+        raise LogError(
             f"cannot write the campaign: {error.strerror}",
-            where=str(directory),
+            where=str(output),
             remedy="check permissions and free space",
         ) from error
+    measured = sum(run.throughput is not None for run in runs)
+    return Imported(output, len(runs), measured, tree.warnings if tree is not None else ())
+
+
+def _write_journal(directory: Path, runs: Sequence[RunResult], now: float) -> CampaignState:
+    """It comes last to be visible: a directory without one is no campaign. Raises OSError."""
+    events = tuple(_events(directory.name, runs, now))
+    draft = directory / f".{FILE_NAME}"
+    make_file(draft)
+    draft.write_bytes(b"".join(encode(event) for event in events))
+    draft.replace(directory / FILE_NAME)
     return fold(events)
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from backends.campaign.folder.imported import create_imported
+from backends.access import Share
+from backends.campaign.folder.imported import import_campaign
 from backends.campaign.record.journal import FILE_NAME, read_events
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import fold
-from backends.results.entered_figures import import_figures
 from backends.results.layouts.airank import airank_tables
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.pivot import pivot_tables
@@ -204,7 +204,7 @@ def groups_of(tmp_path: Path) -> Callable[..., tuple[Group, ...]]:
         path = tmp_path / f"figures{suffix}"
         path.write_text(text, encoding="utf-8")
         campaign = tmp_path / "campaign"
-        create_imported(campaign, import_figures(path), now=0.0)
+        import_campaign(path, None, campaign, Share.PRIVATE, now=0.0)
         return summarise(run_results(fold(read_events(campaign / FILE_NAME))))
 
     return groups_of

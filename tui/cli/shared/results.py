@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import Any  # JSON
 
 from backends.campaign.folder.index import CampaignSummary
-from backends.campaign.record.run_results import run_results
 from backends.results.run_result import RunResult
 from backends.use_cases import Workspace
-from profiles.errors import SelectionError
 from tui.cli.shared.output import say
 
 
 def runs_of(workspace: Workspace, path: Path) -> tuple[RunResult, ...]:
     """What must be known of them is said. Raises :class:`SelectionError` where there is none."""
+    say_remarks(workspace, path)
+    return workspace.runs(path)
+
+
+def say_remarks(workspace: Workspace, path: Path) -> None:
+    """What a reader of its figures must know."""
     for remark in workspace.remarks(path):
         say(f"note: {path.name}: {remark}")
-    runs = run_results(workspace.state(path))
-    if not runs:
-        raise SelectionError("the campaign has no runs", where=str(path))
-    return runs
 
 
 def summary_document(campaign: CampaignSummary) -> dict[str, Any]:
