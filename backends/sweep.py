@@ -7,7 +7,7 @@ and its journal says what became of it. Of a run that no campaign here knows nob
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from backends.campaign.record.doubts import Doubt, Why
 from backends.campaign.record.journal import FILE_NAME, Journal
 from backends.campaign.record.lock import CampaignLock, CampaignLockedError
 from backends.campaign.record.state import RunRecord
-from backends.campaign.run.cleanup import tidy_up
+from backends.campaign.run.cleanup import Word, tidy_up
 from backends.campaign.run.ending import doubt_of_error, doubt_of_report
 from backends.campaign.run.factory import local_log
 from backends.campaign.run.mirror import LogMirror
@@ -43,10 +43,14 @@ class Claim:
 
 
 class Sweep:
-    """Of a workspace's hosts."""
+    """Of a workspace's hosts.
 
-    def __init__(self, workspace: Workspace) -> None:
+    ``verified``: run ids of which a person vouches that no process is left.
+    """
+
+    def __init__(self, workspace: Workspace, verified: Collection[str] = ()) -> None:
         self._workspace = workspace
+        self._verified = frozenset(verified)
         self.claims: Mapping[str, Claim] = {}
 
     async def look(self, names: Sequence[str]) -> tuple[tuple[Leftover, ...], tuple[Doubt, ...]]:
@@ -122,16 +126,21 @@ class Sweep:
     async def _end_unknown(self, leftover: Leftover) -> Doubt | None:
         """Of no campaign here: nobody keeps its log, which the operator has agreed to lose."""
         doubt = await self._end_processes(leftover)
-        if doubt is None or doubt.why is Why.KILLED:
-            await self._remote(leftover.host).discard(leftover.run_id)
-        return doubt
+        verified = leftover.run_id in self._verified
+        if doubt is not None and not (verified and doubt.why in (Why.KILLED, Why.ORPHANS)):
+            return doubt
+        await self._remote(leftover.host).discard(leftover.run_id, verified=verified)
+        return None
 
     async def _end_processes(self, leftover: Leftover) -> Doubt | None:
         """Those alone: of a live campaign the console that is at work on it collects the rest."""
-        if not leftover.processes and leftover.phase is not RunPhase.RUNNING:
+        ended = not leftover.processes and leftover.phase is not RunPhase.RUNNING
+        if ended and leftover.orphans == ():
             return None
-        remote = self._remote(leftover.host)
-        return doubt_of_report(leftover.host, await remote.cancel(leftover.run_id, grace_s=GRACE_S))
+        report = await self._remote(leftover.host).cancel(leftover.run_id, grace_s=GRACE_S)
+        if report.phase is RunPhase.LOST and report.orphans == ():
+            return None  # nobody watched its children, but none is left
+        return doubt_of_report(leftover.host, report)
 
     async def _end_ended(self, leftover: Leftover, claim: Claim) -> Doubt | None:
         run, name = claim.run, leftover.host
@@ -145,7 +154,8 @@ class Sweep:
             log = RawLog(claim.campaign / local_log(run, name))
             contact = Contact(name, lambda _lost, _reason: None, self._workspace.clock)
             mirror = LogMirror(run.run_id, self._remote(name), log, contact, note=notes.append)
-            doubt = await tidy_up(mirror, run, {}, agreed=True)
+            word = Word.VERIFIED if run.run_id in self._verified else Word.ASKED
+            doubt = await tidy_up(mirror, run, {}, word)
             clock = self._workspace.clock
             events: list[ev.Event] = [ev.Noted(t=clock(), text=text) for text in notes]
             if doubt is None and run.cleanup.of(name) is not None:

@@ -124,6 +124,7 @@ class Dispatcher:
             ]
             tasks.create_task(self._cleaner.tidy_what_was_left())
             await self._drive(tasks)
+            await self._cleaner.tidy_again()
             for keeper in keepers:
                 keeper.cancel()
 
@@ -247,15 +248,14 @@ class Dispatcher:
             self._engine.trouble(deferred.host, Trouble.HELD, deferred.holder)
             await self._back_to_planned(run_id, str(deferred))
         except AllocationEndedError as error:
-            await self._fail_by(error.end)
+            await self._fail(run_id, judge_allocation_end(error.end))
         except LostJournalError:
             raise
         except DlperfError as error:
-            await self._fail(run_id, str(error), Cause.REQUEST)
+            await self._fail(run_id, Ended(reason=str(error), category=Cause.REQUEST))
         except Exception as error:  # a mistake of ours in one run must not end the others
-            await self._fail(
-                run_id, f"internal error: {type(error).__name__}: {error}", Cause.INTERNAL
-            )
+            what = f"internal error: {type(error).__name__}: {error}"
+            await self._fail(run_id, Ended(reason=what, category=Cause.INTERNAL))
         finally:
             self._supervisors.pop(run_id, None)
             self._free(run_id)
@@ -321,7 +321,8 @@ class Dispatcher:
         before = Journaled(self._want(run), run.hosts, run.devices, run.job_id)
         found = await self._engine.adopt(before)
         if found is None and run.state.active:
-            await self._fail_by(AllocationEnd(run.run_id, EndKind.VANISHED))
+            gone = AllocationEnd(run.run_id, EndKind.VANISHED)
+            await self._fail(run.run_id, judge_allocation_end(gone))
         elif found is None:
             await self._back_to_planned(run.run_id, "the queue does not know it")
         elif isinstance(found, Ticket) and run.state.active:  # queued again while nobody looked
@@ -366,13 +367,7 @@ class Dispatcher:
 
     # Ends ----------------------------------------------------------------------------------------
 
-    async def _fail_by(self, end: AllocationEnd) -> None:
-        await self._fail_as(end.run_id, judge_allocation_end(end))
-
-    async def _fail(self, run_id: str, reason: str, category: Cause) -> None:
-        await self._fail_as(run_id, Ended(reason=reason, category=category))
-
-    async def _fail_as(self, run_id: str, ended: Ended) -> None:
+    async def _fail(self, run_id: str, ended: Ended) -> None:
         """By something else than its own end, so that nobody has looked what is left of it."""
         run = self._recorder.state.runs[run_id]
         hosts = run.hosts if run.state.active else ()

@@ -24,21 +24,22 @@ def doubt_text(doubt: Doubt) -> str:
 def reason_text(doubt: Doubt) -> str:
     match doubt.why:
         case Why.KILLED:
-            return "its supervisor was killed, so processes without our marker may be left"
+            text = "its supervisor was killed, so processes without our marker may be left"
+        case Why.ORPHANS if doubt.detail:
+            many = "process" if doubt.detail.isdigit() else "processes"
+            text = f"{many} {doubt.detail} may be the run's, and nobody there can tell"
         case Why.ORPHANS:
-            return (
-                "nobody adopts orphaned processes there, and these may be the run's: "
-                f"{doubt.detail or 'which, cannot be told'}"
-            )
+            text = "processes without our marker may be left, and nobody there can tell"
         case Why.DEAF:
-            many = doubt.detail or "some"
-            return f"{many} {'process does' if many == '1' else 'processes do'} not end"
+            many = "process does" if doubt.detail == "1" else "processes do"
+            text = f"{doubt.detail or 'some'} {many} not end"
         case Why.NO_LOG:
-            return f"its log is not whole on this disk yet: {doubt.detail}"
+            text = f"its log is not whole on this disk yet: {doubt.detail}"
         case Why.NOT_LOOKED:
-            return "it was not looked for"
+            text = "it was not looked for"
         case Why.AWAY | Why.REFUSED | Why.OLD:
-            return doubt.detail
+            text = doubt.detail
+    return text
 
 
 def command_text(doubt: Doubt, run_id: str, host: Host | None) -> str:
@@ -47,7 +48,7 @@ def command_text(doubt: Doubt, run_id: str, host: Host | None) -> str:
     ``host``: as the inventory describes it; None where it does not.
     """
     marked = f"grep -l DLPERF_RUN_ID={run_id} /proc/[0-9]*/environ 2>/dev/null"
-    pids = doubt.detail if doubt.why is Why.ORPHANS else ""
+    pids = doubt.detail if doubt.why in (Why.ORPHANS, Why.KILLED) else ""
     listed = f"ps -ww -o pid,ppid,user,lstart,args {f'-p {pids}' if pids else '-e'}"
     look = f"{marked}; {listed}"
     if host is not None and host.transport == "local":

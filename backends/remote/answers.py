@@ -33,6 +33,14 @@ def time_of(text: str) -> float | None:
     return float(match[0]) if match else None
 
 
+def orphans_of(answer: Mapping[str, str]) -> tuple[int, ...] | None:
+    """The pids in ``orphans=``; None: the host cannot tell."""
+    text = answer.get("orphans", "-")
+    if text == "?":
+        return None
+    return tuple(int(one.partition(":")[0]) for one in text.split(",") if one != "-")
+
+
 def status_of(output: bytes, host: str) -> RunStatus:
     answer = fields_of(output, "@status ", host)
     try:
@@ -49,6 +57,7 @@ def status_of(output: bytes, host: str) -> RunStatus:
             leftovers=int(answer["leftovers"]),
             left=int(answer["left"]),
             cancelled=answer["cancelled"] == "1",
+            orphans=orphans_of(answer),
         )
     except (KeyError, ValueError) as error:
         raise RemoteError("the record of the run is damaged", where=host) from error

@@ -13,7 +13,14 @@ import re
 from collections.abc import Callable
 from shlex import quote
 
-from backends.remote.answers import fields_of, message_of, rest_of_line, status_of, time_of
+from backends.remote.answers import (
+    fields_of,
+    message_of,
+    orphans_of,
+    rest_of_line,
+    status_of,
+    time_of,
+)
 from backends.remote.installation import NOT_INSTALLED, command_of, installing, wrapper
 from backends.remote.lease import Lease, parse_lease
 from backends.remote.messages import (
@@ -223,7 +230,8 @@ class RemoteHost:
         )
         answer = fields_of(done.stdout, "@cancel ", self._name)
         left = None if answer["left"] == "-" else int(answer["left"])
-        return CancelReport(int(answer["killed"]), left)
+        phase = RunPhase(answer.get("phase", RunPhase.EXITED))
+        return CancelReport(int(answer["killed"]), left, phase, orphans_of(answer))
 
     async def diagnose(self, run_id: str) -> str:
         """What the run's processes do at this moment: ps, py-spy, nvidia-smi, last lines."""
@@ -246,25 +254,34 @@ class RemoteHost:
                         processes=int(answer["processes"]),
                         started_at=time_of(answer["started"]),
                         size=int(answer.get("size", "0")),
+                        orphans=orphans_of(answer),
                         who=clean_text(who.decode("utf-8", "replace")),
                     )
                 )
         return tuple(found)
 
-    async def remove(self, run_id: str, kept: LogDigest | None = None) -> None:
+    async def remove(
+        self, run_id: str, kept: LogDigest | None = None, *, verified: bool = False
+    ) -> None:
         """Delete the directory of a run that has ended. One that is not there is fine.
 
-        ``kept``: the log that is safe elsewhere, read back from where it lies. The host compares it
-        with its own and deletes nothing that differs (LogNotKeptError); None: only an empty log.
+        Parameters
+        ----------
+        kept: the log that is safe elsewhere, read back from where it lies. The host compares it
+            with its own and deletes nothing that differs (LogNotKeptError); None: an empty log.
+        verified: a person has looked, and vouches for it that no process of the run is left. Else a
+            run that may have left some stays (RemoteError).
         """
-        if kept is None:
-            await self._remove(run_id)
-        else:
-            await self._remove(run_id, str(kept.size), kept.sha256, size=kept.size)
+        proof = () if kept is None else (str(kept.size), kept.sha256)
+        word = ("verified",) if verified else ()
+        await self._remove(run_id, *proof, *word, size=kept.size if kept else 0)
 
-    async def discard(self, run_id: str) -> None:
-        """Delete the directory of a run that has ended, and its log with it, kept or not."""
-        await self._remove(run_id, "discard")
+    async def discard(self, run_id: str, *, verified: bool = False) -> None:
+        """Delete the directory of a run that has ended, and its log with it, kept or not.
+
+        ``verified``: see :meth:`remove`.
+        """
+        await self._remove(run_id, "discard", *(("verified",) if verified else ()))
 
     async def _remove(self, run_id: str, *proof: str, size: int = 0) -> None:
         done = await self._run(

@@ -10,11 +10,12 @@
 #         claimed/     made by the one supervisor that may run the script: at most one ever does
 #         supervisor   "pid start_ticks boot_id started"; pid and ticks name one process for ever
 #         reaper       the supervisor is a child subreaper, so its process tree is complete
-#         exit         "code ended timed_out leftovers left cancelled", written by rename
+#         adopter      "pid ticks session" of who adopts orphans there, see orphans.sh
+#         exit         "code ended timed_out leftovers left cancelled orphans", written by rename
 #         note         the path of the note that says who has the host, see lease.sh
 #     WORK_DIR/stage/DIGEST/   files that runs get a copy of
 #
-# On a host lie trust.sh, lease.sh and this, as one file. Whoever runs it has seen before that it is
+# On a host lie trust.sh, lease.sh, orphans.sh and this, as one file. Whoever runs it has seen before that it is
 # ours and whole, and that nobody else can write to a directory above it (installation.py).
 #
 # Answers are lines that begin with "@" on stdout ("follow" has the log there: its answer is on
@@ -22,10 +23,16 @@
 # held, by whom say "@lease" and "@claim"; 76 offset beyond the end; 77 no such run; 78 files to
 # stage are missing; 79 the log here is not the one that the caller keeps, so nothing was removed.
 #
+#     status, follow, start               @status ... orphans=: "-"; "?" where nobody can tell; else
+#                                         pid:ticks[,...] of what may be left without our marker
+#     cancel RUN GRACE                    @cancel killed= left= phase= orphans=; left is "-" where
+#                                         nobody can tell that nothing is left
 #     digest RUN [BYTES]                  @digest SHA256 SIZE    of the log, or of its first BYTES;
 #                                         SHA256 is "-" where no tool can tell
-#     remove RUN [SIZE SHA256 | discard]  the run's directory, when its log is empty, or has this
-#                                         size and digest; "discard": whatever is in it
+#     remove RUN [SIZE SHA256 | discard] [verified]
+#                                         the run's directory, when its log is empty, or has this
+#                                         size and digest, and no orphans are left; "discard":
+#                                         whatever is in it; "verified": whatever is left
 
 umask_before=$(umask)
 umask 077
@@ -172,13 +179,15 @@ read_supervisor() { # sets sup_pid, sup_ticks, sup_boot, sup_started; fails wher
     { read -r sup_pid sup_ticks sup_boot sup_started _ <"$run/supervisor"; } 2>/dev/null
 }
 
-read_exit() { # sets code, ended, timed_out, leftovers, exit_left, cancelled
-    { read -r code ended timed_out leftovers exit_left cancelled _ <"$run/exit"; } 2>/dev/null
+read_exit() { # sets code, ended, timed_out, leftovers, exit_left, cancelled, hidden
+    { read -r code ended timed_out leftovers exit_left cancelled hidden _ <"$run/exit"; } \
+        2>/dev/null || return 1
+    [ -n "$hidden" ] || { [ -e "$run/reaper" ] && hidden=- || hidden='?'; } # an older version's
 }
 
 look() { # sets phase and everything that answer prints
     sup_pid=- sup_ticks=- sup_boot=- sup_started=-
-    code=- ended=- timed_out=0 leftovers=0 exit_left=0 cancelled=0
+    code=- ended=- timed_out=0 leftovers=0 exit_left=0 cancelled=0 hidden=-
     boot_id
     if read_exit; then
         phase=exited
@@ -190,20 +199,21 @@ look() { # sets phase and everything that answer prints
     elif read_exit; then # it ended while we looked
         phase=exited
     else
-        phase=lost
+        phase=lost hidden='?'
         [ ! -e "$run/cancelled" ] || cancelled=1
     fi
     same_boot=0
     [ "$sup_boot" != "$boot" ] || same_boot=1
+    [ $same_boot = 1 ] || hidden=- # a reboot ended everything
     size=0
     [ ! -f "$run/output.log" ] || size=$(size_of "$run/output.log")
 }
 
 answer() {
     look
-    printf '@status phase=%s pid=%s boot=%s same_boot=%s size=%s code=%s started=%s ended=%s timed_out=%s leftovers=%s left=%s cancelled=%s\n' \
+    printf '@status phase=%s pid=%s boot=%s same_boot=%s size=%s code=%s started=%s ended=%s timed_out=%s leftovers=%s left=%s cancelled=%s orphans=%s\n' \
         "$phase" "$sup_pid" "$sup_boot" "$same_boot" "$size" "$code" "$sup_started" "$ended" \
-        "$timed_out" "$leftovers" "$exit_left" "$cancelled"
+        "$timed_out" "$leftovers" "$exit_left" "$cancelled" "$hidden"
 }
 
 starting() { # somebody prepares this run at this moment
@@ -350,10 +360,20 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER [DIGEST...], th
 }
 
 # Waits for the supervisor, so that it never stays behind as a zombie where nobody reaps orphans.
-verb_guard() {
+verb_guard() { # RUN PREPARED TIMEOUT GRACE LEASE UMASK PYTHON
+    find_adopter
+    printf '%s\n' "$adopter" >"$2/adopter"
     sh "$0" supervise "$host" "$@" &
+    supervisor=$!
     exec 9<&-
-    wait $!
+    wait $supervisor
+    open_run "$1"
+    look
+    if [ $phase = lost ] && [ "$sup_pid" = $supervisor ]; then # killed: what it ran has the host
+        notes=$5
+        look_for_orphans 0
+        hand_over "$(members "$run_id" '')"
+    fi
 }
 
 verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE UMASK PYTHON; LEASE: where its notes are, or -
@@ -368,8 +388,8 @@ verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE UMASK PYTHON; LEASE: where
         announce "$$:$ticks" "$who" && printf '%s\n' "$note" >"$2/note" && rm -f -- "$was"
         inspect $$
     fi
-    mv "$2/script.sh" "$2/work" "$2/output.log" "$2/container" "$2/who" "$2/note" "$2/.exit" \
-        "$2/.supervisor" "$run/"
+    mv "$2/script.sh" "$2/work" "$2/output.log" "$2/container" "$2/who" "$2/note" "$2/adopter" \
+        "$2/.exit" "$2/.supervisor" "$run/"
     printf '%s %s %s %s\n' $$ "$ticks" "$boot" "$(date +%s.%N)" 1<>"$run/.supervisor"
     mv "$run/.supervisor" "$run/supervisor"
     rmdir "$2" # and no other: a start that was sent again may be preparing its own
@@ -382,7 +402,7 @@ verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE UMASK PYTHON; LEASE: where
 
 verb_attend() { # RUN TIMEOUT GRACE LEASE UMASK PYTHON SUBREAPER
     open_run "$1"
-    timeout=$2 grace=$3 umask_before=$5 python=$6
+    timeout=$2 grace=$3 lease=$4 umask_before=$5 python=$6
     [ "$7" = 0 ] || : >"$run/reaper"
     asked='' timed_out=0 cancelled=0 killed=0 signalled=' ' timer=''
     inspect $$
@@ -445,13 +465,18 @@ finish() { # $1: exit code. Ends what the script left behind, frees the lease, w
         end_processes "$run_id" $$ "$grace"
         leftovers=$killed
     fi
+    hidden=-
+    [ -e "$run/reaper" ] || look_for_orphans 50
     # Before the record: who sees the end may start the next run.
-    if [ "$left" -eq 0 ]; then
+    if [ "$left" -eq 0 ] && [ "$hidden" = - ]; then
         { read -r note <"$run/note"; } 2>/dev/null
         release
+    else
+        notes=$lease
+        hand_over "$(members "$run_id" $$)"
     fi
-    printf '%s %s %s %s %s %s\n' "$1" "$(date +%s.%N)" "$timed_out" "$leftovers" "$left" \
-        "$cancelled" 1<>"$run/.exit"
+    printf '%s %s %s %s %s %s %s\n' "$1" "$(date +%s.%N)" "$timed_out" "$leftovers" "$left" \
+        "$cancelled" "$hidden" 1<>"$run/.exit"
     mv "$run/.exit" "$run/exit"
     exit 0
 }
@@ -518,7 +543,7 @@ verb_digest() { # RUN [BYTES]. To compare with what was fetched.
 
 verb_cancel() { # RUN GRACE
     open_run "$1"
-    grace=$2 killed=0 left=0 signalled=' ' verified=1
+    grace=$2 killed=0 left=0 signalled=' '
     if [ -d "$run" ]; then
         : >"$run/cancelled" 2>/dev/null
         [ -f "$run/supervisor" ] || ! starting || await_supervisor 300
@@ -536,25 +561,28 @@ verb_cancel() { # RUN GRACE
             clock
         done
         look
-        # Not where the supervisor was killed meanwhile, or sees only some of its descendants.
-        [ "$phase" != lost ] && [ -e "$run/reaper" ] || verified=0
         [ "$exit_left" -eq 0 ] || left=$exit_left
+        [ "$phase" != lost ] || look_for_orphans 50 # it was killed meanwhile
         ;;
     lost)
-        [ "$same_boot" -eq 0 ] || verified=0 # a reboot ended everything
         end_container "$grace"
         end_processes "$run_id" '' "$grace"
+        [ "$hidden" = - ] || look_for_orphans 50
         ;;
     *) # over, or never started here: ranks that another host's mpirun started carry the marker
         end_processes "$run_id" '' "$grace"
+        [ "$hidden" = - ] || look_for_orphans 0
         ;;
     esac
-    [ $verified = 1 ] || left=-
-    printf '@cancel killed=%s left=%s phase=%s\n' "$killed" "$left" "$phase"
+    # Nobody watched its children where its supervisor was killed.
+    [ "$phase" != lost ] || [ "$same_boot" -eq 0 ] || left=-
+    [ "$hidden" = - ] || left=-
+    printf '@cancel killed=%s left=%s phase=%s orphans=%s\n' "$killed" "$left" "$phase" "$hidden"
 }
 
-verb_remove() { # RUN [SIZE SHA256 | discard]
+verb_remove() { # RUN [SIZE SHA256 | discard] [verified]
     open_run "$1"
+    case $* in *' verified') verified=1 ;; *) verified=0 ;; esac
     [ -d "$run" ] || exit 0
     ! starting || await_supervisor 300
     look
@@ -565,8 +593,12 @@ verb_remove() { # RUN [SIZE SHA256 | discard]
         sum=$(sha256 <"$run/output.log")
         [ -z "$sum" ] || [ "$sum" = "${3-}" ] || fail "the log of $run_id is not kept elsewhere" 79
     fi
-    { read -r note <"$run/note"; } 2>/dev/null # of a supervisor that was killed
-    ! read_note "${note:--}" || note_lives "$note" || rm -f -- "$note"
+    if [ "$phase" = exited ] && [ "$hidden" != - ] && [ $verified = 0 ]; then
+        look_for_orphans 0
+        [ "$hidden" = - ] || fail "run $run_id may have left processes: $hidden"
+    fi
+    { read -r note <"$run/note"; } 2>/dev/null # of a supervisor that was killed, or of what it left
+    ! read_note "${note:--}" || { [ $verified = 0 ] && note_lives "$note"; } || rm -f -- "$note"
     rm -rf "$run" 2>/dev/null || { chmod -R u+rwX "$run" && rm -rf "$run"; } ||
         fail "cannot remove $run"
 }
@@ -584,10 +616,11 @@ verb_sweep() { # all that is ours on this host: running, orphaned processes, fil
         [ "$phase" != running ] || root=$sup_pid
         count=0
         for pid in $(members "$run_id" "$root"); do count=$((count + 1)); done
+        [ "$hidden" = - ] || look_for_orphans 0
         who=
         { read -r who <"$run/who"; } 2>/dev/null
-        printf '@leftover run=%s phase=%s started=%s processes=%s size=%s who=%s\n' \
-            "$run_id" "$phase" "$sup_started" "$count" "$size" "$who"
+        printf '@leftover run=%s phase=%s started=%s processes=%s size=%s orphans=%s who=%s\n' \
+            "$run_id" "$phase" "$sup_started" "$count" "$size" "$hidden" "$who"
     done
     grep -l 'DLPERF_RUN_ID=' /proc/[0-9]*/environ 2>/dev/null |
         while IFS=/ read -r _ _ pid _; do

@@ -40,7 +40,7 @@ def part(name: str) -> bytes:
 @functools.cache
 def wrapper() -> Wrapper:
     """The wrapper as this version of the program installs it."""
-    text = part("trust.sh") + part("lease.sh") + part("host.sh")
+    text = part("trust.sh") + part("lease.sh") + part("orphans.sh") + part("host.sh")
     return Wrapper(hashlib.sha256(text).hexdigest(), text)
 
 

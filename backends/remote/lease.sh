@@ -116,9 +116,9 @@ take_lease() { # $1: lease_dir, $2: who. 0: ours, with a note; 1: held; 2: impos
     open_lease "$1" || return 2
     lock
     case $? in
-    0) others=on_file ;;
+    0) on_file && others=claimed || others=beside ;;
     1) others=held ;;
-    2) open_place && others=true || others=unsafe ;;
+    2) open_place && others=claimed || others=unsafe ;;
     *) trouble="cannot lock $lock_path" others=unsafe ;;
     esac
     case $others in
@@ -137,14 +137,15 @@ take_lease() { # $1: lease_dir, $2: who. 0: ours, with a note; 1: held; 2: impos
         trouble="cannot write to $place, it belongs to $(owner_name "$place")"
         return 2
     fi
-    ! $others || alone || { release; return 1; }
+    alone $others || { release; return 1; }
 }
 
-alone() { # whether nobody else has a claim
+alone() { # $1: claimed or beside. Whether nobody else has such a claim.
     looks=0
-    while claimed; do
+    while $1; do
         # Of several that announce at once, the one with the smallest pid stays until the others went.
-        case $found_pid in '') ;; *) [ "$found_pid" -gt $$ ] || return 1 ;; esac
+        # Who has the lock announces alone: a note beside it may be one that is just being removed.
+        case $1:$found_pid in claimed:?*) [ "$found_pid" -gt $$ ] || return 1 ;; esac
         looks=$((looks + 1))
         [ $looks -lt 30 ] || return 1
         nap 0.01
@@ -225,6 +226,17 @@ carried() { # $1: run id. Whether a process of ours has it in its environment.
     return 1
 }
 
+beside() { # whether processes that a run left behind live here, by the word of their own user
+    [ "$can_note" = 1 ] || return 1
+    for claim in "$notes".note.*; do
+        [ "$claim" != "${note-}" ] && read_note "$claim" && note_lives "$claim" || continue
+        [ -n "$found_pid" ] && look_at "$claim" &&
+            grep -q "^Uid:[[:space:]]*$uid[[:space:]]" "/proc/$found_pid/status" 2>/dev/null &&
+            return 0
+    done
+    return 1
+}
+
 claimed() { # whether a run that lives claims the host. Sets what read_note sets, claim, found_pid.
     for claim in "$notes".note.*; do
         [ "$claim" != "${note-}" ] && read_note "$claim" && note_lives "$claim" && return 0
@@ -292,7 +304,14 @@ look_at_lease() { # $1: lease_dir. Says on stdout who holds the host; fails with
     open_lease "$1" || return 1
     lock -s
     case $? in
-    0) if on_file && lasting_claim; then tell_holder; else printf '@lease free\n'; fi ;;
+    0)
+        # A supervisor that has just freed its lease removes its note in a moment.
+        if { on_file && lasting_claim; } || { beside && nap 0.1 && beside; }; then
+            tell_holder
+        else
+            printf '@lease free\n'
+        fi
+        ;;
     1) tell_holder ;;
     2) if lasting_claim; then tell_holder; else printf '@lease free\n'; fi ;;
     *) trouble="cannot lock $lock_path"; return 1 ;;

@@ -135,6 +135,8 @@ class RunStatus:
     ``boot_id``: the boot that the run was started in; the present one where the run is absent.
     ``size``: bytes of the log. ``exit_code``: as sh tells it, 128 + n for a signal. ``leftovers``:
     processes that the script left running and that were ended; ``left``: those that would not end.
+    ``orphans``: processes that may be left without our marker, where nobody adopts a run's orphans;
+    None: nobody can tell.
     """
 
     phase: RunPhase
@@ -149,6 +151,7 @@ class RunStatus:
     leftovers: int = 0
     left: int = 0
     cancelled: bool = False
+    orphans: tuple[int, ...] | None = ()
 
     @property
     def signal(self) -> int | None:
@@ -159,18 +162,20 @@ class RunStatus:
 
 @dataclass(frozen=True, slots=True)
 class CancelReport:
-    """``left``: processes that would not end; None: its supervisor was killed or could not watch
-    all of its children, so that nobody can tell."""
+    """``left``: processes that would not end; None: nobody can tell that none is left, because its
+    supervisor was killed (``phase`` LOST), or because of ``orphans``; see :class:`RunStatus`."""
 
     killed: int
     left: int | None
+    phase: RunPhase = RunPhase.EXITED
+    orphans: tuple[int, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
     """Something of ours on a host. ``phase`` ABSENT: processes whose run directory is gone.
 
-    ``size``: bytes of its log there.
+    ``size``: bytes of its log there. ``orphans``: see :class:`RunStatus`.
     """
 
     host: str
@@ -180,3 +185,4 @@ class Leftover:
     started_at: float | None = None
     who: str = ""
     size: int = 0
+    orphans: tuple[int, ...] | None = ()

@@ -26,6 +26,7 @@ class ExitRecord:
     leftovers: int
     left: int
     cancelled: bool
+    orphans: str = "-"
 
 
 @dataclass(slots=True, eq=False)
@@ -62,7 +63,7 @@ class HolderNote:
 
 @dataclass(slots=True)
 class Lease:
-    """A lease directory's file for this machine. ``owner``: of one taken without flock."""
+    """A machine's lease. ``owner``: the supervisor that took it last and has not given it back."""
 
     note: HolderNote | None = None
     owner: SupervisorRecord | None = None

@@ -20,6 +20,7 @@ from backends.simulated.wrapper import (
 STEP_S = 0.004
 """What the wrapper takes between two things that others may see."""
 SETTLE_S = 0.2
+ORPHANS_SETTLE_S = 0.5
 RECORDS = 1024  # bytes of a run directory's small files
 
 
@@ -197,14 +198,20 @@ class Launcher:
             settled = kernel.now + SETTLE_S
             yield Pause(settled, lambda: not wrapper.members(asked.run_id, supervisor))
             yield from wrapper.end_processes(ending, asked.run_id, supervisor, asked.grace_s)
-        if ending.left == 0:
-            supervisor.holds_lease = False
-            if lease is not None:
-                lease.note = None
-                if lease.owner_run == asked.run_id:
-                    lease.owner = None
+        orphans = "-"
+        if not files.reaper and wrapper.orphans(files.supervisor):
+            settled = kernel.now + ORPHANS_SETTLE_S
+            yield Pause(settled, lambda: not wrapper.orphans(files.supervisor))
+            orphans = wrapper.orphans_text(files)
+        supervisor.holds_lease = False
+        if lease is not None and lease.owner_run == asked.run_id:
+            if ending.left == 0 and orphans == "-":
+                lease.note = lease.owner = None
+            else:  # what is left has the host
+                who = f"{asked.who}; it has ended and may have left processes"
+                lease.note = HolderNote(int(kernel.wall), asked.run_id, who)
         files.exit = ExitRecord(
-            code, kernel.wall, timed_out, ending.killed, ending.left, files.cancelled
+            code, kernel.wall, timed_out, ending.killed, ending.left, files.cancelled, orphans
         )
         kernel.end(supervisor, 0)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 
 from backends.simulated.answers import sha256
-from backends.simulated.files import Disk, Lease, RunFiles
+from backends.simulated.files import Disk, Lease, RunFiles, SupervisorRecord
 from backends.simulated.kernel import Kernel, Pause, Process, Routine
 
 WRONG, FAILED, HELD, BEYOND, UNKNOWN, MISSING_STAGE, NOT_KEPT = 64, 70, 75, 76, 77, 78, 79
@@ -51,6 +51,7 @@ class Look:
     leftovers: int = 0
     left: int = 0
     cancelled: bool = False
+    orphans: str = "-"
 
     def __str__(self) -> str:
         def text(value: float | None) -> str:
@@ -61,7 +62,7 @@ class Look:
             f" same_boot={self.same_boot:d} size={self.size} code={_or_dash(self.code)}"
             f" started={text(self.started)} ended={text(self.ended)}"
             f" timed_out={self.timed_out:d} leftovers={self.leftovers} left={self.left}"
-            f" cancelled={self.cancelled:d}\n"
+            f" cancelled={self.cancelled:d} orphans={self.orphans}\n"
         )
 
 
@@ -110,11 +111,13 @@ class Wrapper:
             return Look("absent", boot=boot, same_boot=True, size=size)
         record, over = files.supervisor, files.exit
         phase = "exited" if over else "running" if self.supervisor(files) else "lost"
+        same_boot = record is not None and record.boot_id == boot
+        orphans = over.orphans if over else "?" if phase == "lost" else "-"
         return Look(
             phase,
             pid=record.pid if record else None,
             boot=record.boot_id if record else "-",
-            same_boot=record is not None and record.boot_id == boot,
+            same_boot=same_boot,
             size=len(files.log or b""),
             code=over.code if over else None,
             started=record.started if record else None,
@@ -123,6 +126,7 @@ class Wrapper:
             leftovers=over.leftovers if over else 0,
             left=over.left if over else 0,
             cancelled=over.cancelled if over else phase == "lost" and files.cancelled,
+            orphans=orphans if same_boot else "-",
         )
 
     def starting(self, files: RunFiles) -> bool:
@@ -185,21 +189,40 @@ class Wrapper:
         else:
             self.kernel.terminate(process)
 
+    def orphans(self, since: SupervisorRecord | None) -> list[Process]:
+        """What may be left of a run without its marker: nobody's child, and younger than it."""
+        if since is None or since.boot_id != self.kernel.boot_id:
+            return []
+        return [
+            process
+            for process in self.kernel.living()
+            if process.origin
+            and not process.helper
+            and not process.run_id
+            and process.ticks >= since.ticks
+            and (process.tree is None or process.tree not in self.kernel.processes)
+        ]
+
+    def orphans_text(self, files: RunFiles) -> str:
+        found = self.orphans(files.supervisor)
+        return ",".join(f"{process.pid}:{process.ticks}" for process in found[:8]) or "-"
+
     # The lease -----------------------------------------------------------------------------------
 
     def lease(self, directory: str) -> Lease:
         return self.leases.setdefault(directory, Lease())
 
     def lease_free(self, lease: Lease) -> bool:
-        if self.flock:
-            return not any(process.holds_lease for process in self.kernel.living())
+        if self.flock and any(process.holds_lease for process in self.kernel.living()):
+            return False
         owner = lease.owner
-        if owner is None:
+        if owner is None or owner.boot_id != self.kernel.boot_id:
             return True
         process = self.kernel.processes.get(owner.pid)
-        lives = process is not None and process.ticks == owner.ticks
+        if process is not None and process.ticks == owner.ticks:
+            return self.flock  # it holds it as long as it wants to
         marked = any(p.run_id == lease.owner_run for p in self.kernel.living())
-        return not (lives and owner.boot_id == self.kernel.boot_id) and not marked
+        return not marked and not self.orphans(owner)
 
     def holder_text(self, lease: Lease) -> str:
         note = lease.note
@@ -230,18 +253,21 @@ class Wrapper:
             if files.supervisor is None and self.starting(files):
                 yield from self.await_supervisor(files, 3.0)
         seen = self.look(files)
-        verified = True
         if seen.phase == "running" and files is not None:
             yield from self._end_supervised(ending, files, grace_s)
             seen = self.look(files)
-            verified = seen.phase != "lost" and files.reaper
             ending.left = seen.left or ending.left
         else:
-            verified = seen.phase != "lost" or not seen.same_boot
             yield from self.end_processes(ending, run_id, None, grace_s)
         kernel.changed()
-        left = str(ending.left) if verified else "-"
-        say(f"@cancel killed={ending.killed} left={left} phase={seen.phase}\n")
+        orphans = seen.orphans
+        if orphans != "-" and files is not None:
+            if seen.phase == "lost":  # those that are just ending are none
+                yield Pause(kernel.now + 0.5, lambda: self.orphans_text(files) == "-")
+            orphans = self.orphans_text(files)
+        lost = seen.phase == "lost" and seen.same_boot
+        left = "-" if lost or orphans != "-" else str(ending.left)
+        say(f"@cancel killed={ending.killed} left={left} phase={seen.phase} orphans={orphans}\n")
 
     def _end_supervised(self, ending: Ending, files: RunFiles, grace_s: float) -> Routine:
         """Until the supervisor is gone: it may be about to start the script, or to clean up."""
@@ -269,7 +295,9 @@ class Wrapper:
         yield from ()
 
     def remove(self, run_id: str, *proof: str) -> Routine:
-        """``proof``: size and SHA-256 of the log that is kept elsewhere, or "discard"."""
+        """``proof``: size and SHA-256 of the log that is kept elsewhere, or "discard"; and
+        "verified", where a person vouches that no process is left."""
+        verified, proof = proof[-1:] == ("verified",), tuple(w for w in proof if w != "verified")
         files = self.files(run_id)
         if files is None:
             return
@@ -280,6 +308,14 @@ class Wrapper:
         log = files.log or b""
         if log and proof != ("discard",) and proof != (str(len(log)), sha256(log)):
             raise Failed(f"the log of {run_id} is not kept elsewhere", NOT_KEPT)
+        if self.look(files).phase == "exited" and self.look(files).orphans != "-":
+            orphans = self.orphans_text(files)
+            if orphans != "-" and not verified:
+                raise Failed(f"run {run_id} may have left processes: {orphans}")
+        if verified:
+            for lease in self.leases.values():
+                if lease.owner_run == run_id:
+                    lease.owner = None
         self.on_remove(files)
         self.disk.runs.pop((run_id, self.host), None)
         if self.disk.room is not None:
@@ -293,9 +329,10 @@ class Wrapper:
             found = self.look(files)
             count = len(self.members(files.run_id, self.supervisor(files)))
             started = "-" if found.started is None else f"{found.started:.9f}"
+            orphans = "-" if found.orphans == "-" else self.orphans_text(files)
             say(
                 f"@leftover run={files.run_id} phase={found.phase} started={started}"
-                f" processes={count} size={found.size} who={files.who}\n"
+                f" processes={count} size={found.size} orphans={orphans} who={files.who}\n"
             )
         orphaned = {p.run_id for p in self.kernel.living() if p.run_id} - seen
         for run_id in sorted(orphaned):

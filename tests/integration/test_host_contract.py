@@ -273,8 +273,67 @@ async def test_without_python_and_flock_a_run_ends_like_any_other(bare: Player) 
     await running(bare, "plain", SLEEPS)
     with pytest.raises(LeaseHeldError):
         await bare.start("other", Workload())
-    assert (await bare.remote.cancel("plain")).left is None
+    assert (await bare.remote.cancel("plain")).left == 0
     assert await bare.remote.lease_holder() == ""
+
+
+@pytest.mark.parametrize("flock", [True, False])
+async def test_without_python_what_hid_is_unverified_until_it_is_gone(
+    tmp_path: Path, flock: bool
+) -> None:
+    """Also at a normal end; and the next run does not start beside it."""
+    for kind in ("real", "simulated"):
+        (tmp_path / kind).mkdir()
+        player = player_on(kind, tmp_path / kind, python=False, flock=flock)
+        try:
+            await _hidden(player)
+        finally:
+            await player.close()
+
+
+async def _hidden(player: Player) -> None:
+    child = Child(marked=False, hides=True, holds_lease=False)
+    workload = Workload(output=says((0.0, b"up\n")), ends_after_s=1.0, children=(child, Child()))
+    await running(player, "hidden", workload)
+    status, _ = await follow(player, "hidden")
+    assert (status.exit_code, status.leftovers, status.left) == (0, 1, 0)
+    assert len(status.orphans or ()) == 1
+    assert player.living("hidden") == 1
+    assert "run hidden" in await player.remote.lease_holder()
+    with pytest.raises(LeaseHeldError, match="may have left processes, run hidden"):
+        await player.start("next", Workload())
+    with pytest.raises(RemoteError, match="may have left processes"):
+        await player.remote.remove("hidden", digest_of(b"up\n"))
+    report = await player.remote.cancel("hidden", grace_s=0.1)
+    assert (report.killed, report.left, report.orphans) == (0, None, status.orphans)
+    (found,) = await player.remote.sweep()
+    assert (found.processes, found.orphans) == (0, status.orphans)
+    player.end_by_hand("hidden")
+
+    async def verified() -> bool:
+        return (await player.remote.cancel("hidden", grace_s=0.1)).left == 0
+
+    await until(verified)
+    await player.start("next", Workload())
+    await player.remote.remove("hidden", digest_of(b"up\n"))
+
+
+async def test_a_killed_supervisors_hidden_children_have_the_host(bare: Player) -> None:
+    child = Child(marked=False, hides=True, holds_lease=False)
+    await running(bare, "lost", Workload(ends_after_s=FOREVER, children=(child,)))
+    await bare.kill_supervisor("lost")
+
+    async def is_lost() -> bool:
+        return (await bare.remote.status("lost")).phase is RunPhase.LOST
+
+    await until(is_lost)
+    report = await bare.remote.cancel("lost", grace_s=0.5)
+    assert (report.left, len(report.orphans or ())) == (None, 1)
+    with pytest.raises(LeaseHeldError, match="run lost"):
+        await bare.start("next", Workload())
+    bare.end_by_hand("lost")
+    await until(lambda: bare.living("lost") == 0)
+    await bare.start("next", Workload())
 
 
 async def test_a_supervisor_that_was_killed_leaves_an_unverified_run(player: Player) -> None:

@@ -49,7 +49,7 @@ class Invariants:
         machine = world.cluster.machines[execution.host]
         for process in machine.kernel.living():
             foreign = process.origin not in ("", execution.run_id)
-            if foreign and not process.helper and process.holds_lease:
+            if foreign and not process.helper:
                 world.violated(
                     f"{execution.run_id} starts on {execution.host} beside {process.origin}"
                 )

@@ -21,6 +21,7 @@ from backends.campaign.run import cleanup
 from backends.campaign.run.ending import doubt_of_error
 from backends.campaign.run.mirror import LogMirror
 from backends.remote.messages import LogDigest, RemoteError
+from backends.simulated.wrapper import Wrapper
 from backends.starter import Starter
 from backends.transports.base import HostUnreachableError
 from tests.simulation.playing import play_all
@@ -85,12 +86,18 @@ def _lost_plan() -> contextlib.AbstractContextManager[Any]:
     return mock.patch.object(CampaignReader, "_begin", begin)
 
 
+def _nothing_hides() -> contextlib.AbstractContextManager[Any]:
+    """On hosts without python3 what is in no tree and has no marker is not there."""
+    return mock.patch.object(Wrapper, "orphans", return_value=[])
+
+
 MUTATIONS: Mapping[str, Mutation] = {
     "cancel says so at once and deletes the log": _hasty_cancel,
     "the stream is verified and not the file": _believed_stream,
     "resume goes by today's profile": _todays_profile,
     "a newer journal is written to": _newer_journal,
     "runs that the journal has lost are not planned again": _lost_plan,
+    "what hides on a host without python3 is called clean": _nothing_hides,
 }
 
 

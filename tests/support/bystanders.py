@@ -1,4 +1,4 @@
-"""Processes of our own user that are no part of a run, though something in them looks like it."""
+"""Processes of a run's own user that are no part of it, though something in them looks like it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 def lookalikes(run_id: str, host: str) -> dict[str, dict[str, str]]:
@@ -22,12 +23,15 @@ def lookalikes(run_id: str, host: str) -> dict[str, dict[str, str]]:
 
 
 @contextmanager
-def bystanders(run_id: str, host: str) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
-    """One process for each environment; all of them are ended at the end."""
+def bystanders(
+    run_id: str, host: str, **whose: Any
+) -> Iterator[dict[str, subprocess.Popen[bytes]]]:
+    """One process for each environment; all of them are ended at the end. ``whose``: of Popen."""
     sleeping = {
         kind: subprocess.Popen(
             ["/bin/sh", "-c", "trap 'exit 143' TERM; while :; do sleep 1; done"],
             env={**os.environ, **more},
+            **whose,
         )
         for kind, more in lookalikes(run_id, host).items()
     }

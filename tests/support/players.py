@@ -7,8 +7,8 @@ import json
 import os
 import shlex
 import shutil
-import sys
 import time
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +23,7 @@ from backends.simulated.workload import Workload
 from backends.transports.base import Transport
 from backends.transports.local import LocalTransport
 from tests.support.processes import alive, kill
+from tests.support.somebody import PYTHON, transport_of_somebody
 
 # Plays a Workload given as JSON, and notes the pids of all that it starts.
 PLAYER = r"""
@@ -89,6 +90,19 @@ os._exit(plan["exit_status"])
 """
 
 
+def path_without(hidden: Collection[str], tools: Path) -> str:
+    """A PATH on which these programs are not; ``tools``: a directory to make for it."""
+    if not hidden:
+        return os.environ["PATH"]
+    tools.mkdir()
+    for place in ("/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"):
+        for program in Path(place).iterdir() if Path(place).is_dir() else ():
+            link = tools / program.name
+            if program.name not in hidden and not os.path.lexists(link):
+                link.symlink_to(program)
+    return str(tools)
+
+
 class Player(Protocol):
     """A host that plays workloads."""
 
@@ -103,6 +117,9 @@ class Player(Protocol):
         """How many processes of the workload live, found or not."""
 
     async def kill_supervisor(self, run_id: str) -> None: ...
+
+    def end_by_hand(self, run_id: str) -> None:
+        """End what is left of the workload, as an operator does who has looked."""
 
     async def close(self) -> None: ...
 
@@ -125,22 +142,13 @@ class RealPlayer:
             lease_dir=str(directory / "leases"),
         )
         hidden = {name for name, there in (("python3", python), ("flock", flock)) if not there}
+        environment = {**os.environ, "PATH": path_without(hidden, directory / "tools")}
         self.remote = RemoteHost(
-            LocalTransport(host, environment={**os.environ, "PATH": self._path(hidden)})
+            LocalTransport(host, environment=environment)
+            if python
+            else transport_of_somebody(host, directory, environment)
         )
         self._runs: set[str] = set()
-
-    def _path(self, hidden: set[str]) -> str:
-        if not hidden:
-            return os.environ["PATH"]
-        tools = self._directory / "tools"
-        tools.mkdir()
-        for place in ("/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"):
-            for program in Path(place).iterdir() if Path(place).is_dir() else ():
-                link = tools / program.name
-                if program.name not in hidden and not os.path.lexists(link):
-                    link.symlink_to(program)
-        return str(tools)
 
     def _pids(self, run_id: str, kind: str = "") -> list[int]:
         file = self._directory / f"{run_id}.pids"
@@ -153,7 +161,7 @@ class RealPlayer:
         plan["output"] = [(at, data.decode("latin-1")) for at, data in workload.output()]
         plan["on_term_output"] = workload.on_term_output.decode("latin-1")
         text = json.dumps(plan).replace("Infinity", "null")
-        words = [sys.executable, str(self._program), text, str(self._directory / f"{run_id}.pids")]
+        words = [PYTHON, str(self._program), text, str(self._directory / f"{run_id}.pids")]
         return await self.remote.start(_spec(run_id, f"exec {shlex.join(words)}\n", more))
 
     def executions(self, run_id: str) -> int:
@@ -164,6 +172,10 @@ class RealPlayer:
 
     async def kill_supervisor(self, run_id: str) -> None:
         kill((await self.remote.status(run_id)).pid or 0)
+
+    def end_by_hand(self, run_id: str) -> None:
+        for pid in self._pids(run_id):
+            kill(pid)
 
     async def close(self) -> None:
         for run_id in self._runs:
@@ -212,6 +224,13 @@ class SimulatedPlayer:
         assert supervisor is not None
         machine.kernel.kill(supervisor)
         await asyncio.sleep(0)
+
+    def end_by_hand(self, run_id: str) -> None:
+        for process in self._machine.kernel.living():
+            if process.origin == run_id and not process.helper:
+                self._machine.kernel.kill(process)
+        self._machine.kernel.changed()
+        self._cluster.time.bring(self._machine)
 
     async def close(self) -> None:
         await self._cluster.close()

@@ -7,7 +7,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -57,7 +57,7 @@ class User:
 
     def transport(self, host: Host, environment: Mapping[str, str] | None = None) -> LocalTransport:
         """The machine as this user reaches it."""
-        return _AsUser(self, host, environment)
+        return AsUser(self.prefix, host, environment)
 
 
 class Machine:
@@ -113,13 +113,15 @@ def user_on(machine: Machine, account: pwd.struct_passwd) -> User:
     return User(account.pw_name, Path(account.pw_dir), machine, words)
 
 
-class _AsUser(LocalTransport):
-    """This machine, as another user of it."""
+class AsUser(LocalTransport):
+    """This machine, as another user of it. ``prefix``: what makes a command this user's."""
 
-    def __init__(self, user: User, host: Host, environment: Mapping[str, str] | None) -> None:
+    def __init__(
+        self, prefix: Sequence[str], host: Host, environment: Mapping[str, str] | None = None
+    ) -> None:
         super().__init__(host)
         given = [f"{name}={value}" for name, value in (environment or {}).items()]
-        self._prefix = " ".join(map(quote, [*user.prefix, "env", *given]))
+        self._prefix = " ".join(map(quote, [*prefix, "env", *given]))
 
     def _theirs(self, command: str) -> str:
         return f"exec {self._prefix} /bin/sh -c {quote(command)}"

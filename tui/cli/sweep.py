@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from backends.campaign.doubt_words import command_text, reason_text
+from backends.campaign.record.doubts import Why
+from backends.campaign.run.ending import pids_text
 from backends.remote.messages import Leftover, RunPhase
 from backends.sweep import Claim, Sweep
 from backends.use_cases import Workspace
@@ -22,6 +24,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--running", action="store_true", help="also what a console may be measuring right now"
     )
     parser.add_argument("--yes", action="store_true", help="end leftovers without asking")
+    parser.add_argument(
+        "--verified",
+        nargs="+",
+        default=(),
+        metavar="RUN_ID",
+        help="you have looked: no process of these runs is left",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,7 +48,7 @@ async def _sweep(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     try:
         chosen = workspace.cluster.chosen(chosen_hosts(arguments))
-        sweep = Sweep(workspace)
+        sweep = Sweep(workspace, arguments.verified)
         leftovers, away = await sweep.look([host.name for host in chosen])
         for doubt in away:
             say(f"cannot look: {doubt.host}: {reason_text(doubt)}")
@@ -55,10 +64,14 @@ async def _sweep(arguments: argparse.Namespace) -> int:
         if not rest:
             return FAILED if away else OK
         if not (arguments.yes or _agreed(len(rest))):
-            return FAILED if away or any(leftover.processes for leftover in rest) else OK
+            return FAILED if away or any(map(_lives, rest)) else OK
         return await _end(workspace, sweep, rest) or (FAILED if away else OK)
     finally:
         await workspace.close()
+
+
+def _lives(leftover: Leftover) -> bool:
+    return bool(leftover.processes or leftover.orphans or leftover.orphans is None)
 
 
 def _describe(leftover: Leftover, claim: Claim | None) -> str:
@@ -81,6 +94,9 @@ def _describe(leftover: Leftover, claim: Claim | None) -> str:
         else:
             state = "still running, no console follows it ('resume' would)"
         return f"{title}: {state}, {many}{who}"
+    hidden = pids_text(leftover.orphans)
+    if hidden:
+        who = f"; unverified: {hidden} may be its processes{who}"
     if leftover.phase is RunPhase.LOST:
         return f"{title}: files, its supervisor was killed{who}"
     return f"{title}: files of a run that has ended{who}"
@@ -103,5 +119,9 @@ async def _end(workspace: Workspace, sweep: Sweep, leftovers: Sequence[Leftover]
         host = workspace.cluster.inventory.get(doubt.host)
         say(f"unverified: {doubt.host}: run {leftover.run_id}: {reason_text(doubt)}")
         say(f"    look with: {command_text(doubt, leftover.run_id, host)}")
+        if doubt.why in (Why.KILLED, Why.ORPHANS):
+            say(
+                f"    if nothing of it is left: dlperf-tui sweep --yes --verified {leftover.run_id}"
+            )
     print(f"{len(leftovers) - unclear} of {len(leftovers)} ended and removed")
     return FAILED if unclear else OK

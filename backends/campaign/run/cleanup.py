@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from pathlib import Path
 
 from backends.campaign.doubt_words import reason_text
@@ -16,7 +17,7 @@ from backends.campaign.run.factory import RunFactory
 from backends.campaign.run.mirror import LogMirror, UnsafeLogError
 from backends.engines.base import Engine
 from backends.remote.client import RemoteHost
-from backends.remote.messages import LogNotKeptError, RemoteError, RunPhase
+from backends.remote.messages import CancelReport, LogNotKeptError, RemoteError, RunPhase
 from backends.transports.base import HostUnreachableError
 from profiles.errors import DlperfError
 
@@ -92,6 +93,12 @@ class Cleaner:
         hosts = dict.fromkeys(name for run in runs if run.state.ended for name in run.hosts)
         await asyncio.gather(*(self.tidy_host(name) for name in hosts))
 
+    async def tidy_again(self) -> None:
+        """What could not be removed when its run ended: its last processes may have ended since."""
+        runs = self._recorder.state.runs
+        untidy = [(runs[run_id], name) for name, run_id in sorted(self._untidy) if run_id in runs]
+        await asyncio.gather(*(self._tidy_one(run, name, {}) for run, name in untidy))
+
     async def tidy_host(self, name: str) -> None:
         """Remove every ended run of the campaign from one host."""
         try:
@@ -112,8 +119,16 @@ class Cleaner:
             await self.tidy(run, [name], {})
 
 
+class Word(IntEnum):
+    """What a person has said of a run of which nobody can tell whether processes are left."""
+
+    NONE = 0
+    ASKED = 1  # they look now: where its supervisor was killed, a look that finds nothing counts
+    VERIFIED = 2  # they have looked themselves, and vouch for it that nothing is left
+
+
 async def tidy_up(
-    mirror: LogMirror, run: RunRecord, kept: Kept, *, agreed: bool = False
+    mirror: LogMirror, run: RunRecord, kept: Kept, word: Word = Word.NONE
 ) -> Doubt | None:
     """Remove an ended run from one host, and before that end what still runs of it there.
 
@@ -123,8 +138,6 @@ async def tidy_up(
     Parameters
     ----------
     kept: by host, the logs that have been verified already.
-    agreed: the operator wants the files gone although nobody can tell whether processes are left;
-        the doubt stays, and is returned.
     """
     try:
         doubted = run.cleanup.of(mirror.name)
@@ -135,7 +148,7 @@ async def tidy_up(
                 pass  # somebody wrote to it meanwhile: it is fetched below
             else:
                 return None
-        return await _end_and_remove(mirror, run, agreed=agreed)
+        return await _end_and_remove(mirror, run, word)
     except UnsafeLogError as error:
         return Doubt(mirror.name, Why.NO_LOG, error.what)
     except (HostUnreachableError, RemoteError, TimeoutError) as error:
@@ -144,25 +157,31 @@ async def tidy_up(
         return doubt_of_error(mirror.name, error)
 
 
-async def _end_and_remove(mirror: LogMirror, run: RunRecord, *, agreed: bool) -> Doubt | None:
+async def _end_and_remove(mirror: LogMirror, run: RunRecord, word: Word) -> Doubt | None:
     async with asyncio.timeout(LIMIT_S):
         status = await mirror.remote.status(run.run_id)
     doubted = run.cleanup.of(mirror.name)
-    if doubted is not None and doubted.why in _UNSEEN and status.phase is RunPhase.ABSENT:
+    if doubted is not None and status.phase is RunPhase.ABSENT and word is not Word.VERIFIED:
         boot_ids = dict(zip(run.hosts, run.boot_ids, strict=False))
-        if boot_ids.get(mirror.name, status.boot_id) == status.boot_id:
+        same_boot = boot_ids.get(mirror.name, status.boot_id) == status.boot_id
+        if doubted.why in _UNSEEN and same_boot:
             return doubted  # its record is gone, and with it the way to tell; a reboot ends all
-    doubt = None
-    if status.phase is RunPhase.RUNNING or doubted is not None:
+    if status.phase is RunPhase.RUNNING or doubted is not None or status.orphans != ():
         async with asyncio.timeout(LIMIT_S + 2 * GRACE_S):
             report = await mirror.remote.cancel(run.run_id, grace_s=GRACE_S)
         doubt = doubt_of_report(mirror.name, report)
-        if doubt is not None and not (agreed and doubt.why is Why.KILLED):
+        if doubt is not None and not _dispelled(doubt, report, word):
             return doubt
     try:
         await mirror.open()
         digest = await mirror.collect(LIMIT_S)
     finally:
         await mirror.close()
-    await mirror.remote.remove(run.run_id, digest)
-    return doubt
+    await mirror.remote.remove(run.run_id, digest, verified=word is Word.VERIFIED)
+    return None
+
+
+def _dispelled(doubt: Doubt, report: CancelReport, word: Word) -> bool:
+    if doubt.why is Why.KILLED and report.orphans == () and word is Word.ASKED:
+        return True
+    return doubt.why in _UNSEEN and word is Word.VERIFIED

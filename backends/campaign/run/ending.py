@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from backends.campaign.record.doubts import Cleanup, Doubt, Why
 from backends.campaign.run.mirror import LogMirror, UnsafeLogError
-from backends.remote.messages import CancelReport, LogDigest, RemoteError
+from backends.remote.messages import CancelReport, LogDigest, RemoteError, RunPhase, RunStatus
 from backends.transports.base import HostUnreachableError
 
 COLLECT_LIMIT_S = 30.0
@@ -96,6 +96,19 @@ def doubt_of_error(
 
 def doubt_of_report(host: str, report: CancelReport) -> Doubt | None:
     """What the host's own look leaves open; None: nothing of the run is left there."""
+    if report.left is None and report.phase is RunPhase.LOST:
+        return Doubt(host, Why.KILLED, pids_text(report.orphans))
     if report.left is None:
-        return Doubt(host, Why.KILLED)
+        return Doubt(host, Why.ORPHANS, pids_text(report.orphans))
     return Doubt(host, Why.DEAF, str(report.left)) if report.left else None
+
+
+def doubt_of_status(host: str, status: RunStatus) -> Doubt | None:
+    """What the host's own record leaves open of an end that nobody had to bring about."""
+    if status.left:
+        return Doubt(host, Why.DEAF, str(status.left))
+    return None if status.orphans == () else Doubt(host, Why.ORPHANS, pids_text(status.orphans))
+
+
+def pids_text(pids: Sequence[int] | None) -> str:
+    return ",".join(map(str, pids or ()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from backends.campaign.folder.rawlog import RawLog
 from backends.hosts.telemetry import TELEMETRY_COMMAND, TelemetryParser
@@ -56,3 +56,9 @@ class TelemetryLog:
         for sample in self._parser.feed(data):
             if sample.gpu_index in self._devices and sample.memory_used_mib is not None:
                 self.peak_memory_mib = max(self.peak_memory_mib or 0, sample.memory_used_mib)
+
+
+def peak_memory_mib(telemetry: Iterable[TelemetryLog]) -> int | None:
+    """Of all hosts of a run; None where nothing was measured."""
+    peaks = [log.peak_memory_mib for log in telemetry if log.peak_memory_mib is not None]
+    return max(peaks, default=None)

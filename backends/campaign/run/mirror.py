@@ -122,7 +122,8 @@ class LogMirror:
             if there is None or here == there:
                 return here if there is not None else None
             if mends < MENDS:
-                await self._anew("differed")
+                if not await self._has_grown(here, there, limit_s):
+                    await self._anew("differed")
                 await self.follow(limit_s)
         raise UnsafeLogError(
             "somebody keeps changing this log, or its disk loses what is written",
@@ -152,6 +153,15 @@ class LogMirror:
             if status.phase is not RunPhase.ABSENT:
                 await self.follow(limit_s)
         return await self.verify(limit_s)
+
+    async def _has_grown(self, here: LogDigest | None, there: LogDigest, limit_s: float) -> bool:
+        """Whether all that is here is how the log there begins: what the run left behind writes."""
+        if here is None or here.size != self.log.size or here.size >= there.size:
+            return False
+        begins = await self.contact.persist(
+            lambda: self.remote.digest(self._run_id, here.size), limit_s
+        )
+        return begins == here
 
     async def _digest_there(self) -> LogDigest | None:
         return await self.remote.digest(self._run_id, about=self.log.size)

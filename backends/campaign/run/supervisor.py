@@ -15,13 +15,13 @@ from typing import Any
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
-from backends.campaign.record.doubts import Cleanup, Doubt, Why
+from backends.campaign.record.doubts import Cleanup
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.diagnosis import all_answer, diagnose
 from backends.campaign.run.end_events import failed, requeued, succeeded
-from backends.campaign.run.ending import Ending, Kept
-from backends.campaign.run.gpu_watch import TelemetryLog
+from backends.campaign.run.ending import Ending, Kept, doubt_of_status
+from backends.campaign.run.gpu_watch import TelemetryLog, peak_memory_mib
 from backends.campaign.run.host_part import FailureLog, Member
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.postmortem import ask_host
@@ -33,6 +33,9 @@ from backends.campaign.run.verdict import (
     Ended,
     judge_allocation_end,
     judge_end,
+    judge_loss,
+    judge_over,
+    judge_stall,
     judge_start,
     memory_of,
     unmeasured,
@@ -234,15 +237,9 @@ class RunSupervisor:
 
     def _over_before(self, ended: Ended) -> Ended:
         """A run that was over everywhere before the word arrived has ended as it did."""
-        judged = []
-        for member in self.members:
-            status = self._mirrors[member.name].ended
-            if not member.passive:
-                if status is None or status.phase is not RunPhase.EXITED or status.cancelled:
-                    return ended
-                judged.append(judge_end(member.name, status, self._launch.timeout))
-        how = next((end for end in judged if end is not None), Ended())
-        return replace(how, cleanup=ended.cleanup)
+        active = [member.name for member in self.members if not member.passive]
+        how = judge_over([(n, self._mirrors[n].ended) for n in active], self._launch.timeout)
+        return ended if how is None else replace(how, cleanup=ended.cleanup)
 
     async def _start_and_follow(self) -> Ended:
         try:
@@ -312,25 +309,18 @@ class RunSupervisor:
 
     def _as_they_say(self) -> Cleanup:
         """What the hosts' own records tell of an end that nobody had to bring about."""
-        doubts = []
-        for name, mirror in self._mirrors.items():
-            if mirror.ended is not None and mirror.ended.left:
-                doubts.append(Doubt(name, Why.DEAF, str(mirror.ended.left)))
-        return Cleanup(True, tuple(doubts))
+        doubts = [
+            doubt_of_status(name, mirror.ended)
+            for name, mirror in self._mirrors.items()
+            if mirror.ended is not None
+        ]
+        return Cleanup(True, tuple(doubt for doubt in doubts if doubt is not None))
 
     def _judge(self, member: Member, task: asyncio.Task[RunStatus]) -> Ended | None:
         """How a member's end ends the run; None when it went well."""
         error = task.exception()
-        if isinstance(error, RemoteError):
-            return Ended(reason=str(error), category=Cause.HOST, host=member.name)
-        if isinstance(error, HostUnreachableError):
-            away = f", not back within {self._launch.lost_limit}"
-            return Ended(
-                reason=f"{member.name}: {error.problem}{away if error.problem.transient else ''}",
-                category=Cause.LOST,
-                host=member.name,
-                retry="later",
-            )
+        if isinstance(error, RemoteError | HostUnreachableError):
+            return judge_loss(member.name, error, self._launch.lost_limit)
         if error is not None:
             raise error
         status = task.result()
@@ -369,14 +359,8 @@ class RunSupervisor:
             problem = await diagnose(self.members, self.run.run_id, self._diagnosis_path)
             if problem:
                 self._note(problem)
-        readings = self.feed.parser.readings
-        reason = f"no reading within {self._launch.stall_timeout}"
-        if readings:
-            step = readings[-1].step
-            at = f"after {len(readings)} readings" if step is None else f"at iteration {step:g}"
-            reason = f"stalled {at}: no reading for {self._launch.stall_timeout}"
         last = await self.members[0].log.last_lines()
-        return Ended(reason=reason, category=Cause.STALLED, evidence=last)
+        return judge_stall(self.feed.parser.readings, self._launch.stall_timeout, last)
 
     # Ending ------------------------------------------------------------------------------------
 
@@ -411,13 +395,9 @@ class RunSupervisor:
                 self.run,
                 measured,
                 self._clock(),
-                gpu_memory_mib=memory_of(measured) or self._peak_memory_mib(),
+                gpu_memory_mib=memory_of(measured) or peak_memory_mib(self._telemetry),
                 warnings=(*measured.warnings, *self._warnings),
                 fingerprint=self._fingerprint,
                 cleanup=ended.cleanup,
             )
         )
-
-    def _peak_memory_mib(self) -> int | None:
-        peaks = [t.peak_memory_mib for t in self._telemetry if t.peak_memory_mib is not None]
-        return max(peaks, default=None)

@@ -11,6 +11,7 @@ from backends.engines.base import AllocationEnd, EndKind
 from backends.remote.messages import RemoteError, RunPhase, RunStatus
 from backends.transports.base import HostUnreachableError
 from profiles.logs.failures import Failure
+from profiles.logs.readings import Reading
 from profiles.throughput.measure import Measurement
 
 NOW_S = 0.0
@@ -89,6 +90,26 @@ def judge_start(error: HostUnreachableError | RemoteError | TimeoutError) -> End
     return Ended(reason=reason, category=Cause.LOST, host=host, retry="later")
 
 
+def judge_loss(host: str, error: RemoteError | HostUnreachableError, lost_limit: str) -> Ended:
+    """How a run ends whose log on one host cannot be followed any more."""
+    if isinstance(error, RemoteError):
+        return Ended(reason=str(error), category=Cause.HOST, host=host)
+    away = f", not back within {lost_limit}" if error.problem.transient else ""
+    return Ended(
+        reason=f"{host}: {error.problem}{away}", category=Cause.LOST, host=host, retry="later"
+    )
+
+
+def judge_stall(readings: Sequence[Reading], limit: str, last_lines: tuple[str, ...]) -> Ended:
+    """How a run ends that has been silent for too long."""
+    reason = f"no reading within {limit}"
+    if readings:
+        step = readings[-1].step
+        at = f"after {len(readings)} readings" if step is None else f"at iteration {step:g}"
+        reason = f"stalled {at}: no reading for {limit}"
+    return Ended(reason=reason, category=Cause.STALLED, evidence=last_lines)
+
+
 def judge_end(host: str, status: RunStatus, timeout: str) -> Ended | None:
     """How the end on one host ends the run; None when it went well there."""
     if status.phase is RunPhase.LOST:
@@ -115,6 +136,17 @@ def judge_end(host: str, status: RunStatus, timeout: str) -> Ended | None:
             retry=retry,
         )
     return None
+
+
+def judge_over(ends: Sequence[tuple[str, RunStatus | None]], timeout: str) -> Ended | None:
+    """How a run ended that was over on each of these hosts before it was cancelled; None: it was
+    not."""
+    judged = []
+    for host, status in ends:
+        if status is None or status.phase is not RunPhase.EXITED or status.cancelled:
+            return None
+        judged.append(judge_end(host, status, timeout))
+    return next((end for end in judged if end is not None), Ended())
 
 
 _ALLOCATION_ENDS: dict[EndKind, tuple[str, str]] = {
