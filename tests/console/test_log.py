@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
+import pytest
 from textual.app import App, ComposeResult
+from textual.pilot import Pilot
 
 from tests.console.conftest import words
 from tui.widgets.log_panel import LogPanel
@@ -55,6 +58,12 @@ def test_what_a_host_wrote_is_safe_to_display(tmp_path: Path) -> None:
     assert LogTail(path).read() == ["100%", "��"]
 
 
+async def read(pilot: Pilot[None]) -> None:
+    """Until the file was read, in a thread, and what came of it is shown."""
+    await pilot.app.workers.wait_for_complete()
+    await pilot.pause()
+
+
 class Bench(App[None]):
     def compose(self) -> ComposeResult:
         yield LogPanel()
@@ -69,7 +78,7 @@ async def test_reading_back_holds_the_log_still_while_new_lines_are_counted(
     async with app.run_test(size=(40, 10)) as pilot:
         panel = app.query_one(LogPanel)
         panel.show(path, "Log", empty="", ended=False)
-        await pilot.pause()
+        await read(pilot)
         assert "line 99" in words(panel)
         panel.focus()
         await pilot.press("k", "k")
@@ -80,7 +89,7 @@ async def test_reading_back_holds_the_log_still_while_new_lines_are_counted(
         with path.open("a", encoding="utf-8") as log:
             log.write("line 100\nline 101\n")
         panel.show(path, "Log", empty="", ended=False)
-        await pilot.pause()
+        await read(pilot)
         assert words(panel) == held
         assert "2 new lines, press f to follow" in str(panel.border_subtitle)
         panel.toggle_follow()
@@ -97,7 +106,7 @@ async def test_another_file_starts_at_its_end_and_is_followed(tmp_path: Path) ->
         panel.show(tmp_path / "a", "A", empty="", ended=False)
         panel.toggle_follow()
         panel.show(tmp_path / "b", "B", empty="", ended=False)
-        await pilot.pause()
+        await read(pilot)
         assert panel.following
         assert "b49" in words(panel)
         assert "a" not in words(panel)
@@ -110,3 +119,31 @@ async def test_without_a_log_the_panel_says_why() -> None:
         panel.show(None, "Log", empty="No log yet: waiting for node3", ended=False)
         await pilot.pause()
         assert "No log yet: waiting for node3" in words(panel)
+
+
+async def test_a_file_system_that_does_not_answer_does_not_hold_up_the_console(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("line\n", encoding="utf-8")
+    answers = threading.Event()
+    reads: list[int] = []
+    real = LogTail.read
+
+    def stalled(tail: LogTail) -> list[str]:
+        reads.append(1)
+        answers.wait()
+        return real(tail)
+
+    monkeypatch.setattr(LogTail, "read", stalled)
+    app = Bench()
+    async with app.run_test(size=(40, 10)) as pilot:
+        panel = app.query_one(LogPanel)
+        for _ in range(20):
+            panel.show(path, "Log", empty="", ended=False)
+            await pilot.pause()
+        assert len(reads) == 1, "it is not asked again before it has answered"
+        assert "line" not in words(panel)
+        answers.set()
+        await read(pilot)
+        assert "line" in words(panel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,6 +36,7 @@ class LogPanel(ScrollView, can_focus=True):
         self._unseen = 0
         self._width = 0
         self._tail: LogTail | None = None
+        self._read_by: LogTail | None = None  # in a thread, at this moment
         self._title = "Log"
         self._empty = ""
         self._ended = False
@@ -56,22 +58,30 @@ class LogPanel(ScrollView, can_focus=True):
             self.virtual_size = Size(0, 0)
             self.scroll_home(animate=False, immediate=True, force=True)
         self._title, self._empty = title, empty
-        self._read(ended=ended)
-        self._retitle()
-
-    def _read(self, *, ended: bool) -> None:
         if self._tail is None:
             self.refresh()
-            return
-        first = not self._lines
-        lines = self._tail.read()
+        elif self._read_by is not self._tail:  # else its file system takes its time
+            self._read_by = self._tail
+            self.run_worker(self._read(self._tail, ended=ended), group="log")
+        self._retitle()
+
+    async def _read(self, tail: LogTail, *, ended: bool) -> None:
+        """In a thread: a file system that does not answer must not hold up the console."""
+        try:
+            lines = await asyncio.to_thread(tail.read)
+        finally:
+            if self._read_by is tail:
+                self._read_by = None
+        if tail is self._tail:
+            self._take(tail, lines, ended=ended)
+            self._retitle()
+
+    def _take(self, tail: LogTail, lines: list[str], *, ended: bool) -> None:
         if ended and not self._ended and not lines:
             self._ended = True
-            lines = self._tail.finish()
-        if lines and first and self._tail.skipped_bytes:
-            lines.insert(
-                0, f"… {self._tail.skipped_bytes:,} bytes before: {plain(self._tail.path)}"
-            )
+            lines = tail.finish()
+        if lines and not self._lines and tail.skipped_bytes:
+            lines.insert(0, f"… {tail.skipped_bytes:,} bytes before: {plain(tail.path)}")
         if not lines:
             return
         if self.following:
