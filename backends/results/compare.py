@@ -11,8 +11,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import product
 from typing import TYPE_CHECKING
 
+from backends.hosts.fingerprint import several
 from backends.results.ratios import FEWEST, RatioInterval, Welch, ratio_interval, welch
 from backends.results.run_result import RunResult
 from backends.results.student import quantile
@@ -81,7 +83,7 @@ class ComparedCase:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``environments``: (baseline's, candidate's) fingerprints where a common case has others."""
+    """``environments``: (baseline's, candidate's) fingerprints of a common case that differ."""
 
     threshold: float
     cases: tuple[ComparedCase, ...]
@@ -284,6 +286,7 @@ def _environments(cases: Iterable[ComparedCase]) -> list[tuple[str, str]]:
     for case in cases:
         ours = case.baseline.fingerprints if case.baseline else frozenset()
         theirs = case.candidate.fingerprints if case.candidate else frozenset()
-        if ours and theirs and ours != theirs:
-            pairs["; ".join(sorted(ours)), "; ".join(sorted(theirs))] = None
+        if ours != theirs:
+            found = product(sorted(ours), sorted(theirs))
+            pairs.update(dict.fromkeys(pair for pair in found if several(pair)))
     return list(pairs)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from backends.hosts.fingerprint import apart
 from backends.results.compare import ComparedCase, Comparison, Ground, Verdict
 from backends.results.escaping import md_text, one_line
 from backends.results.layouts.cells import count_cell, range_cell
@@ -19,9 +20,9 @@ from backends.results.translations import Lang, Words, words
 def comparison_markdown(comparison: Comparison, lang: Lang = "en") -> str:
     """What differs between the environments, the table, and what the exit code rests on."""
     w = words(lang)
+    differing = dict.fromkeys(apart(pair) for pair in comparison.environments)
     before = [
-        w.environments_differ.format(baseline=ours, candidate=theirs)
-        for ours, theirs in comparison.environments
+        w.environments_differ.format(baseline=ours, candidate=theirs) for ours, theirs in differing
     ]
     if any(side.simulated for case in comparison.cases for side in _sides(case)):
         before.append(w.simulated)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from backends.hosts.fingerprint import several
 from backends.results.statistics import CV_AMBER, CV_RED, MATERIAL, Spread
 
 if TYPE_CHECKING:
@@ -185,9 +186,9 @@ def _of_the_scaling(
 def _of_the_environment(case: CaseResult, base: CaseResult) -> Iterator[Finding]:
     if not case.fingerprints:
         yield _usual(Concern.UNKNOWN_ENVIRONMENT)
-    elif len(case.fingerprints) > 1:
+    elif several(case.fingerprints):
         yield _usual(Concern.MIXED_ENVIRONMENT)
-    elif base.fingerprints and case.fingerprints != base.fingerprints:
+    elif base.fingerprints and several(case.fingerprints | base.fingerprints):
         yield _usual(Concern.OTHER_ENVIRONMENT)
 
 

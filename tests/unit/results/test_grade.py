@@ -161,6 +161,18 @@ def test_scaling_and_environments_lower_the_grade(runs_of):
     assert (case.grade, case.concerns) == (Grade.B, (Concern.NO_BASE,))
 
 
+def test_an_environment_that_a_probe_knew_less_of_is_not_another_one(runs_of):
+    runs = runs_of("1n1g", steady(), fingerprint="a") + runs_of(
+        "1n2g", steady(198), fingerprint="a; ECC: on"
+    )
+    runs[:2] = [replace(run, fingerprint="a; ECC: on; image: sha256:1") for run in runs[:2]]
+    (group,) = summarise(runs)
+    assert [case.grade for case in group.cases] == [Grade.A, Grade.A]
+    runs[2] = replace(runs[2], fingerprint="a; image: sha256:2")
+    (group,) = summarise(runs)
+    assert Concern.MIXED_ENVIRONMENT in group.cases[0].concerns
+
+
 def test_reasons_come_worst_first_and_in_both_languages(runs_of):
     case, group = only(runs_of("1n1g", [100], forced=True, warnings=("odd",)))
     reasons = grade_reasons(case, group)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -223,6 +224,23 @@ def test_environments_that_differ_are_said_first(runs_of):
     assert "driver 580" in first
     assert compare(ours, runs_of("1n1g", STEADY)).environments == ()
     assert compare(ours, ours).environments == ()
+
+
+def test_only_what_differs_between_two_environments_is_shown(runs_of):
+    ours = runs_of("1n1g", STEADY, fingerprint="H100, driver 570; ECC: on; image: sha256:1")
+    theirs = runs_of("1n1g", STEADY, fingerprint="H100, driver 570; ECC: on; image: sha256:2")
+    first = comparison_markdown(compare(ours, theirs)).splitlines()[0]
+    assert "Baseline: image: sha256:1. Candidate: image: sha256:2." in first
+    unsaid = runs_of("1n1g", STEADY, fingerprint="H100, driver 570")
+    assert compare(ours, unsaid).environments == ()
+
+
+def test_campaigns_that_are_mixed_differ_by_what_they_do_not_share(runs_of):
+    mixed = runs_of("1n1g", STEADY, fingerprint="A; ECC: on")
+    mixed[1:] = [replace(run, fingerprint="A") for run in mixed[1:]]
+    off = runs_of("1n1g", STEADY, fingerprint="A; ECC: off")
+    assert compare(mixed, off).environments == (("A; ECC: on", "A; ECC: off"),)
+    assert compare(mixed, mixed).environments == ()
 
 
 def test_simulated_figures_are_said_first(runs_of):

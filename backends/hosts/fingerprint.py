@@ -1,0 +1,65 @@
+"""Fingerprints of environments: their text, and what differs between them.
+
+A text is ``PLATFORM; KEY: VALUE; KEY: VALUE…``, such as ``H200, driver 580, Debian; ECC: on;
+python: torch 2.11.0``. A key that one of two texts does not have is not known there, and makes no
+difference: a tool did not answer, or an older version wrote the text, the platform alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+
+UNKNOWN = "unknown"
+_PLATFORM = ""  # its key
+_BETWEEN = re.compile(r"; (?=[A-Za-z_][\w -]*: )", re.ASCII)
+
+
+def fingerprint_text(platform: str, parts: Mapping[str, str]) -> str:
+    """What is unknown, or empty, is left out. Semicolons of a host's own become commas."""
+    known = [f"{key}: {value}" for key, value in parts.items() if not is_unknown(value)]
+    return "; ".join(text.replace(";", ",") for text in (platform, *known))
+
+
+def is_unknown(value: str) -> bool:
+    return not value or value.startswith(UNKNOWN)
+
+
+def joined(texts: Iterable[str]) -> str:
+    """One for several hosts or runs, where each value of each key is there: ``on + off``.
+
+    What one of them does not know is left out.
+    """
+    all_parts = [_parts(text) for text in sorted(set(texts))]
+    shared = [key for key in all_parts[0] if all(key in p for p in all_parts)] if all_parts else []
+    values = {key: " + ".join(dict.fromkeys(p[key] for p in all_parts)) for key in shared}
+    return fingerprint_text(values.pop(_PLATFORM, ""), values)
+
+
+def several(texts: Iterable[str]) -> bool:
+    """Whether two of them are known to be of different environments."""
+    return bool(_differing([_parts(text) for text in set(texts)]))
+
+
+def apart(texts: Sequence[str]) -> tuple[str, ...]:
+    """Of each text what differs between them; ``unknown`` where it does not say."""
+    all_parts = [_parts(text) for text in texts]
+    keys = _differing(all_parts)
+    return tuple(
+        ", ".join(f"{key}: {parts.get(key, UNKNOWN)}" if key else parts[key] for key in keys)
+        for parts in all_parts
+    )
+
+
+def _differing(all_parts: Sequence[Mapping[str, str]]) -> list[str]:
+    keys: dict[str, None] = {}
+    for one, other in combinations(all_parts, 2):
+        keys.update(dict.fromkeys(k for k in one if k in other and one[k] != other[k]))
+    return list(keys)
+
+
+def _parts(text: str) -> dict[str, str]:
+    platform, *parts = _BETWEEN.split(text)
+    pairs = (part.partition(": ") for part in parts)
+    return {_PLATFORM: platform, **{key: value for key, _, value in pairs}}

@@ -1,0 +1,59 @@
+"""What two environments differ in, and what is not known of one of them."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.hosts.fingerprint import apart, fingerprint_text, joined, several
+
+OLD = "H200, driver 580, CUDA 13.0, Debian, 6.1, x86_64"  # as written before there were parts
+KEYS = ("ECC", "power limit", "python", "checkout changes")
+PARTS = st.dictionaries(st.sampled_from(KEYS), st.sampled_from(["on", "off", "700 W", "a; b: c"]))
+TEXTS = st.builds(fingerprint_text, st.sampled_from(["A100", "V100 + A100; ECC: x", OLD]), PARTS)
+
+
+def test_what_differs_is_told_and_nothing_else() -> None:
+    one = fingerprint_text(OLD, {"ECC": "on", "power limit": "700 W", "python": "torch 2.3"})
+    other = fingerprint_text(OLD, {"ECC": "on", "power limit": "350 W", "python": "torch 2.4"})
+    assert several([one, other])
+    assert apart([one, other]) == (
+        "power limit: 700 W, python: torch 2.3",
+        "power limit: 350 W, python: torch 2.4",
+    )
+    assert apart(["V100; ECC: on", "A100; ECC: on"]) == ("V100", "A100")
+
+
+def test_what_one_of_them_does_not_know_makes_no_difference() -> None:
+    known = fingerprint_text(OLD, {"ECC": "on", "image": "sha256:1"})
+    silent = fingerprint_text(OLD, {"ECC": "on", "image": "unknown, docker does not answer"})
+    assert silent == f"{OLD}; ECC: on"
+    assert not several([known, silent, OLD])
+    assert several([known, silent, f"{OLD}; ECC: off"])
+    assert apart([known, f"{OLD}; image: sha256:2", OLD]) == (
+        "image: sha256:1",
+        "image: sha256:2",
+        "image: unknown",
+    )
+
+
+def test_the_hosts_of_one_run_have_one_fingerprint() -> None:
+    assert joined([OLD, OLD]) == OLD
+    assert joined(["V100", "A100"]) == "A100 + V100"
+    assert joined(["A; ECC: on; MIG: off", "A; ECC: off"]) == "A; ECC: off + on"
+    assert joined([]) == ""
+
+
+@given(TEXTS, TEXTS)
+def test_a_fingerprint_is_like_itself_and_difference_has_no_direction(one: str, other: str) -> None:
+    assert not several([one, one])
+    assert several([one, other]) == several([other, one])
+    assert joined([one]) == one
+    assert joined([one, other]) == joined([other, one])
+    assert bool(apart([one, other])[0]) == several([one, other])
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_any_text_can_be_compared(one: str, other: str) -> None:
+    assert several([one, other]) == any(apart([one, other]))
+    assert not several([joined([one, other]), joined([other, one])])
