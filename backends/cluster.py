@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.facts import HostSnapshot, HostState, Sought
 from backends.inventory.hosts import Host, Inventory, listed_address, select
 
 if TYPE_CHECKING:
@@ -91,10 +91,13 @@ class Cluster:
         """Every host that was looked at, ssh aliases too."""
         return tuple(self._known.values())
 
-    async def probe(self, names: Sequence[str] | None = None) -> None:
+    async def probe(
+        self, names: Sequence[str] | None = None, *, sought: Sequence[Sought] = ()
+    ) -> None:
         """Look at hosts (default: all); :meth:`snapshots` follows as answers arrive.
 
-        What the operator would not answer at an earlier login is asked again.
+        ``sought``: where to look for software. What the operator would not answer at an earlier
+        login is asked again.
         """
         self.pool.ask_again()
         hosts = [h for h in self._all_hosts() if names is None or h.name in names]
@@ -102,14 +105,18 @@ class Cluster:
             hosts = list(self.inventory.hosts)
         for host in hosts:
             self._known[host.name] = replace(self.snapshot(host), state=HostState.PROBING)
-        await self._probe(hosts)
+        await self._probe(hosts, sought)
 
-    async def probe_unknown(self, hosts: Sequence[Host]) -> None:
-        """Look at those of ``hosts`` that were never looked at."""
-        await self._probe([host for host in hosts if host.name not in self._known])
+    async def probe_unknown(self, hosts: Sequence[Host], sought: Sequence[Sought] = ()) -> None:
+        """Look at those of ``hosts`` that were never looked at, or not for this software."""
+        await self._probe([host for host in hosts if not self._knows(host, sought)], sought)
 
-    async def _probe(self, hosts: Sequence[Host]) -> None:
+    def _knows(self, host: Host, sought: Sequence[Sought]) -> bool:
+        known = self._known.get(host.name)
+        return known is not None and (known.facts is None or set(sought) <= set(known.facts.sought))
+
+    async def _probe(self, hosts: Sequence[Host], sought: Sequence[Sought]) -> None:
         from backends.hosts.probe import probe_all  # noqa: PLC0415 (loads when needed)
 
-        async for snapshot in probe_all(self.pool, hosts, self._clock):
+        async for snapshot in probe_all(self.pool, hosts, self._clock, sought=sought):
             self._known[snapshot.name] = snapshot

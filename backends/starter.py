@@ -37,7 +37,8 @@ from backends.engines.base import Engine, Wanted
 from backends.engines.direct import DirectEngine
 from backends.engines.first_fit import Offer, first_fit
 from backends.hosts.environment import fingerprint_of
-from backends.hosts.facts import HostState
+from backends.hosts.facts import HostState, Sought
+from backends.hosts.software import sought_for
 from backends.inventory.hosts import Host, reached_as
 from backends.launchers.base import LaunchSite
 from profiles.errors import SelectionError
@@ -221,7 +222,7 @@ class Starter:
         self, path: Path, lock: CampaignLock, basis: Basis, order: CancelOrder | None = None
     ) -> CampaignController:
         try:
-            await self._cluster.probe_unknown(basis.hosts)
+            await self._cluster.probe_unknown(basis.hosts, basis.sought)
             return await self._controller(path, lock, basis, order)
         except BaseException:
             lock.release()
@@ -235,7 +236,7 @@ class Starter:
             path,
             lock,
             state,
-            self._engine(basis.hosts, path.name, force=state.forced),
+            self._engine(basis, path.name, force=state.forced),
             self._factory(basis.recipes),
             write_results=rewrite_results,
             clock=self._clock,
@@ -273,12 +274,13 @@ class Starter:
             *recovered(state, path, profiles, now),
         ]
 
-    def _engine(self, hosts: Sequence[Host], campaign: str, *, force: bool) -> Engine:
+    def _engine(self, basis: Basis, campaign: str, *, force: bool) -> Engine:
         return DirectEngine(
-            [(host, self._cluster.snapshot(host)) for host in hosts],
+            [(host, self._cluster.snapshot(host)) for host in basis.hosts],
             self._cluster.pool,
             lease=f"{getpass.getuser()}@{self._cluster.login_host}, campaign {campaign}",
             force=force,
+            sought=basis.sought,
             clock=self._clock,
         )
 
@@ -312,6 +314,11 @@ class Basis:
     hosts: tuple[Host, ...]
     attempts: int
     notes: Sequence[str] = ()
+
+    @property
+    def sought(self) -> tuple[Sought, ...]:
+        """Where the software of its runs is looked for."""
+        return sought_for(self.recipes.values())
 
 
 def _site(host: Host, planned: PlannedCase, nodes: int, *, has_gpus: bool) -> LaunchSite:

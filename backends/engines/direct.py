@@ -26,7 +26,7 @@ from backends.engines.base import (
     Wanted,
 )
 from backends.engines.first_fit import Offer, first_fit
-from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.facts import HostSnapshot, HostState, Sought
 from backends.hosts.probe import probe_all
 from backends.inventory.hosts import Host
 from backends.remote.client import RemoteHost
@@ -64,6 +64,7 @@ class DirectEngine:
     hosts: all that the campaign may use, in the order of preference, each with its latest probe.
     lease: who takes a host, for others to read: "alice@login01, campaign 2026-11-21-resnet50".
     force: use hosts that somebody else keeps busy, too.
+    sought: where a probe looks for software.
     jitter: 0 … 1, so that two consoles do not always look at the same moment.
     """
 
@@ -74,12 +75,14 @@ class DirectEngine:
         *,
         lease: str = "",
         force: bool = False,
+        sought: Sequence[Sought] = (),
         clock: Callable[[], float] = time.time,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._pool = pool
         self._lease = lease
         self._force = force
+        self._sought = tuple(sought)
         self._clock = clock
         self._jitter = jitter
         self._hosts: dict[str, _HostUse] = {}
@@ -214,9 +217,8 @@ class DirectEngine:
                 if not use.run_id and use.snapshot.state is not HostState.READY
             ]
             away = {use.host.name for use in doubtful if use.away_since is not None}
-            async for snapshot in probe_all(
-                self._pool, [use.host for use in doubtful], self._clock
-            ):
+            hosts = [use.host for use in doubtful]
+            async for snapshot in probe_all(self._pool, hosts, self._clock, sought=self._sought):
                 self.seen(snapshot)
                 if snapshot.state is not HostState.UNREACHABLE and snapshot.name in away:
                     back(snapshot.name)

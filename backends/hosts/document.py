@@ -42,6 +42,7 @@ def host_document(snapshot: HostSnapshot) -> dict[str, Any]:
         "python": facts.python if facts else None,
         "driver": facts.driver_version if facts else None,
         "cuda": facts.cuda_version if facts else None,
+        "nccl": (facts.nccl_library or None) if facts else None,
         "gpus": [_listed(asdict(gpu)) for gpu in facts.gpus] if facts else [],
         "gpu_processes": [asdict(process) for process in facts.gpu_processes] if facts else [],
         "gpu_problem": facts.gpu_problem if facts else "",

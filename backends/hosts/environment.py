@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any  # JSON
 
-from backends.hosts.facts import HostFacts, HostSnapshot
+from backends.hosts.facts import Gpu, HostFacts, HostSnapshot, Sought
+from backends.hosts.fingerprint import UNKNOWN, fingerprint_text
+from backends.hosts.software import software_by_role
 
 # Facts of a moment: they belong to the console, not to a campaign's record.
 _MOMENTARY = (
     *("load1", "load5", "users", "memory_available_mib", "gpu_processes", "round_trip_s"),
-    *("lease", "lease_problem"),
+    *("lease", "lease_problem", "sought"),
 )
 _MOMENTARY_OF_GPU = (
     "memory_used_mib",
@@ -48,14 +50,15 @@ def environment_document(
     }
 
 
-def fingerprint(facts: HostFacts) -> str:
-    """What a host's speed depends on, in words; equal text means an equal environment.
+def fingerprint(facts: HostFacts, sought: Sequence[Sought] = ()) -> str:
+    """What a host's speed depends on, in the form of :mod:`backends.hosts.fingerprint`.
 
-    GPU models (or the CPU where there is none), driver, CUDA, kernel and architecture. The number
-    of GPUs and the memory are the case's business; the clock, the load and the users the moment's.
+    GPU models (or the CPU where there is none), driver, CUDA, kernel and architecture; how the GPUs
+    are set; and the software of ``sought``. The number of GPUs and the memory are the case's
+    business; the clock, the load and the users the moment's. What cannot be read is left out.
     """
     models = sorted({gpu.name for gpu in facts.gpus})
-    parts = [
+    platform = [
         " + ".join(models) or facts.cpu_model,
         f"driver {facts.driver_version}" if facts.driver_version else "",
         f"CUDA {facts.cuda_version}" if facts.cuda_version else "",
@@ -63,12 +66,51 @@ def fingerprint(facts: HostFacts) -> str:
         facts.kernel,
         facts.architecture,
     ]
-    return ", ".join(part for part in parts if part)
+    software = software_by_role(facts.software, sought)
+    own_nccl = any(one.kind == "image" for one in sought) or any(
+        "nccl" in version for version in software.values()
+    )
+    system = {"system NCCL": facts.nccl_library} if facts.gpus and not own_nccl else {}
+    return fingerprint_text(
+        ", ".join(part for part in platform if part),
+        {**gpu_settings(facts.gpus), **software, **system},
+    )
 
 
-def fingerprint_of(snapshot: HostSnapshot) -> str:
+def gpu_settings(gpus: Sequence[Gpu]) -> dict[str, str]:
+    """How the operator, or whoever owns the host, has set the GPUs, by name; no GPU, no setting.
+
+    Where they differ every value is there: ``350 + 700 W``. ``unknown`` where one does not say.
+    """
+    modes = (
+        ("persistence", [_mode(gpu.persistence) for gpu in gpus]),
+        ("ECC", [_mode(gpu.ecc_enabled) for gpu in gpus]),
+        ("MIG", [_mode(gpu.mig_enabled) for gpu in gpus]),
+    )
+    values: dict[str, list[str]] = {
+        "power limit": [
+            f"{limit:g} W" if (limit := gpu.power_limit_w) is not None else "" for gpu in gpus
+        ],
+        "application clocks": [
+            "/".join(map(str, clocks)) + " MHz" if (clocks := gpu.application_clocks_mhz) else ""
+            for gpu in gpus
+        ],
+        **dict(modes),
+    }
+    return {
+        name: " + ".join(sorted(set(found))) if all(found) else UNKNOWN
+        for name, found in values.items()
+        if found
+    }
+
+
+def _mode(enabled: bool | None) -> str:
+    return {True: "on", False: "off", None: ""}[enabled]
+
+
+def fingerprint_of(snapshot: HostSnapshot, sought: Sequence[Sought] = ()) -> str:
     """The fingerprint of a probed host; empty where nothing is known about it."""
-    return fingerprint(snapshot.facts) if snapshot.facts else ""
+    return fingerprint(snapshot.facts, sought) if snapshot.facts else ""
 
 
 def _host(snapshot: HostSnapshot) -> dict[str, Any]:
@@ -82,4 +124,9 @@ def _host(snapshot: HostSnapshot) -> dict[str, Any]:
         {key: value for key, value in gpu.items() if key not in _MOMENTARY_OF_GPU}
         for gpu in facts["gpus"]
     ]
-    return {**host, "fingerprint": fingerprint(snapshot.facts), **facts}
+    return {
+        **host,
+        "fingerprint": fingerprint(snapshot.facts, snapshot.facts.sought),
+        "gpu_settings": gpu_settings(snapshot.facts.gpus),
+        **facts,
+    }

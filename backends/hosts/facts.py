@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from backends.remote.lease import Lease
 from profiles.format.matrix import HostCapacity
@@ -45,6 +46,31 @@ class Gpu:
     mig_enabled: bool | None = None
     ecc_uncorrected: int | None = None  # since the driver was loaded
     throttle_reasons: tuple[str, ...] = ()  # what slows it down now; an idle GPU has none
+    persistence: bool | None = None
+    ecc_enabled: bool | None = None
+    application_clocks_mhz: tuple[int, int] | None = None  # of the SMs and of the memory
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is looked at to learn of software. ``value``: ``RUNTIME IMAGE``, a program, or a
+    directory; ``role``: what a run uses it as, such as the setting that names it."""
+
+    kind: Literal["image", "python", "git"]
+    value: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Software:
+    """Something that a run uses. ``kind``: image, python or git; ``where``: as in
+    :class:`Sought`; ``name``: such as torch, NCCL_VERSION, revision; ``version``: begins with
+    "unknown" where it could not be read, and may say why."""
+
+    kind: str
+    where: str
+    name: str
+    version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +116,9 @@ class HostFacts:
     round_trip_s: float = 0.0  # what the clock offset may be wrong by, at most half of it
     gpu_problem: str = ""  # why nvidia-smi, though installed, said nothing useful
     missing: tuple[str, ...] = ()  # what the probe could not find out, in words
+    nccl_library: str = ""  # version of the system's libnccl
+    sought: tuple[Sought, ...] = ()  # where software was looked for
+    software: tuple[Software, ...] = ()  # … and what was found
     lease: Lease | None = None  # who has the host; None: it is free
     lease_problem: str = ""  # why it can have no lease
 

@@ -24,6 +24,7 @@ _THROTTLE_REASONS = {
     0x80: "power brake",
     0x100: "display clock setting",
 }
+_MODES = {"Enabled": True, "Disabled": False}
 _NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{1,6})?", re.ASCII)
 _UNIT = re.compile(r"\s*\[[^\]]*\]$")
 
@@ -72,13 +73,21 @@ def parse_gpus(text: str) -> tuple[Gpu, ...]:
             power_limit_w=number(row.get("power.limit")),
             temperature_c=whole(row.get("temperature.gpu")),
             sm_clock_mhz=whole(row.get("clocks.current.sm")),
-            mig_enabled={"Enabled": True, "Disabled": False}.get(mig),
+            mig_enabled=_MODES.get(mig),
             ecc_uncorrected=whole(row.get("ecc.errors.uncorrected.volatile.total")),
             throttle_reasons=_throttle_reasons(
                 row.get("clocks_event_reasons.active", row.get("clocks_throttle_reasons.active"))
             ),
+            persistence=_MODES.get(row.get("persistence_mode", "")),
+            ecc_enabled=_MODES.get(row.get("ecc.mode.current", "")),
+            application_clocks_mhz=_application_clocks(row),
         )
     return tuple(gpus[index] for index in sorted(gpus))
+
+
+def _application_clocks(row: Mapping[str, str]) -> tuple[int, int] | None:
+    sm, memory = (whole(row.get(f"clocks.applications.{name}")) for name in ("graphics", "memory"))
+    return None if sm is None or memory is None else (sm, memory)
 
 
 def driver_version(text: str) -> str | None:

@@ -7,11 +7,13 @@ import re
 import shlex
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from backends.hosts import nvidia
-from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState
+from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Sought
+from backends.hosts.software import parse_software, sought_words, with_unknown
 from backends.hosts.topology import parse_topology
 from backends.inventory.hosts import Host, listed_address
 from backends.remote.installation import part
@@ -26,6 +28,7 @@ PROBE_SCRIPT = (
 
 PROBE_TIMEOUT_S = 40.0  # four queries of at most 5 s each, and slow logins
 WITHOUT_GPUS_TIMEOUT_S = 15.0
+SOFTWARE_TIMEOUT_S = 20.0  # more: three calls of git of at most 5 s each, all else beside them
 
 _MARKER = re.compile(r"^@@dlperf:([a-z-]+)$", re.MULTILINE)
 _MAX_CELL = 300  # characters of one fact; more is not a fact
@@ -45,15 +48,17 @@ async def probe(
     transport: Transport,
     clock: Callable[[], float] = time.time,
     *,
+    sought: Sequence[Sought] = (),
     timeout_s: float = PROBE_TIMEOUT_S,
 ) -> HostSnapshot:
     """Probe one host. Never raises for a host that cannot be reached: its snapshot says why.
 
-    ``clock``: seconds since the epoch. A hung ``nvidia-smi`` costs ``timeout_s``; the host is then
-    probed once more without it.
+    ``clock``: seconds since the epoch. ``sought``: where to look for software. A hung
+    ``nvidia-smi`` costs ``timeout_s``; the host is then probed once more without it, and without
+    looking for software, which is unknown then.
     """
     try:
-        return await _probe(transport, clock, timeout_s)
+        return await _probe(transport, clock, sought, timeout_s)
     except HostUnreachableError as error:
         return _unreachable(transport.host, error.what, error.remedy)
     except TimeoutError:
@@ -71,12 +76,14 @@ async def probe_all(
     hosts: Iterable[Host],
     clock: Callable[[], float] = time.time,
     *,
+    sought: Sequence[Sought] = (),
     timeout_s: float = PROBE_TIMEOUT_S,
 ) -> AsyncIterator[HostSnapshot]:
     """Probe all hosts at once; yields each snapshot as soon as it is there, slow hosts last."""
     tasks = [
         asyncio.create_task(
-            probe(transports.get(host), clock, timeout_s=timeout_s), name=f"probe {host.name}"
+            probe(transports.get(host), clock, sought=sought, timeout_s=timeout_s),
+            name=f"probe {host.name}",
         )
         for host in hosts
     ]
@@ -90,14 +97,18 @@ async def probe_all(
 
 
 async def _probe(
-    transport: Transport, clock: Callable[[], float], timeout_s: float
+    transport: Transport, clock: Callable[[], float], sought: Sequence[Sought], timeout_s: float
 ) -> HostSnapshot:
     host = transport.host
     await transport.connect()  # so that the handshake does not count as a round trip
     command = f"sh -s -- {shlex.quote(host.work_dir)} {shlex.quote(host.lease_dir)}"
+    words = shlex.join(["gpu", *sought_words(sought)])
+    patience_s = timeout_s + (SOFTWARE_TIMEOUT_S if sought else 0)
     try:
         sent_at = clock()
-        completed = await transport.run(command, stdin=PROBE_SCRIPT, timeout_s=timeout_s)
+        completed = await transport.run(
+            f"{command} {words}", stdin=PROBE_SCRIPT, timeout_s=patience_s
+        )
         received_at = clock()
         hung = ""
     except TimeoutError:
@@ -106,7 +117,8 @@ async def _probe(
             f"{command} nogpu", stdin=PROBE_SCRIPT, timeout_s=WITHOUT_GPUS_TIMEOUT_S
         )
         received_at = clock()
-        hung = f"nvidia-smi did not answer within {timeout_s:g} s"
+        who = "nvidia-smi, or what tells of software," if sought else "nvidia-smi"
+        hung = f"{who} did not answer within {patience_s:g} s"
     if not _MARKER.search(completed.stdout.decode("utf-8", "replace")):
         return _unreachable(
             host,
@@ -114,7 +126,8 @@ async def _probe(
             f"check that {host.user or 'the user'} has a login shell on it that runs commands",
         )
     facts = parse_probe(completed.stdout, sent_at, received_at, gpu_problem=hung)
-    return snapshot_of(host, facts)
+    told = with_unknown(facts.software, sought)
+    return snapshot_of(host, replace(facts, sought=tuple(sought), software=told))
 
 
 def snapshot_of(host: Host, facts: HostFacts) -> HostSnapshot:
@@ -265,6 +278,8 @@ def parse_probe(
         lease=parse_lease(sections.get("lease", "")),
         lease_problem=_lease_problem(sections.get("lease", "")),
         missing=tuple(missing),
+        nccl_library=_one_line(sections.get("nccl", "")),
+        software=parse_software(sections.get("software", "")),
     )
 
 

@@ -1,4 +1,5 @@
-# One probe of one host: sh -s -- WORK_DIR LEASE_DIR [nogpu] < trust.sh + lease.sh + probe.sh
+# One probe of one host: sh -s -- WORK_DIR LEASE_DIR gpu|nogpu [KIND VALUE]… < trust.sh + lease.sh +
+# probe.sh. KIND VALUE: software to look at: image "RUNTIME IMAGE", python PROGRAM, git DIRECTORY.
 # Prints "@@dlperf:SECTION" lines, each followed by that section's text. A tool that is missing, fails
 # or hangs leaves its section empty; nothing here writes to the host.
 
@@ -11,20 +12,26 @@ section() { printf '\n@@dlperf:%s\n' "$1"; }
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
+limited=yes
 if timeout -k 1 5 true >/dev/null 2>&1; then
     bounded() { timeout -k 1 5 "$@"; }
 elif have timeout; then # busybox
     bounded() { timeout 5 "$@"; }
 else
+    limited=''
     bounded() { "$@"; }
 fi
 
-existing_parent() { # of a path that may start with ~
-    dir=$1
-    case $dir in
-    '~') dir=$HOME ;;
-    '~/'*) dir=$HOME/${dir#'~/'} ;;
+in_home() { # a path that may start with ~
+    case $1 in
+    '~') printf '%s\n' "$HOME" ;;
+    '~/'*) printf '%s\n' "$HOME/${1#'~/'}" ;;
+    *) printf '%s\n' "$1" ;;
     esac
+}
+
+existing_parent() { # of a path that may start with ~
+    dir=$(in_home "$1")
     case $dir in /*) ;; *) dir=/ ;; esac # without a leading / the loop would have no end
     while [ -n "$dir" ] && [ ! -d "$dir" ]; do dir=${dir%/*}; done
     printf '%s\n' "${dir:-/}"
@@ -76,10 +83,13 @@ system() {
 query_gpus() {
     fields=index,name,uuid,pci.bus_id,driver_version,memory.total,memory.used,utilization.gpu
     fields=$fields,power.draw,power.limit,temperature.gpu,clocks.current.sm
-    fields=$fields,ecc.errors.uncorrected.volatile.total
+    fields=$fields,ecc.errors.uncorrected.volatile.total,ecc.mode.current,persistence_mode
+    clocks=clocks.applications.graphics,clocks.applications.memory
     # Newest names first; a driver refuses the whole query for one field that it does not know.
-    for more in ,mig.mode.current,clocks_event_reasons.active \
-        ,mig.mode.current,clocks_throttle_reasons.active ,clocks_throttle_reasons.active ''; do
+    for more in ,$clocks,mig.mode.current,clocks_event_reasons.active \
+        ,$clocks,mig.mode.current,clocks_throttle_reasons.active \
+        ,mig.mode.current,clocks_event_reasons.active \
+        ,$clocks,clocks_throttle_reasons.active ,$clocks ''; do
         answer=$(bounded nvidia-smi "--query-gpu=$fields$more" --format=csv 2>&1)
         status=$?
         # 2: a field is unknown to it. Anything else will not get better by asking differently.
@@ -107,6 +117,137 @@ gpu_processes() {
         done
 }
 
+fact() { # KIND WHERE NAME VERSION
+    [ -z "$4" ] || printf '%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4"
+}
+
+image_facts() { # "RUNTIME IMAGE"
+    runtime=${1%% *}
+    image=${1#* }
+    have "$runtime" || return
+    case $runtime in
+    docker | podman)
+        form='id={{println .Id}}{{range .RepoDigests}}digest={{println .}}{{end}}'
+        form=$form'{{range .Config.Env}}{{println .}}{{end}}'
+        bounded "$runtime" image inspect --format "$form" "$image" |
+            while IFS= read -r line; do
+                case $line in
+                id=sha256:*) fact image "$1" id "${line#id=}" ;;
+                id=?*) fact image "$1" id "sha256:${line#id=}" ;; # podman
+                digest=*) fact image "$1" digest "${line#digest=}" ;;
+                *NCCL*_VERSION=* | *CUD*_VERSION=* | *TORCH*_VERSION=* | *TENSORFLOW*_VERSION=* | \
+                    *MXNET*_VERSION=* | *PADDLE*_VERSION=* | *ONEFLOW*_VERSION=* | *JAX*_VERSION=*)
+                    fact image "$1" "${line%%=*}" "${line#*=}"
+                    ;;
+                esac
+            done
+        ;;
+    *) # the id that a SIF file was built with; an image that is fetched has none here
+        file=$(in_home "$image")
+        case $file in /*) ;; *) return ;; esac
+        [ -f "$file" ] || return
+        number=$(bounded "$runtime" sif header "$file" | sed -n 's/^ *ID: *//p')
+        fact image "$1" id "${number:+sif:}$number"
+        ;;
+    esac
+}
+
+doubtful() { # whether others can change what runs when $1, an absolute path, is started
+    for path in "${1%/*}" "$(readlink -f "$1")"; do
+        distrust "$path"
+        [ -z "$doubt" ] || return 0
+    done
+    return 1
+}
+
+python_facts() { # a Python, or a script that one runs
+    python=$(command -v "$(in_home "$1")") || return
+    case ${python##*/} in
+    python*) ;;
+    *)
+        python=$(head -c 300 "$python" | sed -n '1s/^#! *//p' | tr -d '\0')
+        python=${python#*/env }
+        python=$(command -v "${python%% *}") || return
+        ;;
+    esac
+    case $python in /*/python*) ;; *) return ;; esac
+    if doubtful "$python"; then
+        fact python "$1" packages "unknown, $doubt"
+        return
+    fi
+    # The names of installed packages alone: importing a framework takes seconds, and a GPU's memory.
+    packages=$(bounded env CUDA_VISIBLE_DEVICES= PYTHONDONTWRITEBYTECODE=1 "$python" -c '
+import os, re, sys
+names = "torch|tensorflow(_gpu|_cpu)?|jax|jaxlib|mxnet(_cu[0-9]+[a-z]*)?|paddlepaddle(_gpu)?|oneflow"
+names += "|horovod|deepspeed|apex|transformer_engine|megatron_core|nvidia_(nccl|cudnn)_cu[0-9]+"
+form = re.compile("(?P<name>%s)-(?P<version>[^-]+)(-.*)?[.](dist|egg)-info$" % names, re.I)
+seen = set()
+for place in [place for place in sys.path if os.path.isdir(place)]:
+    for match in filter(None, map(form.match, sorted(os.listdir(place)))):
+        name = match.group("name").lower()
+        if name not in seen:
+            seen.add(name)
+            print(name + " " + match.group("version"))
+if not seen:
+    print("packages none")
+') || return
+    printf '%s\n' "$packages" | while read -r name version; do
+        fact python "$1" "$name" "$version"
+    done
+}
+
+asked_git() { # without what a repository's configuration may have it run, fetch or write
+    bounded env GIT_OPTIONAL_LOCKS=0 GIT_NO_LAZY_FETCH=1 GIT_TERMINAL_PROMPT=0 \
+        git -c core.fsmonitor=false -C "$directory" "$@"
+}
+
+git_facts() { # a directory, which may be none of git
+    have git || return
+    unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
+    directory=$(in_home "$1")
+    # Of an owner that git does not trust it says nothing.
+    revision=$(asked_git rev-parse HEAD) || return
+    fact git "$1" revision "$revision"
+    fact git "$1" changes "$(git_changes || echo unknown)"
+}
+
+git_changes() { # Comparing runs the filters of a repository's configuration: of our own alone.
+    for path in --show-toplevel --absolute-git-dir; do
+        path=$(asked_git rev-parse "$path") || return
+        distrust "$path"
+        [ -z "$doubt" ] || { echo "unknown, $doubt" && return; }
+    done
+    asked_git diff --quiet --no-ext-diff HEAD
+    case $? in
+    0) echo none ;;
+    1)
+        told=$({
+            { asked_git diff --full-index --no-ext-diff --no-textconv HEAD || echo failed >&4; } |
+                bounded git hash-object --stdin
+        } 4>&1)
+        case $told in *failed* | '') return 1 ;; esac
+        echo "$told"
+        ;;
+    *) return 1 ;;
+    esac
+}
+
+software() { # [KIND VALUE]…, all at once
+    section nccl
+    library=$(ldconfig -p | sed -n 's/.*libnccl\.so[.0-9]* .*=> *//p' | head -n 1)
+    [ -z "$library" ] || readlink -f "$library" | sed -n 's/.*libnccl\.so\.\([0-9]*\.[0-9.]*\)$/\1/p'
+    section software
+    [ -n "$limited" ] || return 0 # a tool that hangs would hold up everything
+    cd / || return 0              # nothing is imported from where a login begins
+    while [ $# -ge 2 ]; do
+        case $1 in
+        image | python | git) "$1_facts" "$2" & ;;
+        esac
+        shift 2
+    done
+    wait
+}
+
 gpus() {
     have nvidia-smi || return 0
     section gpus
@@ -123,6 +264,11 @@ gpus() {
     date +%s.%N
     system "$1"
     [ "$3" = nogpu ] || gpus
+    (
+        [ $# -ge 3 ] || exit
+        shift 3
+        software "$@"
+    )
     section lease # last: a bystander's lock may take its time to be named
     (look_at_lease "$2" || printf '@trouble %s\n' "$trouble")
     section end

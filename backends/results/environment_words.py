@@ -76,6 +76,8 @@ def _describe(host: Json) -> str:
         parts.append(f"driver {host['driver_version']}")
     if host.get("cuda_version"):
         parts.append(f"CUDA {host['cuda_version']}")
+    if isinstance(settings := host.get("gpu_settings"), Mapping):
+        parts += [f"{name} {value}" for name, value in settings.items()]
     if host.get("cpu_model") or host.get("cpus"):
         cpus = f"{host['cpus']} CPUs" if host.get("cpus") else ""
         parts.append(" ".join(filter(None, [cpus, str(host.get("cpu_model") or "")])))
@@ -84,6 +86,10 @@ def _describe(host: Json) -> str:
     parts += [str(host[key]) for key in ("os", "kernel") if host.get(key)]
     if host.get("python"):
         parts.append(f"Python {host['python']}")
+    parts += [
+        f"{found.get('where')}: {found.get('name')} {found.get('version')}"
+        for found in _objects(host.get("software"))
+    ]
     return ", ".join(parts)
 
 

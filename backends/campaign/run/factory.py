@@ -19,7 +19,9 @@ from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.reconnect import Contact
 from backends.campaign.run.supervisor import RunSupervisor
 from backends.engines.base import AllocatedHost, Allocation
-from backends.hosts.facts import HostSnapshot
+from backends.hosts.facts import HostSnapshot, Sought
+from backends.hosts.fingerprint import apart, joined, several
+from backends.hosts.software import sought_by
 from backends.inventory.hosts import Host, train_address_of
 from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite
 from backends.launchers.build import build, needs_port
@@ -37,7 +39,7 @@ class RunFactory:
     Parameters
     ----------
     recipes: by profile name.
-    fingerprint: of a host's environment, so that mixed ones are marked.
+    fingerprint: of a host's environment and of software there, so that mixed ones are marked.
     disk: whose threads write the raw logs; None: some of its own, so that a disk that does not
         answer holds up nothing else.
     """
@@ -46,7 +48,7 @@ class RunFactory:
         self,
         recipes: Mapping[str, Recipe],
         *,
-        fingerprint: Callable[[HostSnapshot], str],
+        fingerprint: Callable[[HostSnapshot, Sequence[Sought]], str],
         clock: Callable[[], float] = time.time,
         disk: Executor | None = None,
     ) -> None:
@@ -129,7 +131,9 @@ class RunFactory:
             for given in allocation.hosts
             if given.has_gpus
         ]
-        kinds = self._fingerprints(allocation)
+        launch = recipe.profile.launch_for(run.case)
+        sought = sought_by(recipe.profile, recipe.settings, launch)
+        kinds = self._fingerprints(allocation, sought)
         return RunSupervisor(
             run,
             recipe.profile,
@@ -137,7 +141,7 @@ class RunFactory:
             recorder,
             clock=self._clock,
             lease_text=allocation.lease,
-            fingerprint=" + ".join(kinds),
+            fingerprint=joined(kinds),
             warnings=_differences(kinds),
             telemetry=telemetry,
             diagnosis_path=campaign / diagnosis_path(run.log),
@@ -186,11 +190,13 @@ class RunFactory:
 
         return Contact(name, changed, self._clock)
 
-    def _fingerprints(self, allocation: Allocation) -> Mapping[str, list[str]]:
+    def _fingerprints(
+        self, allocation: Allocation, sought: Sequence[Sought]
+    ) -> Mapping[str, list[str]]:
         """The kinds of environment among the run's hosts, each with its hosts."""
         kinds: dict[str, list[str]] = {}
         for given in allocation.hosts:
-            kinds.setdefault(self._fingerprint(given.snapshot), []).append(given.name)
+            kinds.setdefault(self._fingerprint(given.snapshot, sought), []).append(given.name)
         return {kind: kinds[kind] for kind in sorted(kinds) if kind}
 
 
@@ -219,7 +225,10 @@ def rank_address(host: Host, *, alone: bool) -> str:
 
 
 def _differences(kinds: Mapping[str, list[str]]) -> tuple[str, ...]:
-    if len(kinds) < 2:
+    if not several(kinds):
         return ()
-    told = "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items())
+    alike: dict[str, list[str]] = {}
+    for text, names in zip(apart(list(kinds)), kinds.values(), strict=True):
+        alike.setdefault(text, []).extend(names)
+    told = "; ".join(f"{', '.join(names)}: {text}" for text, names in alike.items())
     return (f"the hosts of this run differ: {told}",)

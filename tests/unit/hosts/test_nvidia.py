@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.hosts import nvidia
+from backends.hosts.environment import gpu_settings
 
 GPUS = """\
 index, name, uuid, pci.bus_id, driver_version, memory.total [MiB], memory.used [MiB], \
@@ -90,3 +92,56 @@ def test_any_text_parses(text: str, owners: str) -> None:
     nvidia.parse_gpus("index, name, uuid\n" + text)
     nvidia.parse_gpus(text)
     nvidia.parse_processes("gpu_uuid, pid\nGPU-aa," + text, owners, nvidia.parse_gpus(GPUS))
+
+
+SETTINGS = """\
+index, name, power.limit [W], ecc.mode.current, persistence_mode, \
+clocks.applications.graphics [MHz], clocks.applications.memory [MHz], mig.mode.current
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings"),
+    [
+        pytest.param(
+            "0, NVIDIA H100 80GB HBM3, 700.00 W, Enabled, Enabled, 1980 MHz, 2619 MHz, Disabled\n",
+            ["700 W", "1980/2619 MHz", "on", "on", "off"],
+            id="H100, driver 580",
+        ),
+        pytest.param(
+            "0, NVIDIA A100-SXM4-40GB, 400.00 W, Enabled, Disabled, 1095 MHz, 1215 MHz, Enabled\n",
+            ["400 W", "1095/1215 MHz", "off", "on", "on"],
+            id="A100, MIG on",
+        ),
+        pytest.param(
+            "0, Tesla V100-SXM2-16GB, 300.00 W, Enabled, Enabled, 1312 MHz, 877 MHz, [N/A]\n",
+            ["300 W", "1312/877 MHz", "on", "on", "unknown"],
+            id="V100, no MIG",
+        ),
+        pytest.param(
+            "0, GeForce RTX 2080 Ti, 250.00 W, [N/A], Disabled, [N/A], [N/A], [N/A]\n",
+            ["250 W", "unknown", "off", "unknown", "unknown"],
+            id="GeForce, no ECC",
+        ),
+        pytest.param(
+            "0, GRID V100, [Not Supported], [Unknown Error], ERR!, [Insufficient Permissions], "
+            "877 MHz, [N/A]\n",
+            ["unknown"] * 5,
+            id="a virtual one that tells nothing",
+        ),
+        pytest.param(
+            "0, H200, 700.00 W, Enabled, Enabled, 1980 MHz, 3201 MHz, Disabled\n"
+            "1, H200, 350.00 W, [N/A], Disabled, 1980 MHz, 3201 MHz, Disabled\n",
+            ["350 W + 700 W", "1980/3201 MHz", "off + on", "unknown", "off"],
+            id="two that differ",
+        ),
+    ],
+)
+def test_how_gpus_are_set_or_that_they_do_not_say(rows: str, settings: list[str]) -> None:
+    names = ("power limit", "application clocks", "persistence", "ECC", "MIG")
+    told = gpu_settings(nvidia.parse_gpus(SETTINGS + rows))
+    assert told == dict(zip(names, settings, strict=True))
+
+
+def test_no_gpus_have_no_settings() -> None:
+    assert gpu_settings(()) == {}

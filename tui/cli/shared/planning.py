@@ -7,6 +7,7 @@ import sys
 
 from backends.campaign.plan.remarks import repeats_remarks
 from backends.campaign.plan.selection import MANY_RUNS, Plan
+from backends.hosts.software import sought_for
 from backends.use_cases import Workspace
 from profiles.durations import format_duration
 from profiles.errors import SelectionError
@@ -28,8 +29,9 @@ async def make_plan(
         if request is not None:
             selection = workspace.adopt_hosts(request, selection)
         hosts = workspace.cluster.chosen(selection.hosts)
-        workspace.plan(selection)  # what is wrong whatever the hosts are is said at once
-        await workspace.cluster.probe([host.name for host in hosts])
+        draft = workspace.plan(selection)  # what is wrong whatever the hosts are is said at once
+        sought = sought_for((*draft.cases, *draft.refused))
+        await workspace.cluster.probe([host.name for host in hosts], sought=sought)
         made = workspace.plan(selection)
         if selection.cases and must_run:
             _refuse_named(made)
