@@ -33,12 +33,20 @@ class LogParser:
     Attributes
     ----------
     rule: the profile's measuring rule for the case.
-    readings: all readings so far.
+    readings: all readings so far; without ``keep`` only while nothing more is fed.
+    offset: how many bytes of the log were looked at: up to its last line end, or its end.
+
+    Parameters
+    ----------
+    keep: False: readings are not kept beyond the next call of :meth:`feed` or :meth:`finish`.
     """
 
-    def __init__(self, profile: Profile, case: Case) -> None:
+    def __init__(self, profile: Profile, case: Case, *, keep: bool = True) -> None:
         self.rule = rule_for(profile, case)
-        columns = Columns()
+        self.offset = 0
+        self._keep = keep
+        self._taken = 0
+        columns = self._columns = Columns()
         self.readings = Readings(columns)
         times = TimestampParser(self.rule.timestamp).seconds if self.rule.timestamp else None
         self._sink = ReadingSink(columns, times)
@@ -54,28 +62,37 @@ class LogParser:
 
     def feed(self, data: bytes) -> Readings:
         """Take the next bytes of the log; returns the new readings."""
-        before = len(self.readings)
+        before = self._new()
         end = data.rfind(b"\n") + 1
         returns = b"\r" in data
         if returns:  # to look for the last one is slow where there is none
             end = max(end, data.rfind(b"\r") + 1)
         if end:
+            self.offset = self._taken + end
             block = b"".join((self._tail, memoryview(data)[:end]))
             self._tail.clear()
             # The tail is what came after a line end: it has none.
             self._block(block.replace(b"\r", b"\n") if returns else block)
         # What is beyond the limit of an unfinished line will not be looked at: do not keep it.
         self._tail += data[end : end + LINE_LIMIT - len(self._tail)]
-        return self.readings[before:]
+        self._taken += len(data)
+        return Readings(self._columns, before, self._columns.count)
 
     def finish(self) -> Readings:
         """The log has ended, perhaps without a newline; returns the readings of its last line."""
-        before = len(self.readings)
+        before = self._new()
+        self.offset = self._taken
         if self._tail:
             block = bytes(self._tail)
             self._tail.clear()
             self._block(block)
-        return self.readings[before:]
+        return Readings(self._columns, before, self._columns.count)
+
+    def _new(self) -> int:
+        """The number that the next reading will have."""
+        if not self._keep:
+            self._columns.forget()
+        return self._columns.count
 
     @property
     def rejected(self) -> int:

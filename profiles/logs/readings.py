@@ -1,4 +1,4 @@
-"""Readings in compact form: 24 bytes each, so that a log of millions of them fits."""
+"""Readings in compact form: 24 bytes each while they are kept."""
 
 from __future__ import annotations
 
@@ -26,14 +26,32 @@ class Columns:
     """What readings are made of, NaN for what a line lacks.
 
     Most rules never look at the steps, and to parse them takes as long as to parse the values: they
-    stay texts until somebody asks.
+    stay texts until somebody asks. ``first``: the number of the first that is still here.
     """
 
     def __init__(self) -> None:
+        self.first = 0
         self.values: array[float] = array("d")
         self.times: array[float] = array("d")
         self._steps: array[float] = array("d")
         self._texts: list[bytes] = []  # one per line, for the readings after _steps
+
+    @property
+    def count(self) -> int:
+        """Readings so far, those that are not here any more with them."""
+        return self.first + len(self.values)
+
+    def forget(self) -> None:
+        """Keep their number alone."""
+        self.first = self.count
+        for column in (self.values, self.times, self._steps, self._texts):
+            del column[:]
+
+    def place_of(self, number: int) -> int:
+        """Where in the columns the reading of this number is. Raises IndexError: not any more."""
+        if number < self.first:
+            raise IndexError(f"reading {number} was not kept")
+        return number - self.first
 
     @property
     def steps(self) -> array[float]:
@@ -61,7 +79,10 @@ class Columns:
 
 
 class Readings(Sequence[Reading]):
-    """A view of columns, growing with them if it has no end; items are made when asked for."""
+    """A view of columns, growing with them if it has no end; items are made when asked for.
+
+    ``start`` and ``stop`` are numbers of readings, which begin with 0 in the log.
+    """
 
     def __init__(self, columns: Columns, start: int = 0, stop: int | None = None) -> None:
         self._columns = columns
@@ -69,16 +90,33 @@ class Readings(Sequence[Reading]):
         self._stop = stop
 
     def __len__(self) -> int:
-        stop = len(self._columns.values) if self._stop is None else self._stop
-        return max(0, stop - self._start)
+        return max(0, self.stop - self._start)
+
+    @property
+    def start(self) -> int:
+        """The number of the first reading."""
+        return self._start
+
+    @property
+    def stop(self) -> int:
+        """The number of the reading after the last."""
+        return self._columns.count if self._stop is None else self._stop
 
     @property
     def values(self) -> array[float]:
-        return self._columns.values[self._start : self._start + len(self)]
+        return self._of(self._columns.values)
 
     @property
     def steps(self) -> array[float]:
-        return self._columns.steps[self._start : self._start + len(self)]
+        return self._of(self._columns.steps)
+
+    @property
+    def times(self) -> array[float]:
+        return self._of(self._columns.times)
+
+    def _of(self, column: array[float]) -> array[float]:
+        start = self._columns.place_of(self._start)
+        return column[start : start + len(self)]
 
     @overload
     def __getitem__(self, index: int) -> Reading: ...
@@ -86,13 +124,14 @@ class Readings(Sequence[Reading]):
     def __getitem__(self, index: slice) -> Readings: ...
     def __getitem__(self, index: int | slice) -> Reading | Readings:
         if isinstance(index, slice):
-            chosen = range(self._start, self._start + len(self))[index]
+            chosen = range(self._start, self.stop)[index]
             if chosen.step != 1:
                 raise ValueError("readings are sliced one by one")
             return Readings(self._columns, chosen.start, max(chosen.start, chosen.stop))
-        position = range(self._start, self._start + len(self))[index]
+        number = range(self._start, self.stop)[index]
+        position = self._columns.place_of(number)
         return Reading(
-            position,
+            number,
             _known(self._columns.steps[position]),
             self._columns.values[position],
             _known(self._columns.times[position]),

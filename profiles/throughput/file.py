@@ -9,6 +9,7 @@ from profiles.format.case import Case
 from profiles.format.profile import Profile
 from profiles.logs.parser import LogParser
 from profiles.throughput.measure import Measurement, measure_run
+from profiles.throughput.tally import Tally
 
 _BLOCK = 384 * 1024  # measured: fits a core's cache, and few enough calls
 
@@ -20,16 +21,17 @@ def measure_file(profile: Profile, path: Path, case: Case) -> tuple[Measurement,
     ------
     LogError: the file cannot be read.
     """
-    parser = LogParser(profile, case)
+    parser = LogParser(profile, case, keep=False)
+    tally = Tally(parser.rule)
     try:
         with path.open("rb", buffering=0) as log:
             while block := log.read(_BLOCK):
-                parser.feed(block)
+                tally.take(parser.feed(block))
     except OSError as error:
         raise LogError(
             f"cannot read the log: {error.strerror}",
             where=str(path),
             remedy="check the path and that you may read it",
         ) from error
-    parser.finish()
-    return measure_run(profile, case, parser), parser
+    tally.take(parser.finish())
+    return measure_run(profile, case, parser, tally), parser

@@ -2,35 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from profiles.format.profile import Window
 from profiles.logs.readings import Readings
-
-
-def window_range(window: Window, readings: Readings) -> range:
-    """Positions of the readings that count; empty when none is left.
-
-    By step, the window ends where the steps leave it for good or start anew (another epoch);
-    a repeated step number (a step taken again after a loss-scale overflow) counts each time.
-    """
-    total = len(readings)
-    if window.by_step:
-        return _by_step(window, readings.steps)
-    if window.last is not None:
-        return range(max(0, total - window.last), total)
-    start = min(window.skip, total)
-    return range(start, max(start, total - window.drop))
-
-
-def _by_step(window: Window, steps: Sequence[float]) -> range:
-    low = float("-inf") if window.from_step is None else window.from_step
-    high = float("inf") if window.to_step is None else window.to_step
-    start = next((at for at, step in enumerate(steps) if low <= step <= high), len(steps))
-    end = start
-    while end < len(steps) and low <= steps[end] <= high:
-        end += 1
-    return range(start, end)
 
 
 def describe_window(window: Window) -> str:
@@ -55,8 +28,17 @@ def _edge(text: str, count: int) -> str:
     return "" if not count else text if count == 1 else f"{text} {count}"
 
 
-def is_before(window: Window, index: int, step: float | None) -> bool:
-    """Whether a reading is warm-up, as far as can be told while the run goes on."""
-    if window.by_step:
-        return window.from_step is not None and step is not None and step < window.from_step
-    return index < window.skip
+def warm_up(window: Window, readings: Readings, known: int = 0) -> int:
+    """How many readings from the log's start lie before the window, as far as can be told now.
+
+    ``known``: how many that were before these ``readings``.
+    """
+    if not window.by_step:
+        return max(known, min(window.skip, readings.stop))
+    if window.from_step is None:
+        return known
+    steps = readings.steps
+    for at in range(len(steps) - 1, -1, -1):
+        if steps[at] < window.from_step:
+            return readings.stop - len(steps) + at + 1
+    return known

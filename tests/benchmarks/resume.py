@@ -18,6 +18,7 @@ from pathlib import Path
 from backends.campaign.plan.request import Request, write_request
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
+from backends.campaign.record.run_record import stride_of
 from backends.inventory.hosts import Host, Inventory
 from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
@@ -109,8 +110,17 @@ def journal() -> list[ev.Event]:
                 (20 * k, round(3000 + (k * 7919 % 1000) / 7, 3), round(began + 1 + k / 5, 3))
                 for k in range(first, first + BATCH)
             )
+            stride = stride_of(first + BATCH)
             events.append(
-                ev.ReadingsArrived(t=rows[-1][2], run_id=run_id, first=first, readings=rows)
+                ev.ReadingsSampled(
+                    t=rows[-1][2],
+                    run_id=run_id,
+                    first=first,
+                    count=BATCH,
+                    stride=stride,
+                    points=rows[-first % stride :: stride],
+                    last=(rows[-1],),
+                )
             )
         events.append(
             ev.RunSucceeded(

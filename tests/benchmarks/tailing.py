@@ -78,9 +78,9 @@ async def _measure(root: Path, served: SshHosts) -> tuple[float, list[float], fl
 
     def note(event: ev.Event) -> None:
         take_note(event)
-        if isinstance(event, ev.ReadingsArrived):
+        if isinstance(event, ev.ReadingsSampled):  # all of them, as long as they are few
             now = time.time()
-            latencies.extend(now - (step or 0.0) / 1e6 for step, _value, _t in event.readings)
+            latencies.extend(now - (step or 0.0) / 1e6 for step, _value, _t in event.points)
 
     controller.note = note  # type: ignore[method-assign]  # only to look at the clock
     began, cpu = time.perf_counter(), time.process_time()

@@ -21,7 +21,7 @@ from profiles.format.profile import Profile
 from profiles.logs.parser import LogParser
 from profiles.logs.tree import recognise
 from profiles.throughput.file import measure_file
-from profiles.throughput.measure import Measurement
+from profiles.throughput.measure import Measurement, measure_run
 
 CATALOG = Catalog.load()
 
@@ -94,7 +94,11 @@ def logs() -> dict[str, Log]:
         recognised = recognise(profile, entry["path"])
         assert recognised is not None, f"{profile.name} does not know the name {entry['path']}"
         case = recognised.case
-        measurement, parser = measure_file(profile, corpus() / entry["path"], case)
+        measurement, _ = measure_file(profile, corpus() / entry["path"], case)
+        parser = LogParser(profile, case)  # one that keeps its readings
+        parser.feed((corpus() / entry["path"]).read_bytes())
+        parser.finish()
+        assert measure_run(profile, case, parser) == measurement
         found[entry["id"]] = Log(entry, profile, case, measurement, parser)
     return found
 

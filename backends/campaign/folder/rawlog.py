@@ -54,6 +54,7 @@ class RawLog:
         self._queue: deque[bytes] = deque()
         self._backlog = 0
         self._writing = False
+        self._closing = False
         self._error: Exception | None = None
         self._idle = asyncio.Event()
         self._idle.set()
@@ -142,6 +143,7 @@ class RawLog:
     async def close(self) -> None:
         """What was not written is fetched again another time. Waits for a slow disk only so long;
         the file is closed in any case, once it answers."""
+        self._closing = True
         self._queue.clear()
         await asyncio.wait({self._strand.call(self._close_file)}, timeout=CLOSE_LIMIT_S)
 
@@ -220,6 +222,8 @@ class RawLog:
         left = self.size
         with contextlib.suppress(OSError), self.path.open("rb") as file:
             while left > 0 and (block := file.read(min(BLOCK, left))):
+                if self._closing:  # nobody waits for it any more
+                    break
                 left -= len(block)
                 digest.update(block)
                 take(block)

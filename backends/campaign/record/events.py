@@ -19,7 +19,7 @@ from backends.campaign.record.shapes import check_of
 from profiles.scalars import Scalar
 from profiles.throughput.steady import Disturbance
 
-SCHEMA = 2
+SCHEMA = 3
 
 JournaledReading = tuple[float | None, float, float]
 """A reading in the journal: (step or None, global samples/s, receive time)."""
@@ -147,17 +147,44 @@ class RunDeferred(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingsArrived(Event):
-    """Readings ``first`` … of a run: (step or null, global samples/s, receive time) each, which
-    the journal holds as one flat list.
-
-    Replaying is idempotent by index: what the state already has is skipped.
-    """
+    """All readings ``first`` … of a run, as journals before :class:`ReadingsSampled` hold them."""
 
     durable: ClassVar[bool] = False
     run_id: str
     first: int
     readings: tuple[JournaledReading, ...]
     warmup: int = 0  # how many readings from the run's start lie before the window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingsSampled(Event):
+    """So many more readings of a run came, the first of them number ``first`` (from 0).
+
+    ``points``: those whose number is a multiple of ``stride``, (step or null, global samples/s,
+    receive time) each, which the journal holds as one flat list; ``last``: the last one. All of
+    them are in rank 0's log, up to its byte ``offset``. Replaying is idempotent by number: what the
+    state already has is skipped.
+    """
+
+    durable: ClassVar[bool] = False
+    run_id: str
+    first: int
+    count: int
+    stride: int
+    points: tuple[JournaledReading, ...]
+    last: tuple[JournaledReading, ...]
+    warmup: int = 0  # how many readings from the run's start lie before the window
+    offset: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless the points are those of the numbers."""
+        if len(self.points) != len(self.numbers) or len(self.last) != 1 or self.count < 1:
+            raise ValueError("these are not the readings of these numbers")
+
+    @property
+    def numbers(self) -> range:
+        """Of the points."""
+        return range(self.first + -self.first % self.stride, self.first + self.count, self.stride)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,6 +306,7 @@ EVENT_TYPES: Mapping[str, type[Event]] = {
         RunLaunched,
         RunDeferred,
         ReadingsArrived,
+        ReadingsSampled,
         ContactChanged,
         RunCancelling,
         RunSucceeded,
@@ -302,9 +330,10 @@ _CHECKS = {
     name: {f.name: check_of(f.name, str(f.type)) for f in fields(cls)}
     for name, cls in EVENT_TYPES.items()
 }
+_FLAT = frozenset({"readings", "points", "last"})  # of readings; elsewhere a number of them
 _FORMER = {"clean": "cleanup"}  # the keys of earlier versions
 _JSON = json.JSONDecoder()
-_READINGS_START = b'{"kind":"ReadingsArrived",'
+_READINGS_START = (b'{"kind":"ReadingsSampled",', b'{"kind":"ReadingsArrived",')
 
 
 def is_readings(line: bytes) -> bool:
@@ -322,9 +351,9 @@ def encode(event: Event) -> bytes:
             value = value.to_json()
         elif key == "steady" and value is not None:
             value = [disturbance.to_json() for disturbance in value]
+        elif key in _FLAT and isinstance(value, tuple):
+            value = list(chain.from_iterable(value))  # read twice as fast
         record[key] = dict(value) if isinstance(value, Mapping) else value
-    if isinstance(event, ReadingsArrived):
-        record["readings"] = list(chain.from_iterable(event.readings))  # read twice as fast
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     # A lone surrogate (a file name that is no UTF-8) becomes JSON's own escape of it.
     return text.encode("utf-8", "backslashreplace") + b"\n"
@@ -385,14 +414,28 @@ def merged(events: Sequence[Event]) -> list[Event]:
         before = result[at] if at is not None else None
         if (
             at is not None
-            and isinstance(event, ReadingsArrived)
-            and isinstance(before, ReadingsArrived)
-            and before.first + len(before.readings) == event.first
+            and isinstance(event, ReadingsSampled)
+            and isinstance(before, ReadingsSampled)
+            and before.first + before.count == event.first
+            and event.stride % before.stride == 0
         ):
-            result[at] = replace(
-                event, first=before.first, readings=before.readings + event.readings
-            )
+            result[at] = _joined(before, event)
             continue
         last[run_id] = len(result)
         result.append(event)
     return result
+
+
+def _joined(one: ReadingsSampled, next_one: ReadingsSampled) -> ReadingsSampled:
+    """Both as one, thinned as the second is."""
+    kept = (
+        point
+        for number, point in zip(one.numbers, one.points, strict=True)
+        if number % next_one.stride == 0
+    )
+    return replace(
+        next_one,
+        first=one.first,
+        count=one.count + next_one.count,
+        points=(*kept, *next_one.points),
+    )

@@ -114,10 +114,23 @@ def beginning(path: Path) -> CampaignCreated | None:
     return first if isinstance(first, CampaignCreated) else None
 
 
-def _check_schema(path: Path, first_line: bytes) -> None:
+def _check_schema(path: Path, first_line: bytes) -> int:
     schema, by = schema_of(first_line)
     if schema > SCHEMA:
         raise NewerJournalError(path, schema, clean_text(by))
+    return schema
+
+
+def _raise_schema(path: Path, schema: int) -> None:
+    """Make the first line say today's schema, so that a version that knows only the older one
+    refuses the journal instead of taking what is appended for damage. One byte, in place: nobody
+    ever sees half of it, and who reads the journal stays where they are."""
+    key = b'"schema":'
+    fd = open_file(path, os.O_RDWR | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb+", buffering=0) as file:
+        at = file.readline().find(b"%s%d," % (key, schema))
+        if at >= 0 and schema < SCHEMA < 10:
+            os.pwrite(fd, b"%d" % SCHEMA, at + len(key))
 
 
 class JournalReader:
@@ -173,13 +186,14 @@ class Journal:
         self._owned = owned
         self._pending: list[Event] = []
         self._durable = False
+        self._schema = SCHEMA
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._writing = asyncio.Lock()
         flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
         try:
             if path.exists():
                 with path.open("rb") as file:
-                    _check_schema(path, file.readline())
+                    self._schema = _check_schema(path, file.readline())
             self._fd = open_file(path, flags)
             cut_torn_tail(path)
         except OSError as error:
@@ -232,6 +246,9 @@ class Journal:
             raise LostJournalError("another console writes this journal now", where=str(self.path))
         size = os.fstat(self._fd).st_size
         try:
+            if self._schema < SCHEMA:
+                _raise_schema(self.path, self._schema)
+                self._schema = SCHEMA
             view = memoryview(data)
             while view:
                 view = view[os.write(self._fd, view) :]

@@ -55,16 +55,29 @@ class Series:
     def __len__(self) -> int:
         return len(self.times)
 
-    def extended(self, start: int, readings: Sequence[ev.JournaledReading]) -> Series:
-        """With the readings numbered ``start`` …; any batching gives the same series."""
-        stride = self.stride
-        kept = readings[-start % stride :: stride]
-        times = self.times + array("d", [reading[2] for reading in kept])
-        values = self.values + array("d", [reading[1] for reading in kept])
-        while len(times) >= 2 * SERIES_POINTS:
-            times, values = times[::2], values[::2]
-            stride *= 2
-        return Series(stride, times, values)
+    def extended(
+        self, start: int, count: int, stride: int, points: Sequence[ev.JournaledReading]
+    ) -> Series:
+        """With ``count`` more readings from number ``start`` on, of which those whose number is a
+        multiple of ``stride`` are given; any batching gives the same series."""
+        thinned = max(self.stride, stride, stride_of(start + count))
+        first = -start % stride  # … of the given ones, counted from start
+        skip = (-start % thinned - first) // stride
+        kept = points[skip :: thinned // stride]
+        own = slice(None, None, thinned // self.stride)
+        return Series(
+            thinned,
+            self.times[own] + array("d", [point[2] for point in kept]),
+            self.values[own] + array("d", [point[1] for point in kept]),
+        )
+
+
+def stride_of(count: int) -> int:
+    """Every how many-th of so many readings a series keeps: a power of two."""
+    stride = 1
+    while -(-count // stride) >= 2 * SERIES_POINTS:
+        stride *= 2
+    return stride
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,38 +144,51 @@ class RunRecord:
 
 
 class NewReadings:
-    """A run's readings that are not in its record yet. By index: what it has is skipped."""
+    """A run's readings that are not in its record yet. By number: what it has is skipped."""
 
-    __slots__ = ("_count", "_new", "_run", "_warmup")
+    __slots__ = ("_all", "_count", "_last", "_run", "_series", "_warmup")
 
     def __init__(self, run: RunRecord) -> None:
         self._run = run
         self._count = run.reading_count
         self._warmup = run.warmup
-        self._new: list[ev.JournaledReading] = []
+        self._series = run.series
+        self._all: list[ev.JournaledReading] = []  # the last of the count, not in the series yet
+        self._last: ev.JournaledReading | None = None
 
-    def take(self, event: ev.ReadingsArrived) -> None:
-        if event.first == self._count:
-            new = event.readings
-        elif 0 <= event.first < self._count:
-            new = event.readings[self._count - event.first :]
-        else:
+    def take(self, event: ev.ReadingsArrived | ev.ReadingsSampled) -> None:
+        count = len(event.readings) if isinstance(event, ev.ReadingsArrived) else event.count
+        known = self._count - event.first
+        if not 0 <= known < count:
             return
-        if new:
-            self._new.extend(new)
-            self._count += len(new)
-            self._warmup = event.warmup
+        if isinstance(event, ev.ReadingsArrived):
+            self._all.extend(event.readings[known:])
+            self._last = event.readings[-1]
+        else:
+            self._settle()
+            beyond = -event.first % event.stride
+            points = event.points[max(0, -((beyond - known) // event.stride)) :]
+            self._series = self._series.extended(self._count, count - known, event.stride, points)
+            self._last = event.last[-1] if event.last else self._last
+        self._count = event.first + count
+        self._warmup = event.warmup
+
+    def _settle(self) -> None:
+        if self._all:
+            start = self._count - len(self._all)
+            self._series = self._series.extended(start, len(self._all), 1, self._all)
+            self._all = []
 
     def added(self) -> RunRecord:
-        run = self._run
-        if not self._new:
-            return run
-        step, value, _ = self._new[-1]
+        if self._count == self._run.reading_count:
+            return self._run
+        self._settle()
+        step, value, _ = self._last or (None, self._run.last_throughput, 0.0)
         return replace(
-            run,
+            self._run,
             reading_count=self._count,
             warmup=self._warmup,
             last_step=step,
             last_throughput=value,
-            series=run.series.extended(run.reading_count, self._new),
+            series=self._series,
         )

@@ -55,6 +55,13 @@ def _whole(low: int, high: int = _MOST) -> Callable[[Any], int]:
     return check
 
 
+def _power_of_two(value: Any) -> int:
+    number = _whole(1)(value)
+    if number & (number - 1):
+        raise ValueError
+    return number
+
+
 def _number(value: Any) -> float:
     """Any float: a loss that diverged is NaN. Whole numbers only as far as a float goes."""
     if type(value) is float:
@@ -144,6 +151,7 @@ _BY_NAME: Mapping[str, Callable[[Any], Any]] = {
     "gpus_per_node": _whole(1, 1_000_000),
     "attempt": _whole(1, 1_000_000),
     "port": _whole(0, 65535),
+    "stride": _power_of_two,
     "log": _relative,
 }
 

@@ -127,7 +127,7 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
             runs[run_id] = waiting.added()
 
     for event in events:
-        if type(event) is ev.ReadingsArrived:
+        if isinstance(event, ev.ReadingsSampled | ev.ReadingsArrived):
             waiting = readings.get(event.run_id)
             if waiting is None:
                 run = runs.get(event.run_id)
@@ -171,7 +171,7 @@ def apply(state: CampaignState, event: ev.Event) -> CampaignState:
     run_id: str = event.run_id  # type: ignore[attr-defined]  # all of these have one
     run = state.runs.get(run_id)
     if run is None:
-        stray = not isinstance(event, ev.ReadingsArrived)
+        stray = not isinstance(event, ev.ReadingsSampled | ev.ReadingsArrived)
         return replace(state, strays=state.strays | {run_id}) if stray else state
     changed = change(run, event)
     return state if changed is run else replace(state, runs={**state.runs, run_id: changed})
@@ -363,7 +363,7 @@ def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
     )
 
 
-def _readings(run: RunRecord, event: ev.ReadingsArrived) -> RunRecord:
+def _readings(run: RunRecord, event: ev.ReadingsSampled | ev.ReadingsArrived) -> RunRecord:
     if not run.state.active:
         return run
     waiting = NewReadings(run)
@@ -469,6 +469,7 @@ _CHANGES: Mapping[type[ev.Event], Callable[[RunRecord, Any], RunRecord]] = {
     ev.RunLaunched: _launched,
     ev.RunDeferred: _deferred,
     ev.ReadingsArrived: _readings,
+    ev.ReadingsSampled: _readings,
     ev.ContactChanged: _contact,
     ev.RunCancelling: _cancelling,
     ev.RunSucceeded: _succeeded,

@@ -1,16 +1,18 @@
-"""Rank 0's log as readings in the journal: parsed as bytes come, sent in batches."""
+"""Rank 0's log as readings in the journal: parsed as bytes come, thinned, sent in batches."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.recorder import Recorder
-from backends.campaign.record.state import RunRecord
+from backends.campaign.record.run_record import RunRecord, stride_of
 from profiles.format.profile import Profile
-from profiles.logs.parser import LogParser, Reading
-from profiles.throughput.measure import is_warmup, reading_throughput
+from profiles.logs.parser import LogParser, Readings
+from profiles.throughput.measure import Measurement, global_throughput, measure_run
+from profiles.throughput.tally import Tally
+from profiles.throughput.window import warm_up
 
 EVERY_S = 0.5
 
@@ -18,7 +20,9 @@ EVERY_S = 0.5
 class ReadingFeed:
     """Parses a log and hands its readings on. What the journal has from before is left out.
 
-    ``came``: told when a reading came, one that the journal has or not.
+    All readings are measured; the journal gets evenly thinned ones and their exact number.
+
+    ``came``: told when readings came, ones that the journal has or not.
     """
 
     def __init__(
@@ -35,10 +39,21 @@ class ReadingFeed:
         self._recorder = recorder
         self._clock = clock
         self._came = came
-        self.parser = LogParser(profile, self._case)
-        self._unsent: list[ev.JournaledReading] = []
         self._sent = run.reading_count
         self._warmup = run.warmup
+        self._begin()
+
+    def _begin(self) -> None:
+        self.parser = LogParser(self._profile, self._case, keep=False)
+        self._tally = Tally(self.parser.rule)
+        self._points: list[tuple[int, ev.JournaledReading]] = []
+        self.last: ev.JournaledReading | None = None
+        """The last reading; None before the first."""
+
+    @property
+    def count(self) -> int:
+        """Readings of the log so far."""
+        return self._tally.count
 
     def take(self, data: bytes) -> None:
         self._note(self.parser.feed(data))
@@ -48,27 +63,40 @@ class ReadingFeed:
         self._note(self.parser.finish())
         self.send()
 
+    def measured(self) -> Measurement:
+        """What the whole log, after its end, comes to."""
+        return measure_run(self._profile, self._case, self.parser, self._tally)
+
     def restart(self) -> None:
         """The log is read anew from its first byte; what was sent of it does not count."""
-        self.parser = LogParser(self._profile, self._case)
-        self._unsent = []
+        self._begin()
         self._sent = self._warmup = 0
         self._recorder.note(ev.ReadingsRestarted(t=self._clock(), run_id=self._run.run_id))
 
-    def _note(self, readings: Iterable[Reading]) -> None:
+    def _note(self, readings: Readings) -> None:
+        if not readings:
+            return
+        self._tally.take(readings)
         now = round(self._clock(), 3)
-        known = self._sent + len(self._unsent)
-        for reading in readings:
-            self._came(now)
-            if reading.index < known:
-                continue
-            value = round(reading_throughput(self._profile, self._case, reading), 3)
-            step = reading.step
-            # Short numbers: a journal of a million readings is read in a second or two.
-            whole = int(step) if step is not None and step.is_integer() else step
-            self._unsent.append((whole, value, now))
-            if is_warmup(self._profile, self._case, reading.index, step):
-                self._warmup = max(self._warmup, reading.index + 1)
+        self._came(now)
+        self.last = self._journaled(readings, readings.stop - 1, now)
+        new = readings[max(0, self._sent - readings.start) :]
+        if not new:
+            return
+        self._warmup = warm_up(self.parser.rule.window, new, self._warmup)
+        stride = stride_of(new.stop)
+        self._points = [point for point in self._points if point[0] % stride == 0]
+        first = new.start + -new.start % stride
+        self._points += [
+            (number, self._journaled(new, number, now)) for number in range(first, new.stop, stride)
+        ]
+
+    def _journaled(self, readings: Readings, number: int, now: float) -> ev.JournaledReading:
+        reading = readings[number - readings.start]
+        value = round(global_throughput(self.parser.rule, self._case, reading.value), 3)
+        step = reading.step
+        # Short numbers: a journal is read again and again.
+        return int(step) if step is not None and step.is_integer() else step, value, now
 
     async def pump(self) -> None:
         """Send now and then; until cancelled."""
@@ -77,16 +105,20 @@ class ReadingFeed:
             self.send()
 
     def send(self) -> None:
-        if not self._unsent:
+        if self.count <= self._sent or self.last is None:
             return
-        batch, self._unsent = tuple(self._unsent), []
+        points, self._points = self._points, []
         self._recorder.note(
-            ev.ReadingsArrived(
-                t=batch[-1][2],
+            ev.ReadingsSampled(
+                t=self.last[2],
                 run_id=self._run.run_id,
                 first=self._sent,
-                readings=batch,
+                count=self.count - self._sent,
+                stride=stride_of(self.count),
+                points=tuple(reading for _, reading in points),
+                last=(self.last,),
                 warmup=self._warmup,
+                offset=self.parser.offset,
             )
         )
-        self._sent += len(batch)
+        self._sent = self.count

@@ -46,7 +46,6 @@ from backends.transports.base import HostUnreachableError
 from profiles.durations import parse_duration
 from profiles.format.profile import Profile
 from profiles.logs.failures import Failure
-from profiles.throughput.measure import measure_run
 
 TEAR_DOWN_GRACE_S = 2.0
 START_SETTLES_S = 15.0
@@ -360,7 +359,8 @@ class RunSupervisor:
             if problem:
                 self._note(problem)
         last = await self.members[0].log.last_lines()
-        return judge_stall(self.feed.parser.readings, self._launch.stall_timeout, last)
+        step = self.feed.last[0] if self.feed.last else None
+        return judge_stall(self.feed.count, step, self._launch.stall_timeout, last)
 
     # Ending ------------------------------------------------------------------------------------
 
@@ -384,7 +384,7 @@ class RunSupervisor:
 
     async def _finish_measured(self, ended: Ended) -> None:
         self.feed.finish()
-        measured = measure_run(self.profile, self.run.case, self.feed.parser)
+        measured = await asyncio.to_thread(self.feed.measured)
         if measured.throughput is None:
             nothing = unmeasured(measured, await self.members[0].log.last_lines())
             failed = replace(nothing.explained(self._failures()), cleanup=ended.cleanup)

@@ -11,7 +11,6 @@ from backends.engines.base import AllocationEnd, EndKind
 from backends.remote.messages import RemoteError, RunPhase, RunStatus
 from backends.transports.base import HostUnreachableError
 from profiles.logs.failures import Failure
-from profiles.logs.readings import Reading
 from profiles.throughput.measure import Measurement
 
 NOW_S = 0.0
@@ -100,12 +99,14 @@ def judge_loss(host: str, error: RemoteError | HostUnreachableError, lost_limit:
     )
 
 
-def judge_stall(readings: Sequence[Reading], limit: str, last_lines: tuple[str, ...]) -> Ended:
-    """How a run ends that has been silent for too long."""
+def judge_stall(
+    readings: int, step: float | None, limit: str, last_lines: tuple[str, ...]
+) -> Ended:
+    """How a run ends that has been silent for too long: after so many readings, the last of them of
+    this step."""
     reason = f"no reading within {limit}"
     if readings:
-        step = readings[-1].step
-        at = f"after {len(readings)} readings" if step is None else f"at iteration {step:g}"
+        at = f"after {readings} readings" if step is None else f"at iteration {step:g}"
         reason = f"stalled {at}: no reading for {limit}"
     return Ended(reason=reason, category=Cause.STALLED, evidence=last_lines)
 

@@ -37,18 +37,33 @@ def planned(run_id: str, t: float = 0.0) -> ev.RunPlanned:
     )
 
 
-@st.composite
-def readings(draw: st.DrawFn) -> ev.ReadingsArrived:
-    first = draw(st.integers(0, 12))
-    count = draw(st.integers(0, 9))
-    rows = tuple((float(first + k), 100.0 + first + k, float(first + k)) for k in range(count))
-    return ev.ReadingsArrived(
-        t=draw(times),
-        run_id=draw(run_ids),
+def sampled(
+    run_id: str, first: int, count: int, stride: int = 1, *, t: float = 1.0, warmup: int = 1
+) -> ev.ReadingsSampled:
+    """Readings of which every one is told by its number."""
+    rows = [(float(n), 100.0 + n, float(n)) for n in range(first, first + count)]
+    return ev.ReadingsSampled(
+        t=t,
+        run_id=run_id,
         first=first,
-        readings=rows,
-        warmup=draw(st.integers(0, 3)),
+        count=count,
+        stride=stride,
+        points=tuple(rows[-first % stride :: stride]),
+        last=(rows[-1],),
+        warmup=warmup,
+        offset=10 * (first + count),
     )
+
+
+@st.composite
+def readings(draw: st.DrawFn) -> ev.ReadingsArrived | ev.ReadingsSampled:
+    first, count = draw(st.integers(0, 12)), draw(st.integers(1, 9))
+    t, run_id, warmup = draw(times), draw(run_ids), draw(st.integers(0, 3))
+    if draw(st.booleans()):
+        stride = draw(st.sampled_from((1, 2, 4)))
+        return sampled(run_id, first, count, stride, t=t, warmup=warmup)
+    rows = tuple((float(first + k), 100.0 + first + k, float(first + k)) for k in range(count))
+    return ev.ReadingsArrived(t=t, run_id=run_id, first=first, readings=rows, warmup=warmup)
 
 
 events = st.one_of(

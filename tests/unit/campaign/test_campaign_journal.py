@@ -34,7 +34,7 @@ from backends.results.document import document, to_json
 from backends.results.files import write_results
 from backends.results.report import ReportContext, render_report
 from backends.results.summary import summarise
-from tests.unit.campaign.strategies import RUN_IDS, events, journals, on_their_way, planned
+from tests.unit.campaign.strategies import RUN_IDS, events, journals, on_their_way, planned, sampled
 
 quickly = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -195,16 +195,11 @@ async def test_readings_of_a_batch_become_one_line(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     journal = Journal(path)
     for first in range(5):
-        journal.append(
-            ev.ReadingsArrived(
-                t=1.0, run_id="a", first=first, readings=((first, 2.0, 3.0),), warmup=1
-            )
-        )
+        journal.append(sampled("a", first, 1))
+    journal.append(sampled("a", 5, 4, 2))
     await journal.commit()
     journal.close()
-    [event] = read_events(path)
-    assert isinstance(event, ev.ReadingsArrived)
-    assert [row[0] for row in event.readings] == [0, 1, 2, 3, 4]
+    assert list(read_events(path)) == [sampled("a", 0, 9, 2)]
 
 
 async def test_a_full_disk_keeps_events_until_there_is_room(

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
+from backends.campaign.record import run_record
 from backends.campaign.record.state import (
     SERIES_POINTS,
     CampaignState,
@@ -18,7 +19,7 @@ from backends.campaign.record.state import (
     apply,
     fold,
 )
-from tests.unit.campaign.strategies import HOSTS, RUN_IDS, journals, planned
+from tests.unit.campaign.strategies import HOSTS, RUN_IDS, journals, planned, sampled
 
 LEGAL = {
     RunState.PLANNED: {
@@ -149,6 +150,45 @@ def test_readings_count_once_however_often_they_arrive(order: list[int], doubled
     assert run.last_throughput == 119.0
 
 
+@given(st.lists(st.tuples(st.integers(1, 40), st.integers(0, 30)), max_size=12), st.booleans())
+def test_thinned_readings_give_the_state_that_all_of_them_give(
+    batches: list[tuple[int, int]], one_by_one: bool
+) -> None:
+    """However they are batched, and sent again from somewhere before."""
+    run_id = RUN_IDS[0]
+    begun = fold([planned(run_id), assigned(run_id)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_record, "SERIES_POINTS", 4)
+        count = 0
+        journal: list[ev.Event] = []
+        for more, again in batches:
+            first = max(0, count - again)
+            count += more
+            stride = run_record.stride_of(count)
+            journal.append(sampled(run_id, first, count - first, stride))
+        found = reduce(apply, journal, begun) if one_by_one else fold(journal, begun)
+        merged_at_once = fold(ev.merged(journal), begun)
+        full = sampled(run_id, 0, count) if count else None
+        expected = fold([] if full is None else [full], begun)
+    assert found.runs[run_id] == merged_at_once.runs[run_id] == expected.runs[run_id]
+    series = found.runs[run_id].series
+    assert len(series) < 8
+    assert list(series.values) == [100.0 + n for n in range(0, count, series.stride)]
+
+
+def test_a_journal_of_every_reading_gives_the_same_state_as_one_of_thinned_ones() -> None:
+    run_id = RUN_IDS[0]
+    begun = fold([planned(run_id), assigned(run_id)])
+    rows = tuple((float(n), 100.0 + n, float(n)) for n in range(5000))
+    old = [
+        ev.ReadingsArrived(t=1.0, run_id=run_id, first=n, readings=rows[n : n + 7], warmup=1)
+        for n in range(0, 5000, 7)
+    ]
+    new = [sampled(run_id, n, 100, run_record.stride_of(n + 100)) for n in range(0, 5000, 100)]
+    assert fold(old, begun) == fold(new, begun) == fold([*old[:100], *new], begun)
+    assert sum(len(event.points) for event in new) < 3000
+
+
 def test_a_gap_in_the_readings_is_not_papered_over() -> None:
     run_id = RUN_IDS[0]
     state = fold([planned(run_id), assigned(run_id), readings(run_id, 5, 3)])
@@ -184,9 +224,9 @@ def test_a_series_is_thinned_the_same_in_any_batching(sizes: list[int]) -> None:
     rows = [(None, float(i), float(i)) for i in range(total)]
     batched, start = Series(), 0
     for size in sizes:
-        batched = batched.extended(start, rows[start : start + size])
+        batched = batched.extended(start, size, 1, rows[start : start + size])
         start += size
-    assert batched == Series().extended(0, rows)
+    assert batched == Series().extended(0, total, 1, rows)
     assert len(batched) < 2 * SERIES_POINTS
     assert list(batched.values) == [float(i) for i in range(0, total, batched.stride)]
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from backends.campaign.record import events as ev
+from backends.campaign.record import journal
 from backends.campaign.record.journal import (
     Journal,
     JournalReader,
     NewerJournalError,
     check_campaign,
     read_events,
+    write_now,
 )
 from backends.campaign.record.state import RunState, fold
 
@@ -46,6 +49,43 @@ def test_the_first_journal_says_what_it_said_then() -> None:
     }
     assert list(runs["0001-a1"].series.values) == [333.446, 3117.849, 3117.885, 3118.0]
     assert state.overridden == ("node1: load 9.9 on 8 CPUs",)
+
+
+@pytest.mark.parametrize("schema", range(1, ev.SCHEMA + 1))
+def test_a_journal_of_every_schema_gives_the_same_figures(schema: int) -> None:
+    state = fold(read_events(KEPT / f"schema-{schema}.jsonl"))
+    found = {
+        run_id[9:]: (run.throughput, run.reading_count, run.warmup, run.last_throughput)
+        for run_id, run in state.runs.items()
+    }
+    first = fold(read_events(KEPT / "schema-1.jsonl"))
+    assert found == {
+        run_id[9:]: (run.throughput, run.reading_count, run.warmup, run.last_throughput)
+        for run_id, run in first.runs.items()
+    }
+    assert found["0001-a1"] == (3117.9, 4, 1, 3118.0)
+
+
+@pytest.mark.parametrize("schema", range(1, ev.SCHEMA))
+def test_an_older_version_refuses_what_this_one_has_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, schema: int
+) -> None:
+    """It would take the lines that it does not know for damage."""
+    path = tmp_path / "events.jsonl"
+    shutil.copyfile(KEPT / f"schema-{schema}.jsonl", path)
+    before = path.read_bytes()
+    follower = JournalReader(path)
+    known = follower.state()
+    Journal(path).close()
+    assert path.read_bytes() == before  # nothing was written, nothing has changed
+    write_now(path, [ev.Noted(t=1.0, text="gone on with")])
+    old, new = b'"schema":%d,' % schema, b'"schema":%d,' % ev.SCHEMA
+    assert path.read_bytes().startswith(before.replace(old, new, 1))
+    assert follower.state().runs == known.runs
+    assert fold(read_events(path)).lost_lines == 0
+    monkeypatch.setattr(journal, "SCHEMA", schema)
+    with pytest.raises(NewerJournalError):
+        list(read_events(path))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)

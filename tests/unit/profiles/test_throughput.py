@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from profiles.errors import LogError
 from profiles.format.case import Case
 from profiles.format.catalog import Catalog
-from profiles.format.profile import Profile, Trim
+from profiles.format.profile import Profile
 from profiles.logs.parser import LogParser
-from profiles.throughput.averages import trimmed_mean
 from profiles.throughput.file import measure_file
-from profiles.throughput.measure import is_warmup, measure_run, reading_throughput
+from profiles.throughput.measure import global_throughput, measure_run
+from profiles.throughput.window import warm_up
 from tests.unit.profiles.builders import HEAD, READING, TIMED, case, measure, profile, readings
 
 
@@ -217,8 +217,10 @@ def test_what_is_odd_is_said() -> None:
 
 def test_the_rule_of_paddles_tipc_drops_the_larger_of_five_and_a_twentieth() -> None:
     values = [float(value) for value in range(200)]
-    assert trimmed_mean(values, Trim()) == (99.5, 10)
-    assert trimmed_mean([*values[:50], 1e9], Trim())[1] == 5
+    trimmed = rule("statistic = 'trimmed_mean'")
+    assert measure(trimmed, readings(*values)).throughput == 99.5  # ten from each end
+    one_off = measure(trimmed, readings(*values[1:51], 1e9))
+    assert one_off.throughput == statistics.fmean(values[6:47])  # five
 
 
 @given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=40))
@@ -245,14 +247,14 @@ def test_a_window_by_step_is_one_stretch_of_the_log(steps: list[float]) -> None:
 def test_charts_get_global_throughput_and_warm_up() -> None:
     it = profile(f"{STEP_TIME}window = {{ skip = 1 }}")
     at = case(it, 1, 2)
-    parser = LogParser(it, at)
-    parser.feed(b"Iter 20, time: 0.5\n")
-    assert reading_throughput(it, at, parser.readings[0]) == 512
-    assert is_warmup(it, at, 0, 20)
-    assert not is_warmup(it, at, 1, 40)
-    by_step = rule("window = { from_step = 40 }")
-    assert is_warmup(by_step, case(by_step), 5, 20)
-    assert not is_warmup(by_step, case(by_step), 5, 40)
+    assert global_throughput(it.measure, at, 0.5) == 512
+    log = readings(1, 2, 3, 4, 5)  # iterations 20, 40 …
+    for text, count in (("skip = 2", 2), ("skip = 9", 5), ("from_step = 60", 2), ("last = 2", 0)):
+        by = rule(f"window = {{ {text} }}")
+        parser = LogParser(by, case(by))
+        parser.feed(log.encode())
+        assert warm_up(parser.rule.window, parser.readings) == count
+        assert warm_up(parser.rule.window, parser.readings[4:], 3) == max(3, count)
 
 
 # The listing that the OneFlow report of 8 Aug 2020 prints as its example.

@@ -1,0 +1,77 @@
+"""The speeds of a window in bounded memory, for the question whether they were steady."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from dataclasses import replace
+
+from profiles.throughput.chosen import Part
+from profiles.throughput.steady import Disturbance, disturbances
+
+MOST = 1 << 16
+"""Up to so many readings each counts by itself; of more, means of two, of four … stand for them."""
+
+
+class Speeds:
+    """Grows with the readings of a window; any batching gives the same.
+
+    ``durations``: the readings are seconds per step.
+    """
+
+    def __init__(self, *, durations: bool) -> None:
+        self._durations = durations
+        self._width = 1  # readings for which one value stands
+        self._values = array("d")
+        self._steps = array("d")  # of the first of them
+        self._rest = array("d")  # fewer than the width
+
+    def add(self, part: Part) -> None:
+        values = part.values
+        if self._durations:
+            values = array("d", (1 / value if value > 0 else math.inf for value in values))
+        # Pieces, so that no more than twice the most are here at once.
+        for start in range(0, len(values), MOST):
+            self._add(values[start : start + MOST], part.steps[start : start + MOST])
+
+    def _add(self, values: array[float], steps: array[float]) -> None:
+        begun = len(self._rest)
+        self._rest.extend(values)
+        whole = len(self._rest) - len(self._rest) % self._width
+        self._values.extend(_means(self._rest[:whole], self._width))
+        self._steps.extend(steps[-begun % self._width :: self._width])
+        del self._rest[:whole]
+        while len(self._values) > MOST:
+            odd = len(self._values) % 2
+            if odd:  # it has no partner yet
+                self._rest = array("d", [self._values.pop()] * self._width) + self._rest
+            self._values = _means(self._values, 2)
+            self._steps = self._steps[::2]
+            self._width *= 2
+
+    def disturbances(self, first: int) -> tuple[Disturbance, ...] | None:
+        """What was not steady; ``first``: the number in the log of the window's first reading."""
+        found = disturbances(self._values, self._steps)
+        if found is None:
+            return None
+        return tuple(self._scaled(disturbance, first) for disturbance in found)
+
+    def _scaled(self, one: Disturbance, first: int) -> Disturbance:
+        return replace(
+            one,
+            reading=first + one.reading * self._width,
+            count=one.count * self._width,
+            every=None if one.every is None else one.every * self._width,
+        )
+
+
+def _means(values: array[float], width: int) -> array[float]:
+    """Of each ``width``, a power of two, pair by pair; they come out even."""
+    while width > 1:
+        values = array("d", map(_middle, values[::2], values[1::2]))
+        width //= 2
+    return values
+
+
+def _middle(one: float, other: float) -> float:
+    return (one + other) / 2
