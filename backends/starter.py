@@ -18,6 +18,7 @@ from backends.campaign.controller import CampaignController
 from backends.campaign.folder.adopt import be_here
 from backends.campaign.folder.artifacts import rewrite_results, write_environment
 from backends.campaign.folder.create import open_campaign
+from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.folder.foreign import refuse_ways_out
 from backends.campaign.folder.frozen import changed_since, changed_words, read_manifest, thaw
 from backends.campaign.folder.place import check_place
@@ -242,6 +243,7 @@ class Starter:
             clock=self._clock,
             max_attempts=basis.attempts,
             order=order,
+            debug_log=DebugLog(path),
         )
         for event in await asyncio.to_thread(self._what_was_lost, path, state, basis):
             controller.note(event)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from backends import debug
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.dispatch import Dispatcher
+from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.plan.selection import ATTEMPTS
 from backends.campaign.record import events as ev
@@ -55,6 +58,7 @@ class CampaignController:
     factory: builds what a run needs (profiles, launchers, logs).
     write_results: called, in a thread, with each new state worth reporting.
     order: end these runs, do nothing else, and leave what cannot be verified for another time.
+    debug_log: where the engine tells what it does; None: wherever the caller has it told.
     """
 
     def __init__(
@@ -69,13 +73,17 @@ class CampaignController:
         clock: Callable[[], float] = time.time,
         max_attempts: int = ATTEMPTS,
         order: CancelOrder | None = None,
+        debug_log: DebugLog | None = None,
     ) -> None:
         self.path = path
+        self._debug_log = debug_log
         self._lock = lock
         self._factory = factory
         self._clock = clock
         self._write_results = write_results
-        self._recorder = Recorder(path, state, owned=lock.owned)
+        self._recorder = Recorder(
+            path, state, owned=lock.owned, log=None if debug_log is None else debug_log.logger
+        )
         self._order = order
         self._dispatcher = Dispatcher(
             path,
@@ -182,6 +190,9 @@ class CampaignController:
     # Working -------------------------------------------------------------------------------------
 
     async def _work(self) -> None:
+        if self._debug_log is not None:
+            self._debug_log.open()
+            debug.log_to(self._debug_log.logger)
         owned = True
         try:
             await self._to_the_end()
@@ -195,6 +206,12 @@ class CampaignController:
             finally:  # whatever comes, another console can go on
                 self._recorder.close()
                 self._lock.release()
+                stopped = sys.exception()
+                asked = isinstance(stopped, asyncio.CancelledError)
+                words = "this console lets go" if owned else "another console goes on"
+                debug.log().info(words, exc_info=None if asked else stopped)
+                if self._debug_log is not None:
+                    await asyncio.to_thread(self._debug_log.close)
         if not owned:
             raise LostLockError(self.path)
 
@@ -235,6 +252,7 @@ class CampaignController:
         try:
             await asyncio.to_thread(self._write_results, self.state, self.path)
         except OSError as error:
+            debug.log().exception("the results are not written")
             self.note(ev.Noted(t=self._clock(), text=f"cannot write the results: {error.strerror}"))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from backends import debug
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.folder.paths import log_path
 from backends.campaign.plan.attempts import next_attempt
@@ -136,7 +137,7 @@ class Dispatcher:
                 self._under_way.add(run.run_id)
                 tasks.create_task(self._see_through(run.run_id, None, tasks))
             wanted = self._wanted()
-            self.schedule = self._engine.schedule(wanted)
+            self._scheduled(self._engine.schedule(wanted))
             for want in wanted:
                 if want.run_id in self.schedule.starts:
                     self._under_way.add(want.run_id)
@@ -148,6 +149,13 @@ class Dispatcher:
                 await self._give_up_hopeless()
             if not self._wake.is_set():
                 await self._changed(self.schedule.next_at)
+
+    def _scheduled(self, schedule: Schedule) -> None:
+        """What can start now, and why the rest waits."""
+        why, before = _reasons(schedule), _reasons(self.schedule)
+        if why != before:
+            debug.log().info("%d runs wait: %s", len(schedule.waiting), sorted(why)[:10])
+        self.schedule = schedule
 
     async def _take_up(self) -> None:
         """What was asked for, and what an earlier console had no time for."""
@@ -252,8 +260,10 @@ class Dispatcher:
         except LostJournalError:
             raise
         except DlperfError as error:
+            debug.log().exception("run %s cannot be executed", run_id)
             await self._fail(run_id, Ended(reason=str(error), category=Cause.REQUEST))
         except Exception as error:  # a mistake of ours in one run must not end the others
+            debug.log().exception("run %s failed by a mistake of ours", run_id)
             what = f"internal error: {type(error).__name__}: {error}"
             await self._fail(run_id, Ended(reason=what, category=Cause.INTERNAL))
         finally:
@@ -401,3 +411,7 @@ class Dispatcher:
         if delay is not None:
             await self._recorder.record(next_attempt(run, self._clock(), self._clock() + delay))
             self.wake()
+
+
+def _reasons(schedule: Schedule) -> set[tuple[str, ...]]:
+    return {(waiting.kind, *waiting.hosts, waiting.detail) for waiting in schedule.waiting.values()}

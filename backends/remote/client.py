@@ -36,6 +36,7 @@ from backends.remote.messages import (
     RunStatus,
     StagedTree,
 )
+from backends.remote.telling import told
 from backends.transports.base import Completed, Transport
 from profiles.cleantext import clean_line, clean_text
 
@@ -142,7 +143,9 @@ class RemoteHost:
         while idle < _IDLE_FOLLOWS:
             began = asyncio.get_running_loop().time(), position
             command = self._command("follow", run_id, str(position))
-            done = await self.transport.stream(command, count)
+            with told(self._name, ("follow", run_id, str(position))) as answer:
+                done = await self.transport.stream(command, count)
+                answer(done)
             if done.exit_status == NOT_INSTALLED:
                 if installed:
                     raise self._not_trusted()
@@ -326,20 +329,24 @@ class RemoteHost:
     ) -> Completed:
         command = self._command(verb, *arguments)
         timeout_s = timeout_s or self._timeout_s
-        done = await self.transport.run(command, stdin=stdin, timeout_s=timeout_s)
-        if done.exit_status == NOT_INSTALLED:
-            await self._install()
+        with told(self._name, (verb, *arguments), stdin) as answer:
             done = await self.transport.run(command, stdin=stdin, timeout_s=timeout_s)
             if done.exit_status == NOT_INSTALLED:
-                raise self._not_trusted()
+                await self._install()
+                done = await self.transport.run(command, stdin=stdin, timeout_s=timeout_s)
+                if done.exit_status == NOT_INSTALLED:
+                    raise self._not_trusted()
+            answer(done)
         self._check(done, verb, ok)
         return done
 
     async def _install(self) -> None:
         command = installing(self._wrapper, self._host.work_dir, self._name)
-        done = await self.transport.run(
-            command, stdin=self._wrapper.text, timeout_s=self._timeout_s
-        )
+        with told(self._name, ("install",), self._wrapper.text) as answer:
+            done = await self.transport.run(
+                command, stdin=self._wrapper.text, timeout_s=self._timeout_s
+            )
+            answer(done)
         if done.exit_status:
             raise RemoteError(
                 f"cannot install our wrapper in {self._host.work_dir}: {message_of(done)}",

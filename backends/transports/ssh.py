@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from shlex import quote
 from typing import TYPE_CHECKING, Protocol
 
+from backends import debug
 from backends.inventory.hosts import Host
 from backends.transports.base import Completed, HostUnreachableError, Problem
 
@@ -119,7 +120,13 @@ class SshTransport:
 
     def _attempt_ended(self, attempt: asyncio.Task[Connection]) -> None:
         self._attempt = None
-        if not attempt.cancelled() and attempt.exception() is None:
+        name = self._host.name
+        if attempt.cancelled():
+            debug.log().info("%s: the login is given up", name)
+        elif (error := attempt.exception()) is not None:
+            debug.log().info("%s: no login: %s", name, error)
+        else:
+            debug.log().info("%s: logged in", name)
             self._connection = attempt.result()
             if self._closed:
                 self._connection.abort()
@@ -127,6 +134,7 @@ class SshTransport:
     async def _open(self) -> Connection:
         logins = await self._pool.logins()
         jump = await logins.jump_of(self._host)
+        debug.log().info("%s: logging in%s", self._host.name, f" through {jump}" if jump else "")
         through: Connection | None = None
         if jump is not None:
             try:
@@ -148,6 +156,9 @@ class SshTransport:
             async with self._channels.one():
                 try:
                     return await logins.execute(connection, self._host.name, line, on_stdout, stdin)
+                except HostUnreachableError as error:
+                    debug.log().info("%s: %s", self._host.name, error.what)
+                    raise
                 except NoChannelError as error:
                     # The server's MaxSessions is lower than ours: wait for one of our own to end.
                     if not self._channels.learn_limit():

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import asyncssh
 
+from backends import debug
 from backends.transports.base import Prompter
 
 GLOBAL_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
@@ -147,6 +148,7 @@ class Identities:
     async def _unlock(self, file: Path, host: str, prompter: Prompter) -> bool:
         prompt = f"Passphrase for {file}"
         for _ in range(_PASSPHRASE_ATTEMPTS):
+            debug.log().info("%s: the passphrase of %s is asked for", host, file)
             passphrase = await prompter.secret(host, prompt)
             if passphrase is None:
                 return False

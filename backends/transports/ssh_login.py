@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import asyncssh
 
+from backends import debug
 from backends.inventory.hosts import Host
 from backends.transports.base import HostUnreachableError, Problem, Prompter
 from backends.transports.ssh import MARK, NoChannelError, SshSettings
@@ -154,6 +155,7 @@ class Logins:
             raise problem from error
         fingerprint = key.get_fingerprint()
         refused = (target.host.name, fingerprint)
+        debug.log().info("%s: is its key %s trusted?", target.host.name, fingerprint)
         async with self._asking:
             trusted = refused not in self._refused_keys and await self._prompter.trust_key(
                 target.host.name, fingerprint, key.get_algorithm()
@@ -338,8 +340,10 @@ class _Client(asyncssh.SSHClient):
     async def _ask(self, prompt: str) -> str | None:
         if self.question is None:
             return None
+        words = clean_text(prompt).strip()
+        debug.log().info("%s asks: %s", self._host.name, words)
         async with self.question() as prompter:
-            answer = await prompter.secret(self._host.name, clean_text(prompt).strip())
+            answer = await prompter.secret(self._host.name, words)
         if answer is None:
             self._rounds = 0
         return answer

@@ -22,6 +22,7 @@ import backends.transports.pool
 import tui.cli.shared.progress
 from backends import use_cases
 from backends.campaign.controller import CampaignController
+from backends.campaign.folder.debug_log import DebugLog
 from backends.inventory.hosts import Host
 from backends.simulated.cluster import SimulatedCluster
 from backends.simulated.files import RunFiles
@@ -358,6 +359,7 @@ def simulation(seed: int, root: Path) -> Iterator[World]:
         put(use_cases.Workspace, "open", staticmethod(functools.partial(opened, clock=world.clock)))
         put(use_cases, "user_profiles_dir", lambda: root / "library")
         put(CampaignController, "start", start)
+        put(DebugLog, "open", lambda self: None)  # its thread would be in nobody's order
         put(program, "build_parser", _Parser)
         put(tui.cli.shared.progress, "EVERY_S", PROGRESS_EVERY_S)
         stack.enter_context(syscalls.simulated(world.loop, world.files, world.chance))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from backends import debug
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, Journal
 from backends.campaign.record.state import CampaignState, apply
@@ -21,9 +23,18 @@ class Recorder:
     ----------
     directory: the campaign's. state: what its journal says.
     owned: see :class:`~backends.campaign.record.journal.Journal`.
+    log: is told of each event.
     """
 
-    def __init__(self, directory: Path, state: CampaignState, *, owned: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        state: CampaignState,
+        *,
+        owned: Callable[[], bool],
+        log: logging.Logger | None = None,
+    ) -> None:
+        self._log = log or debug.log()
         self.state = state
         self.revision = 0  # grows with every event
         self.result_due = asyncio.Event()  # set when a run has ended
@@ -38,6 +49,8 @@ class Recorder:
 
     def note(self, event: ev.Event) -> None:
         """Apply now, write with the next batch."""
+        if not isinstance(event, ev.ReadingsSampled):
+            self._log.info("%s", _told(event))
         self.state = apply(self.state, event)
         self.revision += 1
         self._journal.append(event)
@@ -73,3 +86,17 @@ class Recorder:
 
     def close(self) -> None:
         self._journal.close()
+
+
+_WORTH_TELLING = (
+    *("run_id", "host", "hosts", "job_id", "devices", "port", "attempt", "retry_of", "not_before"),
+    *("next_id", "lost", "by", "reason", "category", "exit_status", "retry", "cleanup", "text"),
+    *("throughput", "readings"),
+)
+"""Fields of events; the commands are not among them: those may carry what is secret."""
+
+
+def _told(event: ev.Event) -> str:
+    found = ((name, getattr(event, name, None)) for name in _WORTH_TELLING)
+    words = [f"{name}={value}" for name, value in found if value or value is False]
+    return " ".join([type(event).__name__, *words])
