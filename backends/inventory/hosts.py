@@ -34,6 +34,8 @@ class Host:
     ``jump``: name of another inventory host or ``[user@]address[:port]``. Paths may start with ~;
     ``identity``, ``known_hosts`` and ``ssh_config`` are on this machine, ``work_dir`` and
     ``lease_dir`` on the host; without a ``lease_dir`` the lease lies in no directory.
+    ``environment``: ``NAME=value`` for every run there; ``mpi_arguments``: more words for an
+    ``mpirun`` that is started there.
     """
 
     name: str
@@ -51,6 +53,8 @@ class Host:
     slots: int | None = None
     work_dir: str = "~/.cache/dlperf-tui"
     lease_dir: str = ""
+    environment: tuple[str, ...] = ()
+    mpi_arguments: tuple[str, ...] = ()
 
 
 _REACHED = ("transport", "address", "port", "user", "identity", "known_hosts", "ssh_config", "jump")

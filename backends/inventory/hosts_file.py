@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from backends.access import Share
 from backends.inventory.aliases import aliased_hosts, read_ssh_aliases
 from backends.inventory.hosts import Host, Inventory, InventoryError
-from backends.inventory.keys import CONNECTION, Entry, HostsFile, first_mistake
+from backends.inventory.keys import CONNECTION, Entry, HostsFile, Launching, first_mistake
 
 
 def read_hosts_file(path: Path, ssh_config: Path) -> Inventory:
@@ -51,7 +51,7 @@ class _HostsFile:
         hosts: dict[str, Host] = {}
         entry_of: dict[str, int] = {}
         for number, entry in enumerate(checked.hosts):
-            for host in _hosts_of(entry, shared, aliases):
+            for host in _hosts_of(entry, shared, checked.labels, aliases):
                 if host.name in hosts:
                     raise InventoryError(
                         f"host {host.name!r} is listed twice",
@@ -99,6 +99,8 @@ class _HostsFile:
         where, rest = str(self._path), tuple(at)
         if rest[:1] == ("defaults",):
             where, rest = f"{where}, [defaults]", rest[1:]
+        elif rest[:1] == ("labels",) and len(rest) > 1:
+            where, rest = f"{where}, [labels.{rest[1]}]", rest[2:]
         elif rest[:1] == ("hosts",) and len(rest) > 1 and isinstance(rest[1], int):
             where, rest = self._entry_where(rest[1], document["hosts"][rest[1]]), rest[2:]
         else:
@@ -128,8 +130,19 @@ class _HostsFile:
         return InventoryError(what, where=str(self._path), remedy=remedy)
 
 
-def _hosts_of(entry: Entry, shared: Mapping[str, Any], aliases: frozenset[str]) -> tuple[Host, ...]:
+def _hosts_of(
+    entry: Entry,
+    shared: Mapping[str, Any],
+    labels: Mapping[str, Launching],
+    aliases: frozenset[str],
+) -> tuple[Host, ...]:
     hosts = []
+    said: Mapping[str, Any] = {**shared, **entry.said()}
+    of_labels = [
+        labels[name].model_dump(exclude_unset=True)
+        for name in said.get("labels", ())
+        if name in labels
+    ]
     for index, name in enumerate(entry.name):
         inherited = dict(shared)
         if entry.address is None and name in aliases:
@@ -138,6 +151,7 @@ def _hosts_of(entry: Entry, shared: Mapping[str, Any], aliases: frozenset[str]) 
         if inherited.get("jump") == name:
             del inherited["jump"]  # the default jump host is reached directly
         given = {**inherited, **entry.said(), "name": name}
+        given |= _launching([shared, *of_labels, entry.said()])
         if entry.address is not None:
             given["address"] = entry.address[index]
         elif given.get("transport", "ssh") == "ssh":
@@ -146,3 +160,16 @@ def _hosts_of(entry: Entry, shared: Mapping[str, Any], aliases: frozenset[str]) 
             given["train_address"] = entry.train_address[index]
         hosts.append(Host(**given))
     return tuple(hosts)
+
+
+def _launching(levels: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Variables of all levels, the nearest value of each; the nearest arguments as a whole."""
+    said: dict[str, Any] = {}
+    variables = [word for level in levels for word in level.get("environment", ())]
+    if variables:
+        named = {word.partition("=")[0]: word for word in variables}
+        said["environment"] = tuple(named.values())
+    for level in levels:
+        if "mpi_arguments" in level:
+            said["mpi_arguments"] = tuple(level["mpi_arguments"])
+    return said

@@ -24,6 +24,8 @@ from backends.inventory.nodesets import expand_nodeset
 # One colon is a port; IPv6 addresses have at least two.
 _ADDRESS = re.compile(r"(?!-)(?![^:]*:[^:]*$)[A-Za-z0-9._:%-]+", re.ASCII)
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
 CONNECTION = ("user", "port", "identity", "jump")
 """How to log in, where an alias of the ssh config does not say it."""
 
@@ -61,6 +63,20 @@ def _mend_address(value: str, hint: str) -> str:
     return f"use {hint}"
 
 
+def _assignments(value: object) -> tuple[str, ...]:
+    """``{ NAME = "value" }``, or what this program writes: ``["NAME=value"]``."""
+    if isinstance(value, list | tuple):
+        value = dict(str(word).partition("=")[::2] for word in value)
+    if not isinstance(value, dict):
+        raise _mistake(f"must be a table, not {value!r}", 'write { NAME = "value" }')
+    for name, text in value.items():
+        if not _VARIABLE.fullmatch(name):
+            raise _mistake(f"{name!r} is no variable", "use letters, digits and _")
+        if not isinstance(text, str) or not text.isprintable():
+            raise _mistake(f"{name} must be text in quotes, not {text!r}", 'write "3" for 3')
+    return tuple(f"{name}={text}" for name, text in value.items())
+
+
 def _none_if_empty(value: str) -> str | None:
     return value or None
 
@@ -90,14 +106,25 @@ _Jump = Annotated[
 _Interface = Annotated[str, Field(pattern=r"\A[\^=]?[A-Za-z0-9._:@,-]+\Z")]
 _Label = Annotated[str, Field(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._-]*\Z")]
 _WorkDir = Annotated[str, Field(pattern=r"\A(?:~(?:/[^\x00-\x1f\x7f]*)?|/[^\x00-\x1f\x7f]*)\Z")]
+_Environment = Annotated[tuple[str, ...], BeforeValidator(_assignments)]
+_Word = Annotated[str, Field(pattern=r"\A[^\x00-\x1f\x7f]+\Z")]
 _LeaseDir = Annotated[str, Field(pattern=r"\A(?:/[^\x00-\x1f\x7f]+)?\Z")]
 
 
-class Keys(BaseModel):
-    """What every table about hosts may say. None: not said. A description mends a wrong value."""
+class Launching(BaseModel):
+    """What the network of some hosts asks of whatever is started there."""
 
     # Lookaheads take Python's own engine; a number in quotes is no number.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, regex_engine="python-re")
+
+    environment: _Environment | None = Field(default=None, description='write { NAME = "value" }')
+    mpi_arguments: Annotated[tuple[_Word, ...], Field(strict=False)] | None = Field(
+        default=None, description='write a list of words like ["-mca", "btl", "tcp,self"]'
+    )
+
+
+class Keys(Launching):
+    """What every table about hosts may say. None: not said. A description mends a wrong value."""
 
     transport: _Transport | None = Field(default=None, description=_WRITE_TRANSPORT)
     port: int | None = Field(default=None, ge=1, le=65535, description="give 1 to 65535")
@@ -163,9 +190,10 @@ class Entry(Keys):
 class HostsFile(BaseModel):
     """All of hosts.toml."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, regex_engine="python-re")
 
     defaults: Defaults = Defaults()
+    labels: dict[_Label, Launching] = Field(default_factory=dict)
     hosts: tuple[Entry, ...] = ()
 
     @model_validator(mode="after")
@@ -256,7 +284,9 @@ _WORDS = {
 
 def _unknown(key: str, at: Sequence[int | str], table: type[Keys]) -> tuple[str, str]:
     owner, known = "a host", tuple(Keys.model_fields)
-    if at[0] == "defaults":
+    if at[0] == "labels":
+        owner, known = "a label", tuple(Launching.model_fields)
+    elif at[0] == "defaults":
         if key in ONLY_ON_A_HOST:
             return f"{key!r} cannot be a default", "move it to [[hosts]]"
         owner, known = "[defaults]", tuple(Defaults.model_fields)

@@ -18,6 +18,7 @@ def _command(node: Node, words: tuple[str, ...]) -> tuple[str, ...]:
     output = ("--bind-to", "none", "--tag-output")  # tagged by rank
     per_host = node.request.case.gpus_per_node
     own = tuple(render_text(word, node.values) for word in node.launch.mpi_arguments)
+    own += node.site.host.mpi_arguments
     same = _same_everywhere(node)
     if all(environment.keys() == same for environment in node.environments):
         ranks = ("-np", str(node.values["gpus"]), "--host", str(node.values["host_slots"]))

@@ -212,6 +212,12 @@ def test_ssh_aliases_follow_include_and_leave_patterns_out(tmp_path: Path) -> No
         ('[[hosts]]\nname = "a"\nwork_dir = "bench"\n', "key 'work_dir'", "absolute path"),
         ('[[hosts]]\nname = "a"\nwork_dir = "~bob/x"\n', "key 'work_dir'", "absolute path"),
         ('[[hosts]]\nname = "a"\nlease_dir = "~/x"\n', "key 'lease_dir'", "absolute path"),
+        ('[[hosts]]\nname = "a"\nenvironment = "A=1"\n', "key 'environment'", "a table"),
+        ('[[hosts]]\nname = "a"\nenvironment = { "A B" = "1" }\n', "'environment'", "no variable"),
+        ('[[hosts]]\nname = "a"\nenvironment = { A = 3 }\n', "'environment'", "text in quotes"),
+        ('[[hosts]]\nname = "a"\nmpi_arguments = "-v"\n', "key 'mpi_arguments'", "list of words"),
+        ('[labels.x]\nport = 1\n[[hosts]]\nname = "a"\n', "[labels.x]", "keys of a label are"),
+        ('[labels."x y"]\n[[hosts]]\nname = "a"\n', "hosts.toml", "not allowed"),
         ('[[hosts]]\nname = "a"\nshare = "group"\n', "entry 1 'a'", "unknown key 'share'"),
         ('[defaults]\nshare = "all"\n[[hosts]]\nname = "a"\n', "key 'share'", "'private' or"),
         ('[[hosts]]\nname = "a"\nuser = "-oProxyCommand=x"\n', "key 'user'", "login name"),
@@ -273,8 +279,39 @@ def test_a_host_is_the_same_after_it_was_written_as_a_table(whole: bool) -> None
     for host in (
         Host("here", transport="local", slots=2),
         Host("n1", address="fe80::1", port=22, labels=("a", "b"), jump="g", lease_dir="/l"),
+        Host("n2", environment=("A=1", "B=x=y z"), mpi_arguments=("-mca", "btl", "tcp,self")),
     ):
         assert host_of(host_table(host, whole=whole)) == host
+
+
+def test_what_a_network_needs_comes_from_defaults_labels_and_hosts(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.toml"
+    path.write_text(
+        """
+[defaults]
+environment = { A = "default", B = "default", C = "default" }
+mpi_arguments = ["--default"]
+[labels.ib]
+environment = { B = "label", C = "label", D = "label" }
+mpi_arguments = ["-mca", "btl_tcp_if_exclude", "lo"]
+[[hosts]]
+name = "fast"
+labels = ["ib"]
+environment = { C = "host" }
+[[hosts]]
+name = "slow"
+[[hosts]]
+name = "odd"
+labels = ["other", "ib"]
+mpi_arguments = []
+"""
+    )
+    fast, slow, odd = load(path).hosts
+    assert fast.environment == ("A=default", "B=label", "C=host", "D=label")
+    assert fast.mpi_arguments == ("-mca", "btl_tcp_if_exclude", "lo")
+    assert slow.environment == ("A=default", "B=default", "C=default")
+    assert slow.mpi_arguments == ("--default",)
+    assert (odd.environment[3], odd.mpi_arguments) == ("D=label", ())
 
 
 def test_a_named_inventory_must_exist(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from profiles.format.matrix import expand
 from profiles.format.profile import Profile
 from profiles.format.settings import needs_value
 from profiles.logs.parser import LogParser
+from profiles.logs.tree import recognise
 from profiles.throughput.measure import measure_run
 
 NAMES = [
@@ -294,6 +295,20 @@ def test_ngc_tensorflow_runs_thirty_two_gpus_by_mpirun() -> None:
     assert "10.11.0.2:8,10.11.0.3:8,10.11.0.4:8,10.11.0.5:8" in first.argv
     assert "docker" not in first.argv
     assert all(not other.argv for other in others)
+    assert_in_order(
+        first.argv,
+        "--bind-to none --tag-output -x NCCL_IB_GID_INDEX -x NCCL_IB_DISABLE -timestamp-output "
+        "-mca btl_tcp_if_exclude docker0,lo,matrixdummy0,matrix0 -x LD_LIBRARY_PATH",
+    )
+    assert first.environment["NCCL_IB_GID_INDEX"] == "3"
+    assert not any("lr_init" in word for word in first.argv)
+    mixed, *_ = commands("ngc-tensorflow-resnet50", "4n8g", precision="amp")
+    assert_in_order(
+        mixed.argv, "--use_tf_amp --use_static_loss_scaling --loss_scale=128 --lr_init=0.01"
+    )
+    assert mixed.environment == first.environment
+    (eight,) = commands("ngc-tensorflow-resnet50", "1n8g", precision="amp")
+    assert not any("lr_init" in word for word in eight.argv)
 
 
 def test_ngc_tensorflow_skips_the_warm_up_and_sums_up_where_mpirun_does() -> None:
@@ -563,6 +578,8 @@ def test_cpu_smoke_gives_every_node_its_rank_and_the_run_as_token() -> None:
         ("oneflow-resnet50", "resnet50/4n8g/r50_b128_fp32_1.log", "4 8 128 fp32 1"),
         ("paddle-resnet50", "logs/paddle/resnet50/1n8g/r50_b128_fp32_6.log", "1 8 128 fp32 6"),
         ("ngc-tensorflow-resnet50", "logs/tf_gpu8_amp_bs256.txt", "8 amp 256"),
+        ("ngc-pytorch-resnet50-convergence", "logs/1gpu_time2train_ips.log", "1 time2train_ips"),
+        ("ngc-pytorch-resnet50-convergence", "logs/8gpu_accuracy_2.log", "8 accuracy 2"),
         ("ngc-tensorflow2-maskrcnn", "./tf_gpu1_fp32_bs2.txt", "1 fp32 2"),
         ("ngc-pytorch-resnet50", "pytorch_gpu32_fp32_bs256.txt", "32 fp32 256"),
         (
@@ -577,6 +594,16 @@ def test_paths_of_the_reports_tell_their_cases(name: str, path: str, groups: str
     found = [re.search(pattern, path) for pattern in CATALOG.get(name).import_.paths]
     told = [" ".join(filter(None, match.groups())) for match in found if match]
     assert groups in told
+
+
+def test_the_reports_own_log_of_a_convergence_is_recognised() -> None:
+    profile = CATALOG.get("ngc-pytorch-resnet50-convergence")
+    log = recognise(profile, "logs/1gpu_time2train_ips.log")
+    assert log is not None
+    assert (log.case.tag, log.case.parameters["epochs"]) == ("1n1g", 90)
+    accuracy = recognise(profile, "logs/8gpu_accuracy.log")
+    assert accuracy is not None
+    assert (accuracy.case.tag, accuracy.case.parameters["epochs"]) == ("1n8g", 250)
 
 
 def test_the_worked_example_of_the_docs_is_a_profile_that_does_what_they_say(

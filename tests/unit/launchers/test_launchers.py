@@ -116,6 +116,34 @@ environment = { OMP_NUM_THREADS = "1" }
     assert second.argv == ()
 
 
+def test_what_the_cluster_needs_reaches_every_rank_over_the_profiles_own(tmp_path: Path) -> None:
+    launch = """
+launcher = "{launcher}"
+command = "train"
+mpi_arguments = ["--profile"]
+environment = {{ NCCL_IB_GID_INDEX = "0", KEPT = "1" }}
+"""
+    sites = [
+        LaunchSite(
+            Host(f"node{n}", environment=("NCCL_IB_GID_INDEX=3",), mpi_arguments=("--site",)),
+            f"10.0.0.{n}",
+        )
+        for n in (1, 2)
+    ]
+
+    def launched(launcher: str) -> tuple[HostCommand, ...]:
+        tiny = profile(tmp_path, launch.format(launcher=launcher))
+        return build(LaunchRequest(tiny, case(2, 2), sites, "run-1", 1, 29500, {"data": "/d"}))
+
+    for command in launched("per_node"):
+        assert command.environment == {"NCCL_IB_GID_INDEX": "3", "KEPT": "1"}
+        assert "--site" not in command.argv
+    first, _ = launched("mpirun")
+    assert first.environment["NCCL_IB_GID_INDEX"] == "3"
+    assert shlex.join(first.argv).endswith("--profile --site train")
+    assert "-x NCCL_IB_GID_INDEX" in shlex.join(first.argv)
+
+
 def test_torchrun_meets_on_the_first_node(tmp_path: Path) -> None:
     tiny = profile(tmp_path, 'launcher = "torchrun"\ncommand = "train.py"\n')
     _, second = commands(tiny, case(2, 8))
