@@ -96,14 +96,18 @@ class Starter:
         return tuple(runs)
 
     def dry_run_elsewhere(self, plan: Plan) -> tuple[DryRun, ...]:
-        """The refused cases as they would be on hosts that can run them: node1, node2 …"""
+        """The refused cases as they would be if the hosts could run them.
+
+        On those of the inventory, reachable or not, with the addresses and interfaces that it
+        gives; HOST3 … stands where it has too few.
+        """
         runs = []
         for planned in plan.refused:
-            names = [f"node{number}" for number in range(1, planned.case.nodes + 1)]
-            sites = [
-                _site(Host(name, address=name), planned, len(names), has_gpus=True)
-                for name in names
-            ]
+            nodes = planned.case.nodes
+            blanks = [f"HOST{number}" for number in range(len(plan.hosts) + 1, nodes + 1)]
+            hosts = [*plan.hosts[:nodes], *(Host(name, address=name) for name in blanks)]
+            names = [host.name for host in hosts]
+            sites = [_site(host, planned, nodes, has_gpus=True) for host in hosts]
             factory = self._factory(self._recipes(replace(plan, cases=(planned,))))
             label = f"{planned.profile.name} {planned.case.label}"
             runs.append(DryRun(label, tuple(names), _texts(factory, planned, 1, sites)))
