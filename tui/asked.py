@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from backends.campaign.plan.selection import Plan
 from backends.hosts.facts import HostSnapshot, HostState
+from backends.results.auto_repeats import AutoRepeats
 from profiles.errors import DlperfError
 from profiles.format.settings import needs_value
 from tui.marks import Marks, new_marks, selection
@@ -20,7 +21,8 @@ class Asked:
     """Grows with what the operator marks. :attr:`plan` is what it comes to, :attr:`problem` why it
     comes to nothing; both as of the last :meth:`make_plan`.
 
-    ``hosts``: a nodeset; empty: all. ``repeats``: None: each profile's own.
+    ``hosts``: a nodeset; empty: all. ``repeats``: None: each profile's own. ``auto``: until it is
+    known, in place of a number of them.
     """
 
     def __init__(self, session: Session) -> None:
@@ -29,6 +31,7 @@ class Asked:
         self._asleep: dict[str, Marks] = {}  # the marks of profiles that were taken out
         self._planned_for: object = None
         self.repeats: int | None = None
+        self.auto: AutoRepeats | None = None
         self.hosts = ""
         self.begun = False
         self.plan: Plan | None = None
@@ -85,7 +88,10 @@ class Asked:
 
     def make_plan(self) -> None:
         """Ask the engine what the marks come to, when they have changed since it was asked."""
-        asked = selection(self._marks, self.snapshots, repeats=self.repeats, hosts=self.hosts)
+        repeats = self.repeats if self.auto is None else None
+        asked = selection(
+            self._marks, self.snapshots, repeats=repeats, hosts=self.hosts, auto=self.auto
+        )
         settings = tuple((name, tuple(p.settings.items())) for name, p in self._marks.items())
         now = (asked, self._session.hosts, settings)
         if now == self._planned_for:

@@ -142,6 +142,7 @@ PANELS: Mapping[str, Panel] = {
             Key("c", "add_case", "Add case", "a case the profile does not list, such as 2n4g"),
             Key("plus,equals_sign", "repeats(1)", "Repeat more", "one repeat more", said="+"),
             Key("minus", "repeats(-1)", "Repeat less", "one repeat less", said="-"),
+            Key("u", "until_known", "Until known", "repeat until the 95% interval is within ±1%"),
             Key("slash", "filter", "Filter", "find a profile", said="/"),
         ),
     ),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from backends.campaign.plan.selection import Selection
 from backends.hosts.facts import HostSnapshot, HostState
+from backends.results.auto_repeats import AutoRepeats
 from profiles.errors import SelectionError
 from profiles.format.case import Case
 from profiles.format.matrix import HostCapacity, exclusion, infeasible
@@ -227,6 +228,7 @@ def selection(
     *,
     repeats: int | None,
     hosts: str,
+    auto: AutoRepeats | None = None,
 ) -> Selection:
     """What "start" asks for: exactly the marked cases."""
     picked: list[Case] = []
@@ -250,6 +252,7 @@ def selection(
         cases=tuple(tags),
         values={name: tuple(texts) for name, texts in values.items()},
         repeats=repeats,
+        auto=auto,
         hosts=hosts,
         picked=tuple(case.key for case in picked),
     )

@@ -13,7 +13,7 @@ from backends.results.grade_words import finding_lines, grade_reasons, worst_cas
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.speedup import speedup_tables
-from backends.results.numbers import NOTHING, trimmed
+from backends.results.numbers import NOTHING, percent, trimmed
 from backends.results.render import Column, Table, markdown_rows, render_markdown
 from backends.results.run_result import RunResult
 from backends.results.summary import CaseResult, Group, parameters_text
@@ -136,7 +136,24 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
     blocks += [f"![{md_text(title)}](./{path})" for title, path in context.figures]
     blocks.append(f"### {w.statistics}")
     blocks.append("\n".join(markdown_rows(statistics_table(groups, lang))))
-    return blocks
+    stopped = [
+        line for group in groups for case in group.cases if (line := _stopped(case, groups, w))
+    ]
+    return [*blocks, "\n".join(stopped)] if stopped else blocks
+
+
+def _stopped(case: CaseResult, groups: Sequence[Group], w: Words) -> str:
+    """Why there were no further repeats, where it was not a number that was asked for."""
+    if case.stopped not in w.stopped:
+        return ""
+    width = case.spread.half_width if case.spread else None
+    line = w.stopped_line.format(
+        case=_case_name(case, groups),
+        n=count_cell(case),
+        width="" if width is None else f", ±{percent(width, 2)}",
+        why=w.stopped[case.stopped],
+    )
+    return f"- {line}"
 
 
 def statistics_table(groups: Sequence[Group], lang: Lang = "en") -> Table:

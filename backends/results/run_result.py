@@ -48,6 +48,8 @@ class RunResult:
     simulated: replayed by the simulated cluster; imported: not run here but read from logs or
         entered by hand.
     forced: started although preflight said no.
+    stopped: why its case gets no further repeats, empty while that is open; None where a number of
+        repeats was asked for.
     campaign: keeps the repeats of several campaigns apart when they are reported together.
     """
 
@@ -81,6 +83,7 @@ class RunResult:
     imported: bool = False
     simulated: bool = False
     forced: bool = False
+    stopped: str | None = None
     campaign: str = ""
 
     @property

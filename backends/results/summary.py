@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
+from backends.results.auto_repeats import Stop
 from backends.results.grade import (
     SHORTFALLS,
     Concern,
@@ -37,7 +38,8 @@ class CaseResult:
     ``runs`` are the last attempts of every repeat that has ended, in the order they were run;
     ``superseded`` the earlier attempts that a retry replaced. ``speedup`` and ``efficiency`` refer
     to the group's base and are None without one; their intervals are None for the base itself too,
-    whose speedup is 1 by definition.
+    whose speedup is 1 by definition. ``stopped``: why there are no further repeats, a value of
+    :class:`backends.results.auto_repeats.Stop`; None while there may be.
     """
 
     profile: str
@@ -57,6 +59,7 @@ class CaseResult:
     speedup_interval: RatioInterval | None = None
     efficiency_interval: RatioInterval | None = None
     findings: tuple[Finding, ...] = ()
+    stopped: str | None = None
 
     @property
     def concerns(self) -> tuple[Concern, ...]:
@@ -240,7 +243,17 @@ def _case(runs: Sequence[RunResult], center: Center) -> CaseResult:
         superseded=superseded,
         spread=spread,
         throughput=throughput,
+        stopped=_stopped(runs),
     )
+
+
+def _stopped(runs: Sequence[RunResult]) -> str | None:
+    """None for what others measured too: nobody knows why they stopped."""
+    why = runs[-1].stopped
+    if why is not None:
+        return why or None
+    over = all(run.ended for run in runs) and not runs[-1].imported
+    return str(Stop.ASKED) if over else None
 
 
 def _last_attempts(

@@ -88,6 +88,8 @@ class Words:
     window: str
     results: str
     statistics: str
+    stopped: dict[str, str]
+    stopped_line: str
     failed_runs: str
     failed_line: str
     retried: str
@@ -195,6 +197,15 @@ EN = Words(
     window="Window: {window}. Statistic: {statistic}.",
     results="Results",
     statistics="Statistics over the repeats",
+    stopped={
+        "reached": "the interval is as narrow as asked",
+        "plateau": "the interval no longer narrows: what scatters the repeats does not average out",
+        "max_repeats": "no more repeats were allowed",
+        "budget": "the budget of GPU time was spent",
+        "failing": "its last repeats all failed",
+        "cancelled": "a repeat was cancelled",
+    },
+    stopped_line="{case}: {n} repeats{width}; {why}",
     failed_runs="Failed runs",
     failed_line="{case}: {succeeded} of {repeats} repeats succeeded",
     retried="retried after: {reason}",
@@ -298,6 +309,15 @@ ZH = Words(
     window="统计窗口：{window}；统计量：{statistic}。",
     results="测试结果",
     statistics="重复测试的统计",
+    stopped={
+        "reached": "区间已达到要求的精度",
+        "plateau": "区间不再变窄：重复之间的差异不会被平均掉",
+        "max_repeats": "已达到允许的最多重复次数",
+        "budget": "GPU时间预算已用完",
+        "failing": "最近的重复全部失败",
+        "cancelled": "有重复被取消",
+    },
+    stopped_line="{case}：{n} 次重复{width}；{why}",
     failed_runs="失败的运行",
     failed_line="{case}：{repeats} 次重复中成功 {succeeded} 次",
     retried="此前失败并已重试：{reason}",

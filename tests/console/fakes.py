@@ -476,7 +476,7 @@ class FakeWorkspace:
                 if selection.picked and case.key not in selection.picked:
                     continue
                 reason = infeasible(profile, case, capacity) or ""
-                repeats = selection.repeats or profile.matrix.repeats
+                repeats = selection.first_repeats(profile.matrix.repeats)
                 planned = PlannedCase(profile, case, repeats, settings, reason)
                 (refused if reason else cases).append(planned)
         if not cases:

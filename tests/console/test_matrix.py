@@ -112,6 +112,23 @@ async def test_plus_and_minus_change_the_repeats(workspace: FakeWorkspace) -> No
         await until(pilot, partial(shows, app, "6 cases × 1 = 6 runs"))
 
 
+async def test_repeats_until_it_is_known_are_asked_for_and_shown_before_they_start(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("u")
+        await until(pilot, partial(shows, app, "6 cases until ±1%, 36 runs first"))
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "× 6 to 50"))
+        assert shows(app, "repeats go on until the 95%")
+        await pilot.press("escape")
+        await pilot.press("plus")
+        await until(pilot, partial(shows, app, "6 cases × 2 repeats = 12 runs"))
+        await pilot.press("u", "u")
+        await until(pilot, partial(shows, app, "6 cases × 2 repeats = 12 runs"))
+
+
 async def test_a_profile_is_taken_in_and_out_with_space(workspace: FakeWorkspace) -> None:
     async with console(workspace) as (app, pilot):
         page = await open_matrix(app, pilot)

@@ -345,7 +345,29 @@ def test_plan_shows_what_a_case_would_be_where_it_can_run(dlperf: CommandLine) -
     )
     assert "cannot run here: needs 2 hosts, 1 known" in done.stdout
     assert done.stdout.count("--num_nodes=2 --gpu_num_per_node=8") == 2
-    assert done.stdout.count("--node_ips=node1,node2") == 2
+    assert done.stdout.count("--node_ips=127.0.0.1,HOST2") == 2
+
+
+def test_plan_takes_the_inventorys_word_for_hosts_that_cannot_be_reached(
+    dlperf: CommandLine, tmp_path: Path
+) -> None:
+    """What two hosts that are off would be told: no other names than theirs."""
+    inventory = write(
+        tmp_path / "hosts.toml",
+        '[[hosts]]\nname = "off[1-2]"\naddress = "127.0.0.[1-2]"\nport = 9\n'
+        'train_address = "192.168.9.[2-3]"\ninterface = "ib0"\n'
+        'environment = { NCCL_IB_GID_INDEX = "3" }\n',
+    )
+    done = dlperf(
+        *("plan", "-p", "oneflow-resnet50", "-c", "2n8g", "--inventory", inventory),
+        *("--set", "benchmark_root=/opt/cnns", "data_root=/data/ofrecord"),
+    )
+    assert "cannot run here: " in done.stdout
+    assert done.stdout.count("--node_ips=192.168.9.2,192.168.9.3") == 2
+    assert done.stdout.count("NCCL_SOCKET_IFNAME=ib0") == 2
+    assert done.stdout.count("NCCL_IB_GID_INDEX=3") == 2
+    assert "off1: " in done.stdout
+    assert "node1" not in done.stdout
 
 
 def test_a_campaign_file_brings_its_hosts_and_they_are_checked(

@@ -8,11 +8,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.statistics import comparisons, intervals, steadiness
+from tests.statistics import comparisons, intervals, steadiness, stopping
 from tests.statistics.table import replaced
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "statistics.md"
-SIMULATIONS = (*comparisons.SIMULATIONS, *intervals.SIMULATIONS, *steadiness.SIMULATIONS)
+SIMULATIONS = (
+    *comparisons.SIMULATIONS,
+    *intervals.SIMULATIONS,
+    *steadiness.SIMULATIONS,
+    *stopping.SIMULATIONS,
+)
 
 
 def main(arguments: list[str]) -> None:

@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from backends.campaign.plan.selection import Plan
 from backends.hosts.finding import Finding
+from backends.results.auto_repeats import AutoRepeats
 from profiles.errors import DlperfError
 from tui.asked import Asked
 from tui.keys import bindings
@@ -154,8 +155,13 @@ class MatrixPage(Page):
     def action_repeats(self, change: int) -> None:
         if (part := self.focused_marks) is not None:
             now = self._asked.repeats or part.profile.matrix.repeats
+            self._asked.auto = None
             self._asked.repeats = max(1, now + change)
             self._show_grid()
+
+    def action_until_known(self) -> None:
+        self._asked.auto = AutoRepeats() if self._asked.auto is None else None
+        self._show_grid()
 
     # Dialogs -----------------------------------------------------------------------------------
 

@@ -44,11 +44,15 @@ def plan_footer(plan: Plan, *, wide: bool) -> Text:
     repeats = {planned.repeats for planned in plan.cases}
     parts: list[Text | str | tuple[str, str]] = []
     runs = count(plan.run_count, "run")
-    if len(repeats) == 1:
+    cases = count(len(plan.cases), "case")
+    if (rule := plan.selection.auto) is not None:
+        until = f"until ±{rule.target * 100:g}%"
+        parts.append((f"{cases} {until}" + (f", {runs} first" if wide else ""), TEXT))
+    elif len(repeats) == 1:
         times = count(repeats.pop(), "repeat") if wide else repeats.pop()
-        parts.append((f"{count(len(plan.cases), 'case')} × {times} = {runs}", TEXT))
+        parts.append((f"{cases} × {times} = {runs}", TEXT))
     else:
-        parts.append((f"{count(len(plan.cases), 'case')}, {runs}", TEXT))
+        parts.append((f"{cases}, {runs}", TEXT))
     if plan.expected_s is not None:
         parts.append((f"≈{format_duration(plan.expected_s)}", TEXT))
     parts.append((count(len(plan.hosts), "host"), TEXT))

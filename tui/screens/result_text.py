@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
+from backends.results.auto_repeats import AutoRepeats, expected_repeats
 from backends.results.grade import Concern, Grade
 from backends.results.grade_words import finding_lines
 from backends.results.layouts.cells import (
@@ -15,6 +16,7 @@ from backends.results.layouts.cells import (
 )
 from backends.results.numbers import NOTHING, percent
 from backends.results.summary import CaseResult, Group
+from backends.results.translations import EN
 from profiles.format.case import Case
 from tui.text import cell, join, number, plain
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
@@ -128,8 +130,8 @@ def flags(case: CaseResult) -> Text:
     return cell(f"{'✗' if grave else '▲'} {words}", BAD if grave else WARN)
 
 
-def case_text(case: CaseResult, group: Group) -> Text:
-    """What is known of a case beside its figures in the table."""
+def case_text(case: CaseResult, group: Group, rule: AutoRepeats | None = None) -> Text:
+    """What is known of a case beside its figures in the table; ``rule``: repeats go on by it."""
     text = Text(end="")
     text.append(f"{plain(case_label(case))}", "bold").append(f"  {plain(case.profile)}\n", MUTED)
     spread = case.spread
@@ -147,6 +149,7 @@ def case_text(case: CaseResult, group: Group) -> Text:
                 else "– (needs 6 repeats)",
             ),
             ("grade", str(case.grade or "–")),
+            *_repeats_rows(case, rule),
             ("per GPU", number((case.throughput or 0.0) / case.gpus)),
             *_scaling_rows(case, group),
         ]
@@ -163,6 +166,20 @@ def case_text(case: CaseResult, group: Group) -> Text:
         text.append("✓ ", ACCENT).append("nothing to distrust\n")
     text.rstrip()
     return text
+
+
+def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str, str]]:
+    """How narrow the interval is, how narrow it is to be, and what that may still take."""
+    width = case.spread.half_width if case.spread else None
+    if rule is None or width is None:
+        return []
+    rows = [("within", f"±{percent(width, 2)}, asked ±{rule.target * 100:g}%")]
+    expected = expected_repeats(rule, case.throughputs)
+    if case.stopped:
+        rows.append(("repeats", f"{case.repeats}; {EN.stopped.get(case.stopped, case.stopped)}"))
+    elif expected is not None and expected > case.succeeded:
+        rows.append(("repeats", f"{case.repeats} of about {min(expected, rule.max_repeats)}"))
+    return rows
 
 
 def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:

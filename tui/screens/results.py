@@ -128,7 +128,8 @@ class ResultsPage(Page):
             chart.show(speedup_plot(curves, width=chart.content_size.width))
             set_frame(chart, "Speedup over GPUs")
         if details.display:
-            details.show(f"Case · {case_label(case)}", case_text(case, group))
+            rule = self.viewed.state.auto if self.viewed else None
+            details.show(f"Case · {case_label(case)}", case_text(case, group, rule))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("open", "export"):

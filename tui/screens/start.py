@@ -32,9 +32,11 @@ def plan_text(plan: Plan) -> Text:
     """The plan in a few lines."""
     text = Text(end="")
     by_profile: dict[str, list[str]] = {}
+    rule = plan.selection.auto
+    most = "" if rule is None else f" to {rule.max_repeats}"
     for planned in plan.cases:
         by_profile.setdefault(planned.profile.name, []).append(
-            f"{planned.case.label} × {planned.repeats}"
+            f"{planned.case.label} × {planned.repeats}{most}"
         )
     for name, cases in by_profile.items():
         text.append(f"{plain(name)}\n", "bold")
@@ -46,7 +48,7 @@ def plan_text(plan: Plan) -> Text:
     hosts = ", ".join(plain(host.name) for host in plan.hosts[:8])
     more = f" +{len(plan.hosts) - 8} more" if len(plan.hosts) > 8 else ""
     text.append("\n")
-    text.append(f"{count(plan.run_count, 'run')}", "bold")
+    text.append(f"{count(plan.run_count, 'run')}{' first' if rule else ''}", "bold")
     if plan.expected_s is not None:
         text.append(f" · about {format_duration(plan.expected_s)}")
     text.append(f" · on {hosts}{more}\n", MUTED)
@@ -76,6 +78,8 @@ def findings_text(findings: Sequence[Finding]) -> Text:
 
 def is_short(plan: Plan) -> bool:
     """So short that it needs no thought."""
+    if plan.selection.auto is not None:  # nobody knows how long they will go on
+        return False
     return plan.expected_s is not None and plan.expected_s <= SHORT_S
 
 

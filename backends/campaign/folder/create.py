@@ -79,6 +79,16 @@ async def open_campaign(
                 path=place.path,
             )
         )
+        if (rule := plan.selection.auto) is not None:
+            journal.append(
+                ev.RepeatsAsked(
+                    t=clock(),
+                    target=rule.target,
+                    quantity=str(rule.quantity),
+                    max_repeats=rule.max_repeats,
+                    budget_gpu_s=rule.budget_gpu_s,
+                )
+            )
         for event in planned:
             journal.append(event)
         written = await journal.commit()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from backends.campaign.plan.selection import Plan, PlannedCase, Selection
 from backends.hosts.facts import HostSnapshot, HostState
 from backends.inventory.hosts import Host
+from backends.results.auto_repeats import MOST_REPEATS
 from profiles.durations import parse_duration
 from profiles.errors import SelectionError
 from profiles.format.case import Case, read_key
@@ -15,7 +16,6 @@ from profiles.format.matrix import HostCapacity, expand, infeasible
 from profiles.format.settings import resolve_settings, split_overrides
 from profiles.tags import format_tag
 
-MOST_REPEATS = 1000
 MOST_RUNS = 100_000
 """Of one campaign; more would take longer to plan and to show than anybody means."""
 
@@ -76,7 +76,7 @@ def _cases(selection: Selection, catalog: Catalog, name: str) -> list[PlannedCas
     profile = catalog.get(name)
     parameters, given = split_overrides(profile, _for_profile(selection, catalog, name))
     settings = resolve_settings(profile, given)
-    repeats = selection.repeats or profile.matrix.repeats
+    repeats = selection.first_repeats(profile.matrix.repeats)
     tags = selection.cases or None
     if selection.picked:
         read = {key: read_key(key) for key in selection.picked}

@@ -5,18 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backends.campaign.plan.selection import Plan, PlannedCase
+from backends.results.auto_repeats import LOOKS, AutoRepeats
+from profiles.durations import format_duration
 
 FEWEST_FOR_A_RATIO = 3
 """Below, a ratio has no interval, so that no comparison can be decided (docs/reports.md)."""
 
 
 def repeats_remarks(plan: Plan) -> tuple[str, ...]:
-    """One line per number of repeats that is too small for an interval, with what it costs."""
+    """What the repeats will be, or what too few of them cannot give: a line for each number of
+    them."""
+    if plan.selection.auto is not None:
+        return (_until(plan.selection.auto),)
     few: dict[int, list[PlannedCase]] = {}
     for planned in plan.cases:
         if planned.repeats < FEWEST_FOR_A_RATIO:
             few.setdefault(planned.repeats, []).append(planned)
     return tuple(_remark(repeats, few[repeats], plan) for repeats in sorted(few))
+
+
+def _until(rule: AutoRepeats) -> str:
+    budget = ""
+    if rule.budget_gpu_s is not None:
+        budget = f", within {format_duration(rule.budget_gpu_s)} of GPU time"
+    return (
+        f"repeats go on until the 95% interval of the {rule.quantity} is within "
+        f"±{rule.target * 100:g}%: {LOOKS[0]} to {rule.max_repeats} of each case{budget}"
+    )
 
 
 def _remark(repeats: int, cases: Sequence[PlannedCase], plan: Plan) -> str:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from backends.campaign.plan.selection import ATTEMPTS, REQUEST_NAME, Selection
 from backends.inventory.hosts import Host
 from backends.inventory.tables import host_of, host_table
+from backends.results.auto_repeats import AutoRepeats, limited, parse_repeats
 from backends.results.files import write_in_campaign
 from profiles.errors import SelectionError
 
@@ -24,7 +25,9 @@ class _Asked(BaseModel):
     profiles: tuple[str, ...]
     cases: tuple[str, ...] = ()
     picked: tuple[str, ...] = ()
-    repeats: int | None = None
+    repeats: int | str | None = None
+    max_repeats: int | None = None
+    budget: str | None = None
     hosts: str = ""
     name: str = ""
     attempts: int = ATTEMPTS
@@ -61,6 +64,11 @@ def write_request(path: Path, request: Request) -> None:
         asked["picked"] = list(selection.picked)
     if selection.repeats is not None:
         asked["repeats"] = selection.repeats
+    if (rule := selection.auto) is not None:
+        asked["repeats"] = str(rule)
+        asked["max_repeats"] = rule.max_repeats
+        if rule.budget_gpu_s is not None:
+            asked["budget"] = f"{rule.budget_gpu_s:g}s"
     if selection.attempts != ATTEMPTS:
         asked["attempts"] = selection.attempts
     if selection.hosts:
@@ -111,17 +119,36 @@ def read_request(path: Path) -> Request:
             f"hosts: {error}", where=str(file), remedy="correct the entry, as in the inventory"
         ) from None
     asked = parsed.campaign
+    repeats, auto = _repeats(asked, str(file))
     selection = Selection(
         profiles=asked.profiles,
         cases=asked.cases,
         values={key: _texts(value) for key, value in asked.values.items()},
-        repeats=asked.repeats,
+        repeats=repeats,
+        auto=auto,
         hosts=asked.hosts,
         picked=asked.picked,
         name=asked.name,
         attempts=asked.attempts,
     )
     return Request(selection, hosts, parsed.profile_dirs, parsed.forced)
+
+
+def _repeats(asked: _Asked, where: str) -> tuple[int | None, AutoRepeats | None]:
+    """A number, or the rule with its limits, which a number has not."""
+    try:
+        repeats = parse_repeats(asked.repeats) if isinstance(asked.repeats, str) else asked.repeats
+        if isinstance(repeats, AutoRepeats):
+            return None, limited(repeats, asked.max_repeats, asked.budget)
+    except SelectionError as error:
+        raise SelectionError(error.what, where=where, remedy=error.remedy) from None
+    if asked.max_repeats is not None or asked.budget is not None:
+        raise SelectionError(
+            "max_repeats and budget are limits of repeats that go on until it is known",
+            where=where,
+            remedy='add repeats = "auto"',
+        )
+    return repeats, None
 
 
 def _texts(value: Sequence[str] | str | int | float) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from backends.inventory.hosts import Host
+from backends.results.auto_repeats import LOOKS, AutoRepeats
 from profiles.format.case import Case
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Selection:
     ``cases``: tags; empty means the profile's own. ``values``: parameter choices and profile
     settings by name. ``repeats``: None means the profile's own. ``hosts``: a nodeset, empty: all.
     ``attempts``: how often a run is tried where another attempt can help; 1: never again.
+    ``auto``: repeats until it is known, in place of a number of them.
     ``picked``: exact case keys marked on the matrix; when given they win over ``cases``.
     """
 
@@ -38,6 +40,11 @@ class Selection:
     picked: tuple[str, ...] = ()
     name: str = ""
     attempts: int = ATTEMPTS
+    auto: AutoRepeats | None = None
+
+    def first_repeats(self, own: int) -> int:
+        """Of every case, planned from the beginning; ``own``: the profile's number."""
+        return LOOKS[0] if self.auto is not None else self.repeats or own
 
 
 @dataclass(frozen=True, slots=True)

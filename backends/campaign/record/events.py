@@ -49,6 +49,27 @@ class CampaignCreated(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatsAsked(Event):
+    """Repeats until it is known; see :class:`backends.results.auto_repeats.AutoRepeats`."""
+
+    target: float
+    quantity: str
+    max_repeats: int
+    budget_gpu_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseSettled(Event):
+    """A case gets no further repeats; ``why``: a :class:`backends.results.auto_repeats.Stop`."""
+
+    profile: str
+    nodes: int
+    gpus_per_node: int
+    parameters: Mapping[str, Scalar]
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignPlaced(Event):
     """The campaign goes on in this directory: a copy that was adopted, or where it was moved to."""
 
@@ -299,6 +320,8 @@ EVENT_TYPES: Mapping[str, type[Event]] = {
         CampaignCreated,
         CampaignPlaced,
         CampaignHandedOn,
+        RepeatsAsked,
+        CaseSettled,
         RunPlanned,
         RunQueued,
         RunRequeued,

@@ -44,5 +44,6 @@ def _result(run: RunRecord, state: CampaignState) -> RunResult:
         imported=state.imported,
         simulated=state.simulated,
         forced=state.forced,
+        stopped=str(state.settled.get(run.case.key, "")) if state.auto else None,
         campaign=state.campaign,
     )

@@ -79,6 +79,12 @@ def _or_none(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: None if value is None else check(value)
 
 
+def _share(value: Any) -> float:
+    if not 0 < _number(value) < 1:
+        raise ValueError
+    return float(value)
+
+
 def _scalar(value: Any) -> str | int | float | bool:
     if type(value) in (str, bool):
         return value  # type: ignore[no-any-return]  # one of the two
@@ -153,6 +159,7 @@ _BY_NAME: Mapping[str, Callable[[Any], Any]] = {
     "port": _whole(0, 65535),
     "stride": _power_of_two,
     "log": _relative,
+    "target": _share,
 }
 
 

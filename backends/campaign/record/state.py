@@ -32,6 +32,8 @@ from backends.campaign.record.run_record import (
     RunState,
     Series,
 )
+from backends.results.auto_repeats import AutoRepeats, Quantity, Stop
+from profiles.format.case import Case
 
 __all__ = [
     "END_LOST",
@@ -72,6 +74,8 @@ class CampaignState:
     overridden: tuple[str, ...] = ()
     finished: bool = False
     cancel_asked: bool = False  # of all that is; nothing is started while it holds
+    auto: AutoRepeats | None = None  # repeats until it is known; None: so many were asked for
+    settled: Mapping[str, Stop] = field(default_factory=dict)  # by case: why no further repeats
     runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
     notes: tuple[tuple[float, str, str], ...] = ()  # (time, level, text), the last 50
     lost_lines: int = 0  # of the journal; what they said is not known
@@ -197,6 +201,22 @@ def _created(state: CampaignState, event: ev.CampaignCreated) -> CampaignState:
     )
 
 
+def _repeats_asked(state: CampaignState, event: ev.RepeatsAsked) -> CampaignState:
+    if event.quantity not in tuple(Quantity):
+        return state
+    rule = AutoRepeats(
+        event.target, Quantity(event.quantity), event.max_repeats, event.budget_gpu_s
+    )
+    return replace(state, auto=rule)
+
+
+def _case_settled(state: CampaignState, event: ev.CaseSettled) -> CampaignState:
+    if event.why not in tuple(Stop):
+        return state
+    case = Case(event.profile, event.nodes, event.gpus_per_node, event.parameters)
+    return replace(state, settled={**state.settled, case.key: Stop(event.why)})
+
+
 def _placed(state: CampaignState, event: ev.CampaignPlaced) -> CampaignState:
     return replace(state, place=Place(event.place, event.host, event.path), handed_to=None)
 
@@ -263,6 +283,8 @@ def _requeued(state: CampaignState, event: ev.RunRequeued) -> CampaignState:
 
 _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]] = {
     ev.CampaignCreated: _created,
+    ev.RepeatsAsked: _repeats_asked,
+    ev.CaseSettled: _case_settled,
     ev.CampaignPlaced: _placed,
     ev.CampaignHandedOn: _handed_on,
     ev.Noted: _noted,

@@ -70,6 +70,23 @@ events = st.one_of(
     st.builds(ev.CampaignCreated, t=times, campaign=texts, forced=st.booleans()),
     st.builds(planned, run_ids, times),
     st.builds(
+        ev.RepeatsAsked,
+        t=times,
+        target=st.floats(0.0001, 0.5),
+        quantity=st.sampled_from(["throughput", "speedup", "beauty"]),
+        max_repeats=st.integers(6, 99),
+        budget_gpu_s=st.none() | rates,
+    ),
+    st.builds(
+        ev.CaseSettled,
+        t=times,
+        profile=st.just("p"),
+        nodes=st.just(2),
+        gpus_per_node=st.just(1),
+        parameters=st.just({"batch_size": 32, "precision": "amp", "xla": True}),
+        why=st.sampled_from(["reached", "budget", "boredom"]),
+    ),
+    st.builds(
         ev.RunAssigned,
         t=times,
         run_id=run_ids,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from backends.campaign.plan.request import Request, read_request
 from backends.campaign.plan.selection import Selection
+from backends.results.auto_repeats import AutoRepeats, limited, parse_repeats
 from profiles.errors import SelectionError
 from tui.cli.shared.options import chosen_hosts
 
@@ -34,7 +35,18 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="choices of a parameter, or a setting's value",
     )
-    group.add_argument("-r", "--repeats", metavar="N", type=int, help="repeats of every case")
+    group.add_argument(
+        "-r",
+        "--repeats",
+        metavar="N|auto",
+        help="repeats of every case; auto: until the 95%% interval is within P%% (1%%)",
+    )
+    group.add_argument(
+        "--max-repeats", metavar="N", type=int, help="of a case, where --repeats is auto (50)"
+    )
+    group.add_argument(
+        "--budget", metavar="TIME", help="of all GPUs together, such as 2h, where --repeats is auto"
+    )
     group.add_argument(
         "--attempts", metavar="N", type=int, help="tries of a run that another try can help (2)"
     )
@@ -49,17 +61,41 @@ def asked(arguments: argparse.Namespace) -> tuple[Selection, Request | None]:
     """The selection of the options, or of --from with the options on top."""
     request = read_request(arguments.from_file) if arguments.from_file else None
     base = request.selection if request else Selection(profiles=())
+    repeats, auto = _repeats(arguments, base)
     selection = Selection(
         profiles=tuple(arguments.profile) or base.profiles,
         cases=tuple(tag for text in arguments.case for tag in text.split(",")) or base.cases,
         values={**base.values, **_values(arguments.set)},
-        repeats=base.repeats if arguments.repeats is None else arguments.repeats,
+        repeats=repeats,
+        auto=auto,
         hosts=chosen_hosts(arguments) or base.hosts,
         picked=() if arguments.case or arguments.profile else base.picked,
         name=arguments.name or base.name,
         attempts=base.attempts if arguments.attempts is None else arguments.attempts,
     )
     return selection, request
+
+
+def _repeats(
+    arguments: argparse.Namespace, base: Selection
+) -> tuple[int | None, AutoRepeats | None]:
+    """What was asked for, on top of a campaign file's."""
+    number, rule = base.repeats, base.auto
+    if arguments.repeats is not None:
+        asked_for = parse_repeats(arguments.repeats)
+        number, rule = (
+            (None, asked_for) if isinstance(asked_for, AutoRepeats) else (asked_for, None)
+        )
+    if rule is not None:
+        return None, limited(rule, arguments.max_repeats, arguments.budget)
+    for option in ("max_repeats", "budget"):
+        if getattr(arguments, option) is not None:
+            raise SelectionError(
+                "is a limit of repeats that go on until it is known",
+                where=f"--{option.replace('_', '-')}",
+                remedy="add --repeats auto",
+            )
+    return number, None
 
 
 def _values(words: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -1,0 +1,118 @@
+"""What follows when all runs of a campaign have ended: more repeats, or why there are none."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from backends.campaign.record import events as ev
+from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.results.auto_repeats import Progress, decide
+
+
+def further_repeats(state: CampaignState, now: float) -> list[ev.Event]:
+    """The repeats that the campaign's rule asks for next, and the cases that it is done with.
+
+    Nothing where so many were asked for, something is still under way, or the end of it all was
+    asked for. Repeats go round-robin over the cases, as those of the plan do.
+    """
+    rule = state.auto
+    if rule is None or state.cancel_asked or state.finished:
+        return []
+    if any(not run.state.ended for run in state.runs.values()):
+        return []
+    cases: dict[str, list[RunRecord]] = defaultdict(list)
+    for run in state.latest_attempts():
+        cases[run.case.key].append(run)
+    bases = _bases(cases)
+    decision = decide(
+        rule, [_progress(key, runs, bases[key]) for key, runs in cases.items()], _spent(state)
+    )
+    events: list[ev.Event] = [
+        ev.CaseSettled(
+            t=now,
+            profile=first.profile,
+            nodes=first.nodes,
+            gpus_per_node=first.gpus_per_node,
+            parameters=first.parameters,
+            why=str(why),
+        )
+        for key, why in decision.stopped.items()
+        if state.settled.get(key) is not why
+        for first in cases[key][:1]
+    ]
+    events += _planned(state, cases, decision.more, now)
+    return events
+
+
+def _progress(key: str, runs: Sequence[RunRecord], base: str) -> Progress:
+    ordered = sorted(runs, key=lambda run: run.started_at or 0.0)
+    states = [run.state for run in ordered]
+    good = [i for i, run in enumerate(ordered) if run.throughput]
+    spans = [_gpu_s(ordered[i]) for i in good]
+    return Progress(
+        key=key,
+        values=tuple(ordered[i].throughput or 0.0 for i in good),
+        repeats=len(runs),
+        base=base,
+        failed_in_a_row=len(states) - 1 - (good[-1] if good else -1),
+        cancelled=RunState.CANCELLED in states,
+        gpu_s=sum(spans) / len(spans) if spans else 0.0,
+    )
+
+
+def _gpu_s(run: RunRecord) -> float:
+    """Device seconds, from the assignment of its hosts to its end."""
+    if run.started_at is None or run.ended_at is None:
+        return 0.0
+    return max(0.0, run.ended_at - run.started_at) * run.nodes * run.gpus_per_node
+
+
+def _spent(state: CampaignState) -> float:
+    """Of every attempt, whatever became of it."""
+    return sum(_gpu_s(run) for run in state.runs.values())
+
+
+def _bases(cases: Mapping[str, Sequence[RunRecord]]) -> dict[str, str]:
+    """For every case the one that its speedup refers to, as the results choose it."""
+    groups: dict[tuple[object, ...], list[tuple[int, int, str]]] = defaultdict(list)
+    group_of = {}
+    for key, (run, *_) in cases.items():
+        group = (run.profile, *sorted(run.parameters.items()))
+        group_of[key] = group
+        groups[group].append((run.nodes * run.gpus_per_node, run.nodes, key))
+    return {key: min(groups[group])[2] for key, group in group_of.items()}
+
+
+def _planned(
+    state: CampaignState,
+    cases: Mapping[str, Sequence[RunRecord]],
+    more: Mapping[str, int],
+    now: float,
+) -> Iterator[ev.RunPlanned]:
+    token = next(iter(state.runs)).partition("-")[0]
+    number = max(_number(run_id) for run_id in state.runs)
+    for turn in range(max(more.values(), default=0)):
+        for key, wanted in more.items():
+            if turn >= wanted:
+                continue
+            number += 1
+            first = cases[key][0]
+            yield ev.RunPlanned(
+                t=now,
+                run_id=f"{token}-{number:04d}-a1",
+                profile=first.profile,
+                framework=first.framework,
+                model=first.model,
+                unit=first.unit,
+                nodes=first.nodes,
+                gpus_per_node=first.gpus_per_node,
+                parameters=first.parameters,
+                repeat=max(run.repeat for run in cases[key]) + 1 + turn,
+            )
+
+
+def _number(run_id: str) -> int:
+    """12 of ``3fa2c1d0-0012-a1``."""
+    number = run_id.split("-")[1:2]
+    return int(number[0]) if number and number[0].isdecimal() else 0
