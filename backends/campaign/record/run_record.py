@@ -164,6 +164,9 @@ class NewReadings:
         if isinstance(event, ev.ReadingsArrived):
             self._all.extend(event.readings[known:])
             self._last = event.readings[-1]
+        elif event.stride == 1:  # these are all, too
+            self._all.extend(event.points[known:])
+            self._last = event.last[-1]
         else:
             self._settle()
             beyond = -event.first % event.stride
