@@ -33,6 +33,7 @@ from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.state import CampaignState, RunRecord
 from backends.campaign.run.factory import RunFactory, rank_address
 from backends.campaign.run.recovery import recovered
+from backends.campaign.run.strays import look_for_strays
 from backends.cluster import Cluster
 from backends.engines.base import Engine, Wanted
 from backends.engines.direct import DirectEngine
@@ -42,6 +43,7 @@ from backends.hosts.facts import HostState, Sought
 from backends.hosts.software import sought_for
 from backends.inventory.hosts import Host, reached_as
 from backends.launchers.base import LaunchSite
+from backends.remote.client import RemoteHost
 from profiles.errors import SelectionError
 from profiles.format.catalog import Catalog
 from profiles.format.settings import resolve_settings, split_overrides
@@ -250,6 +252,10 @@ class Starter:
             debug_log=DebugLog(path),
         )
         for event in await asyncio.to_thread(self._what_was_lost, path, state, basis):
+            controller.note(event)
+        remotes = [RemoteHost(self._cluster.pool.get(host)) for host in basis.hosts]
+        profiles = {name: recipe.profile for name, recipe in basis.recipes.items()}
+        for event in await look_for_strays(controller.state, remotes, profiles, self._clock()):
             controller.note(event)
         told = {"", *(text for _, _, text in state.notes)}
         notes = [text for text in basis.notes if text not in told]

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from backends.campaign.folder.reader import read_campaign
+from backends.campaign.record.events import RunFailed, encode
 from backends.campaign.record.state import CampaignState, RunState
 from backends.campaign.run.recovery import MEASURED_AGAIN
 from backends.inventory.hosts import Host
 from tests.support.campaigns import Bench, finish, kill_hard, sha256
+from tests.support.sshd import SshHosts
 from tests.support.waiting import until
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
@@ -135,3 +137,66 @@ async def test_planned_runs_that_are_lost_are_planned_again_with_their_ids(bench
 def read_whole(bench: Bench, console: subprocess.Popen[str]) -> bool:
     assert console.poll() is None, console.communicate()
     return b'"RunAssigned"' in (bench.campaign / "events.jsonl").read_bytes()
+
+
+async def test_a_run_whose_place_is_lost_is_followed_where_it_is(
+    tmp_path: Path, ssh_hosts: SshHosts
+) -> None:
+    """And not started once more on the host that has nothing else to do."""
+    ssh_hosts(2)
+    bench = Bench(tmp_path, ssh_hosts.hosts())
+    first = "os.environ['DLPERF_RUN_ID'].endswith('-0001-a1')"
+    words = bench.steady_words("1n1g", lines=3, after=f"time.sleep(0 if {first} else 10)")
+    console = bench.spawn("run", *words, "--repeats", "2")
+    await until(
+        lambda: launched(bench) == 2 and len(list(bench.copies.iterdir())) == 2, within_s=30
+    )
+    kill_hard(console)
+    [second] = [path.name for path in bench.copies.iterdir() if "-0002-a1." in path.name]
+    lose(bench, second.partition(".")[0])
+    resumed = bench.spawn("resume", bench.campaign.name, "--json")
+    _, err = resumed.communicate(timeout=90)
+    assert resumed.returncode == 0, err
+    state = read_campaign(bench.campaign)
+    assert {run.state for run in state.runs.values()} == {RunState.SUCCEEDED}
+    assert [f"{id_}.{run.hosts[0]}" for id_, run in state.runs.items()][1] == second
+    assert len(executions(bench)) == 2
+    assert bench.logs_are_exact(state, bench.campaign) == 2
+    bench.nothing_is_left()
+
+
+async def test_what_an_ended_run_left_is_swept_although_its_place_is_lost(bench: Bench) -> None:
+    """Its log has no name of its own any more, and is kept nevertheless."""
+    console = bench.spawn("run", *bench.steady_words("1n1g", lines=200, every=0.02))
+    await until(lambda: launched(bench) == 1 and list(bench.copies.iterdir()), within_s=30)
+    kill_hard(console)
+    [copy] = bench.copies.iterdir()
+    run_id, _, host = copy.name.partition(".")
+    lose(bench, run_id)
+    with (bench.campaign / "events.jsonl").open("ab") as journal:
+        journal.write(encode(RunFailed(t=1.0, run_id=run_id, reason="killed before it tidied up")))
+    swept = bench.spawn("sweep", "--yes")
+    out, err = swept.communicate(timeout=60)
+    assert swept.returncode == 0, out + err
+    assert (bench.campaign / f"logs/{copy.name}.log").read_bytes() == copy.read_bytes()
+    assert host in out
+    bench.nothing_is_left()
+
+
+def launched(bench: Bench) -> int:
+    """How many runs of its only campaign have been started on their hosts."""
+    found = list(bench.campaigns.glob("*/events.jsonl"))
+    return found[0].read_bytes().count(b'"RunLaunched"') if found else 0
+
+
+def lose(bench: Bench, run_id: str) -> None:
+    """The lines of the journal that say where a run went."""
+    journal = bench.campaign / "events.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    places = (b'"RunAssigned"', b'"RunLaunched"')
+    journal.write_bytes(
+        b"".join(
+            b"?\n" if run_id.encode() in line and any(place in line for place in places) else line
+            for line in lines
+        )
+    )

@@ -75,11 +75,16 @@ class Acts:
         self._world.files.keep(journal)
 
     def _damage(self, campaign: Path) -> None:
-        """Some lines of the journal cannot be read any more."""
+        """Some lines of the journal cannot be read any more, or those that say where a run went."""
         journal = campaign / "events.jsonl"
         lines = journal.read_bytes().split(b"\n")
         candidates = range(1, len(lines) - 1)  # not the beginning
-        for number in self._chance.sample(candidates, min(len(candidates), 3)):
+        numbers = self._chance.sample(candidates, min(len(candidates), 3))
+        placed = [n for n in candidates if lines[n].startswith(b'{"kind":"RunLaunched"')]
+        if placed and self._chance.random() < 0.5:
+            run_id = lines[self._chance.choice(placed)].partition(b'"run_id":')[2].split(b",")[0]
+            numbers = [n for n in candidates if run_id in lines[n] and _places(lines[n])]
+        for number in numbers:
             line = lines[number]
             self._world.note(f"act: line {number + 1} is damaged: {line[:60].decode()}")
             lines[number] = self._chance.choice(
@@ -97,4 +102,10 @@ class Acts:
         for path in copy.rglob("*"):
             if path.is_file():
                 self._world.files.keep(path)
-        self._command(self._chance.choice(("resume", "cancel", "status")), copy.name)
+        words = (("resume",), ("cancel",), ("status",), ("resume", "--adopt"))
+        verb, *options = self._chance.choice(words)
+        self._command(verb, copy.name, *options)
+
+
+def _places(line: bytes) -> bool:
+    return line.startswith((b'{"kind":"RunAssigned"', b'{"kind":"RunLaunched"'))

@@ -10,8 +10,10 @@ from collections.abc import Collection
 from pathlib import Path
 
 from backends.campaign.folder.paths import host_log_path
+from backends.campaign.folder.place import elsewhere_words
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.campaign.run.strays import NOT_ASKED
 from backends.simulated.files import RunFiles
 from backends.simulated.kernel import Process as HostProcess
 from profiles.errors import DlperfError
@@ -86,7 +88,7 @@ class Invariants:
             execution.taken_back = True
 
     def _find(self, run_id: str) -> tuple[Path, RunRecord] | None:
-        for campaign in self._world.campaigns():
+        for campaign in own_campaigns(self._world):
             run = state_of(campaign).runs.get(run_id)
             if run is not None:
                 return campaign, run
@@ -110,7 +112,7 @@ class Invariants:
 
     def at_the_end(self) -> None:
         self._world.bring_all()
-        states = {path: state_of(path) for path in self._world.campaigns()}
+        states = {path: state_of(path) for path in own_campaigns(self._world)}
         for path, state in states.items():
             if state.runs and not state.finished:
                 self._world.violated(f"{path.name} has not finished and nobody says why")
@@ -118,19 +120,26 @@ class Invariants:
             if state.runs and done != self._planned:
                 self._world.violated(f"{path.name} has {done} runs of {self._planned}")
             for run in state.runs.values():
-                self._check_run(path, run)
+                self._check_run(path, state, run)
         self._check_orphans()
         for failure in self._world.loop.failures:
             self._world.violated(f"unhandled in the loop: {failure}")
 
-    def _check_run(self, campaign: Path, run: RunRecord) -> None:
+    def _check_run(self, campaign: Path, state: CampaignState, run: RunRecord) -> None:
         world = self._world
-        for host, command in zip(run.hosts, run.commands, strict=False):  # a journal may lose them
+        told = {text for _, _, text in state.notes}
+        commands = run.commands or ("?",) * (len(run.hosts) == 1)  # a journal may lose them
+        for host, command in zip(run.hosts, commands, strict=False):
             if not command:
                 continue  # it only holds its host
             count = sum(not e.taken_back for e in world.truth.of(run.run_id, host))
             if run.state is RunState.SUCCEEDED and count != 1:
                 world.violated(f"{run.run_id} succeeded; executed {count} times on {host}")
+        for execution in world.truth.executions:
+            strange = execution.run_id == run.run_id and execution.host not in run.hosts
+            asked = f"{execution.host} {NOT_ASKED}" not in told
+            if strange and run.hosts and asked and not execution.taken_back:
+                world.violated(f"{run.run_id} is {run.state}; executed on {execution.host} too")
         if run.state is not RunState.SUCCEEDED:
             return
         executions = [e for e in world.truth.of(run.run_id, run.hosts[0]) if not e.taken_back]
@@ -154,7 +163,7 @@ class Invariants:
 
     def _orphans(self) -> list[tuple[str, HostProcess]]:
         """What is left of runs that have ended, all of which the operator was told."""
-        states = [state_of(path) for path in self._world.campaigns()]
+        states = [state_of(path) for path in own_campaigns(self._world)]
         found = []
         for host, process in self._living():
             if process.origin in self._neighbours:
@@ -203,7 +212,7 @@ def is_told(state: CampaignState, run: RunRecord) -> bool:
     return any(run.run_id in text and "not cleaned up" in text for _, _, text in state.notes)
 
 
-_READ: dict[tuple[Path, int, int, int], CampaignState] = {}
+_READ: dict[Path, tuple[tuple[int, ...], CampaignState]] = {}
 
 
 def state_of(campaign: Path) -> CampaignState:
@@ -211,14 +220,21 @@ def state_of(campaign: Path) -> CampaignState:
         info = (campaign / "events.jsonl").stat()
     except FileNotFoundError:
         return CampaignState()
-    key = (campaign, info.st_ino, info.st_size, info.st_mtime_ns)
-    if key not in _READ:
-        _READ.clear()
+    key = (info.st_ino, info.st_size, info.st_mtime_ns)
+    known, state = _READ.get(campaign, ((), CampaignState()))
+    if known != key:
         try:
-            _READ[key] = read_campaign(campaign)
+            state = read_campaign(campaign)
         except DlperfError:
-            _READ[key] = CampaignState()
-    return _READ[key]
+            state = CampaignState()
+        _READ[campaign] = key, state
+    return state
+
+
+def own_campaigns(world: World) -> list[Path]:
+    """The directories in which a campaign goes on: copies and those that were left are none."""
+    states = {path: state_of(path) for path in world.campaigns()}
+    return [path for path, state in states.items() if not elsewhere_words(state)]
 
 
 def local_log(campaign: Path, run: RunRecord, host: str) -> bytes:

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from backends import starter
 from backends.campaign.dispatch import Dispatcher
+from backends.campaign.folder import reader
 from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
@@ -91,6 +93,19 @@ def _nothing_hides() -> contextlib.AbstractContextManager[Any]:
     return mock.patch.object(Wrapper, "orphans", return_value=[])
 
 
+def _lost_ends() -> contextlib.AbstractContextManager[Any]:
+    return mock.patch.object(starter, "recovered", return_value=[])
+
+
+def _nobody_looks() -> contextlib.AbstractContextManager[Any]:
+    """Whose place the journal has lost is started once more, without a look at the hosts."""
+    return mock.patch.object(starter, "look_for_strays", mock.AsyncMock(return_value=[]))
+
+
+def _ignorant_copy() -> contextlib.AbstractContextManager[Any]:
+    return mock.patch.object(reader, "copied_from", return_value=None)
+
+
 MUTATIONS: Mapping[str, Mutation] = {
     "cancel says so at once and deletes the log": _hasty_cancel,
     "the stream is verified and not the file": _believed_stream,
@@ -98,6 +113,9 @@ MUTATIONS: Mapping[str, Mutation] = {
     "a newer journal is written to": _newer_journal,
     "runs that the journal has lost are not planned again": _lost_plan,
     "what hides on a host without python3 is called clean": _nothing_hides,
+    "a run whose end the journal has lost has failed": _lost_ends,
+    "a run whose place the journal has lost is started once more": _nobody_looks,
+    "a copy of a campaign goes on beside it": _ignorant_copy,
 }
 
 

@@ -13,7 +13,7 @@ from backends.simulated.spec import HostSpec, v100_host
 from profiles.format.catalog import load_file
 from tests.simulation.acts import Acts
 from tests.simulation.faults import KINDS, Faults
-from tests.simulation.invariants import Invariants, state_of
+from tests.simulation.invariants import Invariants, own_campaigns, state_of
 from tests.simulation.login import Process
 from tests.simulation.workloads import Workloads, profile_text
 from tests.simulation.world import World, simulation
@@ -169,7 +169,7 @@ class Story:
     def _next_words(self) -> tuple[str, ...]:
         campaigns = self._begun()
         if not campaigns:
-            return tuple(self._words)
+            return self._begin()
         chance, name = self._chance, campaigns[0].name
         if chance.random() < 0.1:
             return ("sweep", "--yes")
@@ -177,6 +177,11 @@ class Story:
         if chance.random() < 0.3:
             words.append("--take-over")
         return tuple(words)
+
+    def _begin(self) -> tuple[str, ...]:
+        """No directory says that the campaign goes on in it: begin, or adopt what there is."""
+        left = [path.name for path in self._world.campaigns() if state_of(path).runs]
+        return ("resume", left[-1], "--adopt", "--take-over") if left else tuple(self._words)
 
     def _launch(self, *words: str) -> Process:
         return self._world.launch(self._chance.choice(self._world.nodes), *words)
@@ -190,7 +195,7 @@ class Story:
 
     def _begun(self) -> list[Path]:
         """The campaigns in which anything can have been started."""
-        return [path for path in self._world.campaigns() if state_of(path).runs]
+        return [path for path in own_campaigns(self._world) if state_of(path).runs]
 
     def _finished(self) -> bool:
         begun = self._begun()
@@ -206,9 +211,8 @@ class Story:
         for _ in range(6):
             if self._finished():
                 return
-            names = [path.name for path in self._begun()] or [""]
-            for name in names:
-                words = ("resume", name, "--take-over") if name else tuple(self._words)
+            orders = [("resume", path.name, "--take-over") for path in self._begun()]
+            for words in orders or [self._begin()]:
                 self._to_its_end(self._launch(*words), limit)
             world.go_on(world.now + 40.0)
 

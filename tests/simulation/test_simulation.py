@@ -39,8 +39,9 @@ def test_a_power_failure_at_any_step_loses_nothing_that_was_promised() -> None:
     assert [(one.seed, one.violations) for one in told if one.violations] == []
 
 
-def test_what_the_seeds_tell_is_rich() -> None:
+def test_what_the_seeds_tell_is_rich_and_breaks_no_promise() -> None:
     told = list(play_all(range(1, 101), 2))
+    assert [(one.seed, one.violations) for one in told if one.violations] == []
     text = "\n".join(line for one in told for line in one.trace)
     for happened in (
         *("killed at step", "loses its power", "is cut off", "answer is lost", "suspended"),

@@ -193,8 +193,8 @@ class World:
         self.loop.call_soon(act, context=context)
 
     def campaigns(self) -> list[Path]:
-        """The directories that hold a journal, copies left out."""
-        found = (self.root / "campaigns").glob("[0-9]*/events.jsonl")
+        """The directories that hold a journal."""
+        found = (self.root / "campaigns").glob("*/events.jsonl")
         return sorted(path.parent for path in found)
 
     # Time ----------------------------------------------------------------------------------------

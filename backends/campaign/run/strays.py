@@ -1,0 +1,115 @@
+"""Runs that are on hosts although the journal has lost where they went: found by looking there.
+
+Without this such a run would be started once more, somewhere else, or be called cancelled unseen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from backends.campaign.folder.paths import log_path
+from backends.campaign.plan.attempts import next_attempt
+from backends.campaign.record import events as ev
+from backends.campaign.record.cause import Cause
+from backends.campaign.record.doubts import Cleanup, Doubt, Why
+from backends.campaign.record.state import (
+    CampaignState,
+    RunRecord,
+    RunState,
+    apply,
+    next_attempt_id,
+)
+from backends.remote.client import RemoteHost
+from backends.remote.messages import RemoteError
+from backends.transports.base import HostUnreachableError
+from profiles.format.profile import Profile
+
+LOOK_LIMIT_S = 8.0
+PLACE_LOST = "where it ran is in a line of the journal that cannot be read"
+NOT_ASKED = "could not be asked for runs of which the journal has lost a line"
+
+
+async def look_for_strays(
+    state: CampaignState,
+    remotes: Sequence[RemoteHost],
+    profiles: Mapping[str, Profile],
+    now: float,
+) -> list[ev.Event]:
+    """What must have happened to runs that a damaged journal calls planned, or does not know.
+
+    A run of one host is followed there. Of one of several the order of its ranks is lost as well:
+    it is ended and tried again. ``remotes``: of all of the campaign's hosts.
+    """
+    if not state.lost_lines or not _open(state):
+        return []
+    found: dict[str, list[str]] = {}
+    away: list[str] = []
+    for remote, run_ids in zip(remotes, await asyncio.gather(*map(_runs_on, remotes)), strict=True):
+        name = remote.transport.host.name
+        if run_ids is None:
+            away.append(name)
+        for run_id in run_ids or ():
+            found.setdefault(run_id, []).append(name)
+    events: list[ev.Event] = [ev.Noted(t=now, text=f"{name} {NOT_ASKED}") for name in away]
+    for run_id, names in sorted(found.items()):
+        for event in _told(state, run_id, names, away, profiles, now):
+            state = apply(state, event)
+            events.append(event)
+    return events
+
+
+def _open(state: CampaignState) -> list[RunRecord]:
+    """Runs that are not known to be anywhere; a failed one may have been tried again."""
+    return [
+        run
+        for run in state.latest_attempts()
+        if run.state in (RunState.PLANNED, RunState.FAILED, RunState.CANCELLED)
+    ]
+
+
+async def _runs_on(remote: RemoteHost) -> list[str] | None:
+    try:
+        async with asyncio.timeout(LOOK_LIMIT_S):
+            return [leftover.run_id for leftover in await remote.sweep()]
+    except (HostUnreachableError, RemoteError, TimeoutError):
+        return None
+
+
+def _told(
+    state: CampaignState,
+    run_id: str,
+    names: Sequence[str],
+    away: Sequence[str],
+    profiles: Mapping[str, Profile],
+    now: float,
+) -> list[ev.Event]:
+    """What a run's being on the hosts ``names`` tells; those that are ``away`` told nothing."""
+    events: list[ev.Event] = []
+    run = state.runs.get(run_id)
+    if run is None:
+        before = [r for r in _open(state) if next_attempt_id(r.run_id, r.attempt) == run_id]
+        if not before or not before[0].state.ended:
+            return []
+        events.append(next_attempt(before[0], now))
+        run = apply(state, events[0]).runs[run_id]
+    if run.state is not RunState.PLANNED or run.profile not in profiles:
+        return []
+    taken = {other.log for other in state.runs.values()}
+    log = log_path(profiles[run.profile], run.case, run.repeat, run.attempt, taken)
+    alone = run.nodes == 1 and len(names) == 1
+    # Else nobody knows which of them is rank 0, and whether these are all.
+    hosts = tuple(names) if alone else (*names, *away)
+    events.append(ev.RunAssigned(t=now, run_id=run_id, hosts=hosts, commands=(), port=0, log=log))
+    if not alone:
+        cleanup = Cleanup(False, tuple(Doubt(name, Why.NOT_LOOKED) for name in hosts))
+        failed = ev.RunFailed(
+            t=now,
+            run_id=run_id,
+            reason=PLACE_LOST,
+            category=Cause.LOST,
+            retry="now",
+            cleanup=cleanup,
+        )
+        events.append(failed)
+    return events

@@ -1,0 +1,109 @@
+"""Runs whose place a damaged journal has lost are found on their hosts, not started once more."""
+
+from __future__ import annotations
+
+import pytest
+
+from backends.campaign.record import events as ev
+from backends.campaign.record.state import CampaignState, RunState, fold
+from backends.campaign.run.strays import look_for_strays
+from backends.remote.client import RemoteHost, RunSpec
+from backends.simulated.cluster import SimulatedCluster
+from backends.simulated.spec import HostSpec
+from backends.simulated.workload import FOREVER, Workload
+from tests.unit.profiles.builders import profile
+
+PROFILE = profile()
+NAMES = ("node1", "node2", "node3")
+
+
+def hosts() -> SimulatedCluster:
+    return SimulatedCluster(
+        {name: HostSpec() for name in NAMES}, lambda _: Workload(ends_after_s=FOREVER), speed=100.0
+    )
+
+
+def state(nodes: int = 1, *more: ev.Event, lost: int = 1) -> CampaignState:
+    planned = ev.RunPlanned(
+        t=0.0,
+        run_id="abc-0001-a1",
+        profile=PROFILE.name,
+        framework="f",
+        model="m",
+        unit="u",
+        nodes=nodes,
+        gpus_per_node=1,
+        parameters={},
+        repeat=1,
+    )
+    created = ev.CampaignCreated(t=0.0, campaign="c")
+    return fold([created, planned, ev.LinesLost(t=0.0, lines=lost), *more])
+
+
+async def looked(cluster: SimulatedCluster, before: CampaignState) -> CampaignState:
+    remotes = [RemoteHost(cluster.get(name)) for name in NAMES]
+    events = await look_for_strays(before, remotes, {PROFILE.name: PROFILE}, 1.0)
+    return fold(events, before)
+
+
+async def start(cluster: SimulatedCluster, name: str, run_id: str) -> None:
+    await RemoteHost(cluster.get(name)).start(RunSpec(run_id, "exec train\n", lease="me"))
+
+
+async def test_a_run_is_where_it_is_found() -> None:
+    cluster = hosts()
+    await start(cluster, "node2", "abc-0001-a1")
+    run = (await looked(cluster, state())).runs["abc-0001-a1"]
+    assert (run.state, run.hosts) == (RunState.STARTING, ("node2",))
+    assert run.log
+
+
+async def test_a_run_that_is_nowhere_stays_planned() -> None:
+    cluster = hosts()
+    await start(cluster, "node2", "other-0001-a1")
+    before = state()
+    assert await looked(cluster, before) == before
+
+
+@pytest.mark.parametrize("names", [("node3",), ("node1", "node3")])
+async def test_a_run_of_several_hosts_is_ended_and_tried_again(names: tuple[str, ...]) -> None:
+    """Whether these are all of its hosts, and which of them comes first, is lost."""
+    cluster = hosts()
+    for name in names:
+        await start(cluster, name, "abc-0001-a1")
+    run = (await looked(cluster, state(nodes=2))).runs["abc-0001-a1"]
+    assert (run.state, run.hosts, run.retry) == (RunState.FAILED, names, "now")
+    assert all(run.cleanup.of(name) is not None for name in names)
+
+
+async def test_a_host_that_could_not_be_asked_may_have_a_part_of_it() -> None:
+    cluster = hosts()
+    await start(cluster, "node3", "abc-0001-a1")
+    cluster.links["node1"].refuse()
+    run = (await looked(cluster, state(nodes=2))).runs["abc-0001-a1"]
+    assert [doubt.host for doubt in run.cleanup.doubts] == ["node3", "node1"]
+
+
+async def test_an_attempt_that_the_journal_does_not_know_is_known_by_its_id() -> None:
+    cluster = hosts()
+    await start(cluster, "node1", "abc-0001-a2")
+    failed = ev.RunFailed(t=0.5, run_id="abc-0001-a1", reason="killed", retry="later")
+    found = await looked(cluster, state(1, failed))
+    assert found.runs["abc-0001-a2"].hosts == ("node1",)
+    assert found.runs["abc-0001-a2"].retry_of == "abc-0001-a1"
+
+
+async def test_a_host_that_cannot_be_asked_is_named() -> None:
+    cluster = hosts()
+    cluster.links["node2"].refuse()
+    found = await looked(cluster, state())
+    assert [text for _, _, text in found.notes] == [
+        "node2 could not be asked for runs of which the journal has lost a line"
+    ]
+
+
+async def test_whose_journal_is_whole_asks_nobody() -> None:
+    cluster = hosts()
+    await start(cluster, "node2", "abc-0001-a1")
+    before = state(lost=0)
+    assert await looked(cluster, before) == before
