@@ -255,7 +255,9 @@ class Starter:
             controller.note(event)
         remotes = [RemoteHost(self._cluster.pool.get(host)) for host in basis.hosts]
         profiles = {name: recipe.profile for name, recipe in basis.recipes.items()}
-        for event in await look_for_strays(controller.state, remotes, profiles, self._clock()):
+        for event in await look_for_strays(
+            controller.state, remotes, profiles, self._clock(), path
+        ):
             controller.note(event)
         told = {"", *(text for _, _, text in state.notes)}
         notes = [text for text in basis.notes if text not in told]

@@ -75,14 +75,14 @@ class Acts:
         self._world.files.keep(journal)
 
     def _damage(self, campaign: Path) -> None:
-        """Some lines of the journal cannot be read any more, or those that say where a run went."""
+        """Some lines of the journal are damaged, or those that say where a live run is."""
         journal = campaign / "events.jsonl"
         lines = journal.read_bytes().split(b"\n")
         candidates = range(1, len(lines) - 1)  # not the beginning
         numbers = self._chance.sample(candidates, min(len(candidates), 3))
-        placed = [n for n in candidates if lines[n].startswith(b'{"kind":"RunLaunched"')]
-        if placed and self._chance.random() < 0.5:
-            run_id = lines[self._chance.choice(placed)].partition(b'"run_id":')[2].split(b",")[0]
+        live = _live_runs(lines)
+        if live and self._chance.random() < 0.5:
+            run_id = self._chance.choice(live)
             numbers = [n for n in candidates if run_id in lines[n] and _places(lines[n])]
         for number in numbers:
             line = lines[number]
@@ -105,6 +105,18 @@ class Acts:
         words = (("resume",), ("cancel",), ("status",), ("resume", "--adopt"))
         verb, *options = self._chance.choice(words)
         self._command(verb, copy.name, *options)
+
+
+def _live_runs(lines: list[bytes]) -> list[bytes]:
+    def of(kind: bytes) -> list[bytes]:
+        head = b'{"kind":"%s"' % kind
+        told = (line.partition(b'"run_id":')[2].split(b",")[0] for line in lines if head in line)
+        return [run_id.rstrip(b"}") for run_id in told]
+
+    ended = {
+        run_id for kind in (b"RunSucceeded", b"RunFailed", b"RunCancelled") for run_id in of(kind)
+    }
+    return [run_id for run_id in of(b"RunLaunched") if run_id not in ended]
 
 
 def _places(line: bytes) -> bool:

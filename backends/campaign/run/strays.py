@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from backends.campaign.folder.paths import log_path
 from backends.campaign.plan.attempts import next_attempt
@@ -35,11 +36,13 @@ async def look_for_strays(
     remotes: Sequence[RemoteHost],
     profiles: Mapping[str, Profile],
     now: float,
+    directory: Path,
 ) -> list[ev.Event]:
     """What must have happened to runs that a damaged journal calls planned, or does not know.
 
     A run of one host is followed there. Of one of several the order of its ranks is lost as well:
-    it is ended and tried again. ``remotes``: of all of the campaign's hosts.
+    it is ended and tried again, as is one that is nowhere though its log is in the campaign's
+    ``directory``. ``remotes``: of all of the campaign's hosts.
     """
     if not state.lost_lines or not _open(state):
         return []
@@ -56,7 +59,35 @@ async def look_for_strays(
         for event in _told(state, run_id, names, away, profiles, now):
             state = apply(state, event)
             events.append(event)
+    for run in _open(state):
+        if run.state is RunState.PLANNED and run.profile in profiles:
+            log = directory / _log(state, run, profiles)
+            if await asyncio.to_thread(
+                _holds_something, log
+            ):  # it has run, and its end is lost too
+                events.append(
+                    ev.RunFailed(
+                        t=now,
+                        run_id=run.run_id,
+                        reason=PLACE_LOST,
+                        category=Cause.LOST,
+                        retry="now",
+                        cleanup=Cleanup(False, ()),
+                    )
+                )
     return events
+
+
+def _log(state: CampaignState, run: RunRecord, profiles: Mapping[str, Profile]) -> str:
+    taken = {other.log for other in state.runs.values()}
+    return log_path(profiles[run.profile], run.case, run.repeat, run.attempt, taken)
+
+
+def _holds_something(log: Path) -> bool:
+    try:
+        return log.stat().st_size > 0
+    except OSError:
+        return False
 
 
 def _open(state: CampaignState) -> list[RunRecord]:
@@ -95,8 +126,7 @@ def _told(
         run = apply(state, events[0]).runs[run_id]
     if run.state is not RunState.PLANNED or run.profile not in profiles:
         return []
-    taken = {other.log for other in state.runs.values()}
-    log = log_path(profiles[run.profile], run.case, run.repeat, run.attempt, taken)
+    log = _log(state, run, profiles)
     alone = run.nodes == 1 and len(names) == 1
     # Else nobody knows which of them is rank 0, and whether these are all.
     hosts = tuple(names) if alone else (*names, *away)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from backends.campaign.record import events as ev
@@ -40,9 +42,11 @@ def state(nodes: int = 1, *more: ev.Event, lost: int = 1) -> CampaignState:
     return fold([created, planned, ev.LinesLost(t=0.0, lines=lost), *more])
 
 
-async def looked(cluster: SimulatedCluster, before: CampaignState) -> CampaignState:
+async def looked(
+    cluster: SimulatedCluster, before: CampaignState, directory: Path = Path("/nonexistent")
+) -> CampaignState:
     remotes = [RemoteHost(cluster.get(name)) for name in NAMES]
-    events = await look_for_strays(before, remotes, {PROFILE.name: PROFILE}, 1.0)
+    events = await look_for_strays(before, remotes, {PROFILE.name: PROFILE}, 1.0, directory)
     return fold(events, before)
 
 
@@ -107,3 +111,15 @@ async def test_whose_journal_is_whole_asks_nobody() -> None:
     await start(cluster, "node2", "abc-0001-a1")
     before = state(lost=0)
     assert await looked(cluster, before) == before
+
+
+async def test_a_run_that_is_nowhere_but_has_a_log_is_not_executed_again_as_the_same_attempt(
+    tmp_path: Path,
+) -> None:
+    cluster = hosts()
+    await start(cluster, "node2", "abc-0001-a1")
+    log = tmp_path / (await looked(cluster, state())).runs["abc-0001-a1"].log
+    log.parent.mkdir(parents=True)
+    log.write_text("iter 1")
+    run = (await looked(hosts(), state(), tmp_path)).runs["abc-0001-a1"]
+    assert (run.state, run.retry) == (RunState.FAILED, "now")
