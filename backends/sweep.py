@@ -152,7 +152,7 @@ class Sweep:
         try:
             notes: list[str] = []
             log = RawLog(claim.campaign / local_log(run, name))
-            contact = Contact(name, lambda _lost, _reason: None, self._workspace.clock)
+            contact = Contact(name, lambda _lost, _reason: None)
             mirror = LogMirror(run.run_id, self._remote(name), log, contact, note=notes.append)
             word = Word.VERIFIED if run.run_id in self._verified else Word.ASKED
             doubt = await tidy_up(mirror, run, {}, word)

@@ -25,6 +25,7 @@ from backends.campaign.run.factory import RunFactory, launch_sites
 from backends.campaign.run.starting import Deferred
 from backends.campaign.run.supervisor import RunSupervisor
 from backends.campaign.run.verdict import Ended, judge_allocation_end, retry_delay_s
+from backends.clocks import loop_time
 from backends.engines.base import (
     Allocation,
     AllocationEnd,
@@ -53,6 +54,7 @@ class Dispatcher:
     path: the campaign's directory.
     max_attempts: how often a run is tried where another attempt can help.
     order: end these runs, do nothing else, and leave what cannot be verified for another time.
+    clock: seconds since the epoch, for the journal. monotonic: what waiting goes by.
     """
 
     def __init__(
@@ -65,12 +67,14 @@ class Dispatcher:
         clock: Callable[[], float],
         max_attempts: int,
         order: CancelOrder | None = None,
+        monotonic: Callable[[], float] = loop_time,
     ) -> None:
         self._path = path
         self._recorder = recorder
         self._engine = engine
         self._factory = factory
         self._clock = clock
+        self._monotonic = monotonic
         self._max_attempts = max_attempts
         self._order = order
         self._cleaner = Cleaner(path, engine, factory, recorder, clock)
@@ -81,6 +85,7 @@ class Dispatcher:
         self._supervisors: dict[str, RunSupervisor] = {}
         self._queued: dict[str, asyncio.Task[Allocation]] = {}
         self._cancel_asked: set[str] = set()
+        self._due_at: dict[str, float] = {}
         self._wake = asyncio.Event()
 
     # Asked from outside --------------------------------------------------------------------------
@@ -182,7 +187,7 @@ class Dispatcher:
         ]
 
     async def _changed(self, until: float | None) -> None:
-        timeout = None if until is None else max(0.0, until - self._clock())
+        timeout = None if until is None else max(0.0, until - self._monotonic())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):  # wait_for would swallow a cancellation
                 await self._wake.wait()
@@ -209,11 +214,17 @@ class Dispatcher:
             run.run_id,
             run.nodes,
             run.gpus_per_node,
-            not_before=run.not_before,
+            not_before=self._due(run),
             gpu_only=profile.devices == "gpu",
             avoid=self._failed_before(run),
             patience_s=parse_duration(profile.launch.lost_limit),
         )
+
+    def _due(self, run: RunRecord) -> float:
+        """When it may start, by a clock that never jumps: the calendar is asked once."""
+        if run.run_id not in self._due_at:
+            self._due_at[run.run_id] = self._monotonic() + run.delay_s(self._clock())
+        return self._due_at[run.run_id]
 
     def _failed_before(self, run: RunRecord) -> tuple[str, ...]:
         before = self._recorder.state.runs.get(run.retry_of)

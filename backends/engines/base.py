@@ -22,9 +22,9 @@ from profiles.errors import DlperfError
 class Wanted:
     """A planned run: how many hosts with how many devices each.
 
-    ``not_before``: seconds since the epoch. ``gpu_only``: CPU slots will not do. ``avoid``: hosts
-    that are taken only when there are no others (an earlier attempt failed there). ``patience_s``:
-    for how long a host may stay away before the run gives up waiting for it.
+    ``not_before``: by :func:`backends.clocks.loop_time`. ``gpu_only``: CPU slots will not do.
+    ``avoid``: hosts that are taken only when there are no others (an earlier attempt failed there).
+    ``patience_s``: for how long a host may stay away before the run gives up waiting for it.
     """
 
     run_id: str
@@ -65,7 +65,7 @@ class Schedule:
 
     ``starts``: the hosts, rank 0 first; empty where only the engine's queue will tell. ``vain``:
     runs that wait for hosts which have been away for longer than they may be. ``next_at``: the
-    earliest time at which the answer may change without an event, or None.
+    earliest time at which the answer may change without an event, or None, by the same clock.
     """
 
     starts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

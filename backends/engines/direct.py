@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from backends.clocks import loop_time
 from backends.engines.base import (
     AllocatedHost,
     Allocation,
@@ -65,6 +66,7 @@ class DirectEngine:
     lease: who takes a host, for others to read: "alice@login01, campaign 2026-11-21-resnet50".
     force: use hosts that somebody else keeps busy, too.
     sought: where a probe looks for software.
+    clock: seconds since the epoch; a probe notes it. monotonic: what waiting goes by.
     jitter: 0 … 1, so that two consoles do not always look at the same moment.
     """
 
@@ -77,6 +79,7 @@ class DirectEngine:
         force: bool = False,
         sought: Sequence[Sought] = (),
         clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = loop_time,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._pool = pool
@@ -84,6 +87,7 @@ class DirectEngine:
         self._force = force
         self._sought = tuple(sought)
         self._clock = clock
+        self._monotonic = monotonic
         self._jitter = jitter
         self._hosts: dict[str, _HostUse] = {}
         self._look_again = asyncio.Event()
@@ -94,7 +98,8 @@ class DirectEngine:
     # Runs ----------------------------------------------------------------------------------------
 
     def schedule(self, wanted: Sequence[Wanted]) -> Schedule:
-        return first_fit(wanted, [self._offer(use) for use in self._hosts.values()], self._clock())
+        offers = [self._offer(use) for use in self._hosts.values()]
+        return first_fit(wanted, offers, self._monotonic())
 
     def _offer(self, use: _HostUse) -> Offer:
         snapshot = use.snapshot
@@ -110,7 +115,7 @@ class DirectEngine:
             busy=bool(use.run_id),
             free_from=use.free_from,
             unusable=unusable,
-            away_s=None if use.away_since is None else self._clock() - use.away_since,
+            away_s=None if use.away_since is None else self._monotonic() - use.away_since,
         )
 
     @property
@@ -144,7 +149,7 @@ class DirectEngine:
         for use in self._hosts.values():
             if use.run_id == run_id:
                 use.run_id = ""
-                use.free_from = self._clock() + settle_s
+                use.free_from = self._monotonic() + settle_s
 
     async def ends(self) -> AsyncIterator[AllocationEnd]:
         """None: what ends a run on a host of ours is seen by the run itself."""
@@ -196,7 +201,7 @@ class DirectEngine:
         if snapshot.state is not HostState.UNREACHABLE:
             use.away_since = None
         elif use.away_since is None:
-            use.away_since = self._clock()
+            use.away_since = self._monotonic()
 
     async def tend(self, changed: Callable[[], None], back: Callable[[str], None]) -> None:
         async with asyncio.TaskGroup() as tasks:

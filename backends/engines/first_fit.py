@@ -38,7 +38,7 @@ class Offer:
 
 
 def first_fit(wanted: Sequence[Wanted], offers: Sequence[Offer], now: float) -> Schedule:
-    """Assign what can start at ``now`` (seconds since the epoch)."""
+    """Assign what can start at ``now`` (by the clock of ``not_before``)."""
     free = {o.name for o in offers if not o.busy and not o.unusable and o.free_from <= now}
     taken: set[str] = set()
     starts: dict[str, tuple[str, ...]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -341,6 +342,29 @@ async def test_a_killed_supervisor_is_unverified_and_says_how_to_look(
     sweep = bench.spawn("sweep", "--yes")
     sweep.communicate(timeout=60)
     bench.nothing_is_left()
+
+
+@pytest.mark.parametrize("console", ["the same", "the next"])
+async def test_a_retry_waits_its_delay_and_no_longer_wherever_the_clock_is_set(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, console: str
+) -> None:
+    monkeypatch.setitem(verdict._RETRY_DELAYS, "later", 3.0)
+    offset_s = 0.0
+
+    def calendar() -> float:
+        return time.time() + offset_s
+
+    once = "import os;os.environ['DLPERF_RUN_ID'].endswith('-a1') and os.kill(os.getpid(), 9)"
+    controller = await bench.start(lines=3, after=once, workspace=bench.workspace(calendar))
+    await until(lambda: len(controller.state.runs) == 2)
+    offset_s = -3600.0
+    if console == "the next":
+        await controller.detach()
+        controller = await bench.workspace(calendar).resume(controller.path)
+    began = time.monotonic()
+    state = await finish(controller, within_s=30.0)
+    assert time.monotonic() - began > 1.0
+    assert [run.state for run in state.runs.values()] == [RunState.FAILED, RunState.SUCCEEDED]
 
 
 def test_what_preflight_stops_starts_nothing_unless_forced_and_then_the_report_says_so(

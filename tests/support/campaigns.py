@@ -8,7 +8,8 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -105,13 +106,14 @@ class Bench:
         (self.profiles / f"{name}.toml").write_text(text)
         return name
 
-    def workspace(self) -> Workspace:
+    def workspace(self, clock: Callable[[], float] = time.time) -> Workspace:
         """A console's engine, as a new process of the operator would have it."""
         workspace = Workspace(
             Inventory(self.hosts),
             Catalog.load([self.profiles], None),
             self.campaigns,
             profile_dirs=[self.profiles],
+            clock=clock,
         )
         self.workspaces.append(workspace)
         return workspace

@@ -96,6 +96,7 @@ class RunRecord:
     attempt: int
     imported: bool = False
     state: RunState = RunState.PLANNED
+    planned_at: float = 0.0
     not_before: float = 0.0
     retry_of: str = ""
     hosts: tuple[str, ...] = ()
@@ -135,6 +136,11 @@ class RunRecord:
     @property
     def case(self) -> Case:
         return Case(self.profile, self.nodes, self.gpus_per_node, self.parameters)
+
+    def delay_s(self, now: float) -> float:
+        """How long it is still to wait, ``now`` in seconds since the epoch; never longer than was
+        meant when it was planned, wherever the clock was set since."""
+        return max(0.0, min(self.not_before - now, self.not_before - self.planned_at))
 
     @property
     def slot(self) -> tuple[object, ...]:

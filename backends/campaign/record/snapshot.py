@@ -226,8 +226,8 @@ def _view(
 
 
 def _state_text(run: RunRecord, now: float, waiting: Waiting | None) -> str:
-    if run.state is RunState.PLANNED and run.not_before > now:
-        return f"retry in {format_duration(run.not_before - now)}"
+    if run.state is RunState.PLANNED and (delay_s := run.delay_s(now)):
+        return f"retry in {format_duration(delay_s)}"
     if run.state in (RunState.PLANNED, RunState.QUEUED) and waiting is not None:
         return waiting_text(waiting)
     if run.lost_hosts and run.state.active:

@@ -324,6 +324,7 @@ def _record(event: ev.RunPlanned, *, imported: bool) -> RunRecord:
         repeat=event.repeat,
         attempt=event.attempt,
         imported=imported,
+        planned_at=event.t,
         not_before=event.not_before,
         retry_of=event.retry_of,
     )

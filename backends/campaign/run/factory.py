@@ -160,7 +160,7 @@ class RunFactory:
         """One host's log of a run that has ended: nobody reads what comes."""
         name = remote.transport.host.name
         log = RawLog(campaign / local_log(run, name), self._disk)
-        contact = Contact(name, lambda _lost, _reason: None, self._clock)
+        contact = Contact(name, lambda _lost, _reason: None)
         return LogMirror(run.run_id, remote, log, contact, note=note)
 
     def _member(
@@ -188,7 +188,7 @@ class RunFactory:
                 )
             )
 
-        return Contact(name, changed, self._clock)
+        return Contact(name, changed)
 
     def _fingerprints(
         self, allocation: Allocation, sought: Sequence[Sought]

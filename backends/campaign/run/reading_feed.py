@@ -31,7 +31,7 @@ class ReadingFeed:
         profile: Profile,
         recorder: Recorder,
         clock: Callable[[], float],
-        came: Callable[[float], None],
+        came: Callable[[], None],
     ) -> None:
         self._run = run
         self._case = run.case
@@ -78,7 +78,7 @@ class ReadingFeed:
             return
         self._tally.take(readings)
         now = round(self._clock(), 3)
-        self._came(now)
+        self._came()
         self.last = self._journaled(readings, readings.stop - 1, now)
         new = readings[max(0, self._sent - readings.start) :]
         if not new:

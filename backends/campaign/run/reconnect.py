@@ -7,6 +7,7 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from backends.clocks import loop_time
 from backends.transports.base import HostUnreachableError, Problem
 
 FIRST_DELAY_S = 0.5
@@ -23,7 +24,7 @@ class Contact:
     Parameters
     ----------
     changed: told when contact is lost (True and the reason) and when it is back (False).
-    clock: seconds since the epoch.
+    clock: seconds; one that nobody sets, as it is only the time between two looks that counts.
     jitter: 0 … 1, so that many hosts behind one switch do not come back all at once.
     """
 
@@ -31,7 +32,7 @@ class Contact:
         self,
         host: str,
         changed: Callable[[bool, str], None],
-        clock: Callable[[], float],
+        clock: Callable[[], float] = loop_time,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.host = host

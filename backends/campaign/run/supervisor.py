@@ -90,6 +90,7 @@ class RunSupervisor:
         self.members = tuple(members)
         self._recorder = recorder
         self._clock = clock
+        self._now = asyncio.get_running_loop().time  # which nobody sets
         self._fingerprint = fingerprint
         self._warnings = warnings
         self._telemetry = tuple(telemetry)
@@ -100,7 +101,9 @@ class RunSupervisor:
         self._launch = profile.launch_for(run.case)
         self._lost_limit_s = parse_duration(self._launch.lost_limit)
         self._watch = StallWatch(parse_duration(self._launch.stall_timeout))
-        self.feed = ReadingFeed(run, profile, recorder, clock, self._watch.reading_came)
+        self.feed = ReadingFeed(
+            run, profile, recorder, clock, lambda: self._watch.reading_came(self._now())
+        )
         self._others = {member.name: FailureLog(profile) for member in self.members[1:]}
         self._mirrors = {member.name: self._mirror(member) for member in self.members}
         self._ending = Ending(
@@ -343,16 +346,16 @@ class RunSupervisor:
 
     async def _watch_stall(self) -> Ended:
         """Once no reading came for too long although all hosts are in contact."""
-        self._watch.start(self._clock())
+        self._watch.start(self._now())
         while True:
             # What the local disk does not take is no silence of the run.
             in_contact = not any(m.contact.lost or m.log.held_up for m in self.members)
-            if self._watch.stalled(self._clock(), in_contact=in_contact):
+            if self._watch.stalled(self._now(), in_contact=in_contact):
                 if await all_answer(self.members, self.run.run_id):
                     if self._watch.over:
                         break
                 else:  # a connection had died unnoticed: the readings are there, only not here
-                    self._watch.reading_came(self._clock())
+                    self._watch.reading_came(self._now())
             await asyncio.sleep(self._watch.next_look_s)
         if self._diagnosis_path is not None:
             problem = await diagnose(self.members, self.run.run_id, self._diagnosis_path)

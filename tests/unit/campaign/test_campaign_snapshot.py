@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.snapshot import CampaignSnapshot, RunView, take
@@ -43,6 +46,18 @@ def test_a_waiting_run_says_what_for() -> None:
     assert view(shown(queued, 2.0), A).state_text == "queued"
     priority = {A: Waiting(WaitKind.QUEUED, detail="Priority")}
     assert view(shown(queued, 2.0, waiting=priority), A).state_text == "queued: Priority"
+
+
+@given(st.floats(0, 2e9), st.floats(0, 1e6), st.floats(0, 2e9))
+def test_a_retry_is_never_told_or_made_to_wait_longer_than_was_meant(
+    planned_at: float, delay_s: float, now: float
+) -> None:
+    again = replace(planned(RUN_IDS[2], planned_at), not_before=planned_at + delay_s)
+    run = fold([again]).runs[RUN_IDS[2]]
+    assert 0.0 <= run.delay_s(now) <= delay_s + 1e-6
+    if now >= planned_at:
+        assert run.delay_s(now) == pytest.approx(max(0.0, planned_at + delay_s - now), abs=1e-6)
+    assert fold([planned(A, planned_at)]).runs[A].delay_s(now) == 0.0
 
 
 def test_the_estimate_is_the_profiles_until_the_campaign_has_its_own() -> None:

@@ -164,7 +164,7 @@ def snapshot(name: str, state: HostState = HostState.READY, reason: str = "") ->
 
 def engine_of(*snapshots: HostSnapshot, clock: Clock | None = None, force: bool = False):
     known = [(Host(s.name, transport="local"), s) for s in snapshots]
-    return DirectEngine(known, Pool(), clock=clock or Clock(), force=force, lease="alice")
+    return DirectEngine(known, Pool(), monotonic=clock or Clock(), force=force, lease="alice")
 
 
 async def test_a_host_that_failed_to_answer_is_not_used_until_it_is_seen_again() -> None:
@@ -228,6 +228,18 @@ async def test_settling_is_counted_from_the_end_of_the_run() -> None:
     engine.release("r", 20.0)
     engine.release("r", 99.0)  # twice is once
     assert engine.schedule([Wanted("s", 1, 1)]).next_at == 50.0
+
+
+async def test_a_clock_that_is_set_holds_up_nobody() -> None:
+    calendar, clock = Clock(), Clock()
+    known = [(Host("a", transport="local"), snapshot("a"))]
+    engine = DirectEngine(known, Pool(), clock=calendar, monotonic=clock)
+    engine.request(Wanted("r", 1, 1), ["a"])
+    engine.release("r", 20.0)
+    calendar.now, clock.now = -3600.0, 19.0
+    assert engine.schedule([Wanted("s", 1, 1)]).next_at == 20.0
+    clock.now = 20.0
+    assert engine.schedule([Wanted("s", 1, 1)]).starts == {"s": ("a",)}
 
 
 async def test_an_allocation_holds_the_first_devices_and_is_found_again_as_it_was() -> None:

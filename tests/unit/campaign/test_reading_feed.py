@@ -51,7 +51,7 @@ def run(**known: object) -> RunRecord:
 
 def feed_of(of: RunRecord) -> tuple[ReadingFeed, Recorder]:
     recorder = Recorder()
-    feed = ReadingFeed(of, PROFILE, recorder, lambda: 7.0, lambda now: None)  # type: ignore[arg-type]
+    feed = ReadingFeed(of, PROFILE, recorder, lambda: 7.0, lambda: None)  # type: ignore[arg-type]
     return feed, recorder
 
 
