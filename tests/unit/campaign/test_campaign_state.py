@@ -113,7 +113,8 @@ def test_folding_at_once_is_applying_one_by_one(journal: list[ev.Event]) -> None
 
 
 def _means(event: ev.Event, before: list[ev.Event]) -> bool:
-    return not isinstance(event, ev.HostVerified) or fold([event], fold(before)) != fold(before)
+    looked = isinstance(event, ev.HostVerified)
+    return not looked or fold([event], fold(before)).runs != fold(before).runs
 
 
 @given(journals)
