@@ -109,7 +109,8 @@ class Sweep:
         self, leftover: Leftover, unverified: Mapping[str, tuple[Doubt, ...]]
     ) -> Doubt | None:
         claim = self.claims.get(leftover.run_id)
-        for doubt in unverified.get(leftover.run_id, ()):
+        doubts = unverified.get(leftover.run_id, ())
+        for doubt in doubts:
             if doubt.host == leftover.host:
                 return doubt
         try:
@@ -119,7 +120,7 @@ class Sweep:
                 return Doubt(leftover.host, Why.REFUSED, f"{claim.campaign} is a copy")
             if claim.state == "live":
                 return await self._end_processes(leftover)
-            return await self._end_ended(leftover, claim)
+            return _end_is_open(leftover, claim, doubts) or await self._end_ended(leftover, claim)
         except (HostUnreachableError, RemoteError, TimeoutError) as error:
             return doubt_of_error(leftover.host, error)
 
@@ -164,6 +165,15 @@ class Sweep:
             return doubt
         finally:
             lock.release()
+
+
+def _end_is_open(leftover: Leftover, claim: Claim, doubts: Sequence[Doubt]) -> Doubt | None:
+    """Nothing is removed before the journal says how the run ended."""
+    if claim.run.state.ended:
+        return None
+    away = ", ".join(doubt.host for doubt in doubts) or "all of its hosts"
+    detail = f"its end is open until {away} can be asked, so its files stay"
+    return Doubt(leftover.host, Why.REFUSED, detail)
 
 
 async def _journal(campaign: Path, lock: CampaignLock, events: Sequence[ev.Event]) -> None:

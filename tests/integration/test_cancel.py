@@ -133,6 +133,28 @@ async def test_a_host_out_of_reach_is_unverified_and_taken_up_again_later(
     bench.nothing_is_left()
 
 
+async def test_sweep_removes_nothing_of_a_run_whose_end_is_open_on_another_host(
+    bench: Bench, ssh_hosts: SshHosts
+) -> None:
+    controller = await detached(bench, "2n1g", lines=100_000)
+    [run_id] = controller.state.runs
+    away = ssh_hosts.served[1]
+    away.stop(sessions=True)
+    sweep = bench.spawn("sweep", "--yes")
+    out, err = sweep.communicate(timeout=120)
+    assert sweep.returncode == 1, err
+    assert f"unverified: node1: run {run_id}: its end is open until node2 can be asked" in err
+    assert "0 of 1 ended and removed" in out
+    assert state_of(bench).runs[run_id].state is RunState.CANCELLING
+    assert (Path(bench.hosts[0].work_dir) / "runs" / f"{run_id}.node1" / "output.log").exists()
+    away.start()
+    again = bench.spawn("sweep", "--yes")
+    _, err = again.communicate(timeout=120)
+    assert again.returncode == 0, err
+    assert state_of(bench).runs[run_id].state is RunState.CANCELLED
+    bench.nothing_is_left()
+
+
 async def test_a_run_that_was_over_before_the_word_arrived_counts(bench: Bench) -> None:
     await detached(bench, lines=40)
     await until(lambda: list(Path(bench.hosts[0].work_dir).glob("runs/*/exit")), within_s=20)
