@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from backends.hosts.facts import HostSnapshot, HostState, Sought
-from backends.inventory.hosts import Host, Inventory, listed_address, select
+from backends.inventory.host_entry import Host, Inventory, listed_address, select
 
 if TYPE_CHECKING:
     from backends.transports.base import Prompter

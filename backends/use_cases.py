@@ -26,7 +26,7 @@ from backends.campaign.record.snapshot import CampaignSnapshot, take
 from backends.campaign.record.state import CampaignState
 from backends.cluster import Cluster
 from backends.hosts.facts import HostState
-from backends.inventory.hosts import Inventory
+from backends.inventory.host_entry import Inventory
 from backends.inventory.load import load_inventory
 from profiles.errors import ProfileError, SelectionError
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from backends.campaign.cancelling import CancelOutcome
     from backends.campaign.controller import CampaignController
     from backends.campaign.folder.imported import Imported
-    from backends.campaign.plan.request import Request
+    from backends.campaign.plan.campaign_file import Request
+    from backends.campaign_start import Starter
     from backends.hosts.finding import Finding
-    from backends.results.compare import Comparison
+    from backends.results.comparison import Comparison
     from backends.results.run_result import RunResult
-    from backends.starter import Starter
     from backends.transports.base import Prompter
     from profiles.format.catalog import Catalog
 
@@ -172,7 +172,7 @@ class Workspace:
 
     @cached_property
     def _starter(self) -> Starter:
-        from backends.starter import Starter  # noqa: PLC0415 (the engine: loads when needed)
+        from backends.campaign_start import Starter  # noqa: PLC0415 (the engine: loads when needed)
 
         return Starter(
             self.cluster, self.catalog, self.campaigns_dir, self.profile_dirs, self.clock
@@ -186,7 +186,7 @@ class Workspace:
         force: bool = False,
         share: Share | None = None,
     ) -> CampaignController:
-        """Start a campaign; see :meth:`backends.starter.Starter.start`.
+        """Start a campaign; see :meth:`backends.campaign_start.Starter.start`.
 
         ``findings``: of :meth:`preflight`. ``force``: override those that stop it, which the
         campaign will say. ``share``: who may read it; None: as the inventory says.
@@ -204,7 +204,7 @@ class Workspace:
     async def resume(
         self, path: Path, *, take_over: bool = False, adopt: bool = False
     ) -> CampaignController:
-        """Go on with a campaign; see :meth:`backends.starter.Starter.resume`."""
+        """Go on with a campaign; see :meth:`backends.campaign_start.Starter.resume`."""
         resumed = self._starter.resume(path, take_over=take_over, adopt=adopt)
         return self._attached(await resumed)
 
@@ -299,7 +299,7 @@ class Workspace:
         ------
         SelectionError: one of them has no runs. JournalError: it is no campaign.
         """
-        from backends.results.compare import compare  # noqa: PLC0415 (loads when needed)
+        from backends.results.comparison import compare  # noqa: PLC0415 (loads when needed)
 
         return compare(self.runs(baseline), self.runs(candidate), threshold)
 

@@ -29,7 +29,7 @@ import resvg_py  # noqa: E402
 from rich.cells import cell_len  # noqa: E402
 from textual.pilot import Pilot  # noqa: E402
 
-from backends.inventory.hosts import Host, Inventory  # noqa: E402
+from backends.inventory.host_entry import Host, Inventory  # noqa: E402
 from backends.use_cases import Workspace  # noqa: E402
 from tests.console.conftest import begin, console, shows, tick  # noqa: E402
 from tests.console.fakes import FakeWorkspace  # noqa: E402

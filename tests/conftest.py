@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.pool import TransportPool
 from tests.support.sshd import SshHosts
 

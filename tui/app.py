@@ -15,9 +15,9 @@ from textual.command import Provider
 from textual.screen import Screen
 
 from profiles.errors import DlperfError
-from tui.keys import PAGES, bindings
+from tui.command_palette import ActionsProvider
+from tui.key_bindings import PAGES, bindings
 from tui.messages import CampaignStarted, Problem, Said
-from tui.palette import ActionsProvider
 from tui.screens.dialogs import Answer, Choice, Reading
 from tui.screens.help import focused_panels, help_text, notes_text
 from tui.screens.page import Page

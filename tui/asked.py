@@ -9,7 +9,7 @@ from backends.campaign.plan.selection import Plan
 from backends.hosts.facts import HostSnapshot, HostState
 from backends.results.auto_repeats import AutoRepeats
 from profiles.errors import DlperfError
-from profiles.format.settings import needs_value
+from profiles.format.site_settings import needs_value
 from tui.marks import Marks, new_marks, selection
 from tui.session import Session
 

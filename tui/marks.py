@@ -17,7 +17,7 @@ from backends.hosts.facts import HostSnapshot, HostState
 from backends.results.auto_repeats import AutoRepeats
 from profiles.errors import SelectionError
 from profiles.format.case import Case
-from profiles.format.matrix import HostCapacity, exclusion, infeasible
+from profiles.format.case_matrix import HostCapacity, exclusion, infeasible
 from profiles.scalars import Scalar, scalar_text
 from profiles.tags import parse_tag
 

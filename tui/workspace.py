@@ -14,7 +14,7 @@ from backends.campaign.plan.selection import Plan, Selection
 from backends.campaign.record.snapshot import CampaignSnapshot
 from backends.hosts.facts import HostSnapshot
 from backends.hosts.finding import Finding
-from backends.inventory.hosts import Inventory
+from backends.inventory.host_entry import Inventory
 from profiles.errors import ProfileError
 
 if TYPE_CHECKING:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from backends import debug
 from backends.campaign.cancelling import CancelOrder
-from backends.campaign.folder.paths import log_path
 from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.record import events as ev
-from backends.campaign.record.cause import Cause
+from backends.campaign.record.cause import AWAY, Cause
 from backends.campaign.record.doubts import Cleanup, Doubt, Why
 from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.recorder import Recorder
@@ -21,7 +20,7 @@ from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.cleanup import Cleaner
 from backends.campaign.run.end_events import failed, requeued
 from backends.campaign.run.ending import Kept
-from backends.campaign.run.factory import RunFactory, launch_sites
+from backends.campaign.run.factory import RunFactory
 from backends.campaign.run.starting import Deferred
 from backends.campaign.run.supervisor import RunSupervisor
 from backends.campaign.run.verdict import Ended, judge_allocation_end, retry_delay_s
@@ -41,9 +40,6 @@ from backends.engines.base import (
 from backends.transports.base import HostUnreachableError, Problem
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError
-
-_AWAY: Mapping[str, str] = {Cause.LOST: "out of reach", Cause.REBOOTED: "rebooted"}
-"""Of a host that has to be looked at before the next run goes there; a probe tells more."""
 
 
 class Dispatcher:
@@ -209,26 +205,10 @@ class Dispatcher:
         ]
 
     def _want(self, run: RunRecord) -> Wanted:
-        profile = self._factory.profile(run.profile)
-        return Wanted(
-            run.run_id,
-            run.nodes,
-            run.gpus_per_node,
-            not_before=self._due(run),
-            gpu_only=profile.devices == "gpu",
-            avoid=self._failed_before(run),
-            patience_s=parse_duration(profile.launch.lost_limit),
-        )
-
-    def _due(self, run: RunRecord) -> float:
-        """When it may start, by a clock that never jumps: the calendar is asked once."""
+        """``not_before`` by a clock that never jumps: the calendar is asked once."""
         if run.run_id not in self._due_at:
             self._due_at[run.run_id] = self._monotonic() + run.delay_s(self._clock())
-        return self._due_at[run.run_id]
-
-    def _failed_before(self, run: RunRecord) -> tuple[str, ...]:
-        before = self._recorder.state.runs.get(run.retry_of)
-        return (before.failed_host,) if before is not None and before.failed_host else ()
+        return self._factory.wanted(run, self._recorder.state.runs, self._due_at[run.run_id])
 
     async def _give_up_hopeless(self) -> None:
         """Nothing runs, and what is left needs hosts that are not coming back: say so and end."""
@@ -354,25 +334,13 @@ class Dispatcher:
 
     async def _assign(self, run: RunRecord, allocation: Allocation) -> None:
         """Write down where a run goes before anything of it exists there."""
-        profile = self._factory.profile(run.profile)
         taken = {other.log for other in self._recorder.state.runs.values()}
         try:
             port = await self._factory.free_port(run, allocation)
         except TimeoutError:
             raise HostUnreachableError(allocation.names[0], Problem.TIMEOUT, "no answer") from None
-        commands = self._factory.commands(run, launch_sites(allocation), port)
-        await self._recorder.record(
-            ev.RunAssigned(
-                t=self._clock(),
-                run_id=run.run_id,
-                hosts=allocation.names,
-                devices=allocation.devices,
-                job_id=allocation.job_id,
-                port=port,
-                commands=tuple(command.text for command in commands),
-                log=log_path(profile, run.case, run.repeat, run.attempt, taken),
-            )
-        )
+        event = self._factory.assignment(run, allocation, port, taken, self._clock())
+        await self._recorder.record(event)
         await self._recorder.written()
 
     def _free(self, run_id: str) -> None:
@@ -403,7 +371,7 @@ class Dispatcher:
             await self._recorder.record(ev.RunCancelled(t=self._clock(), run_id=run.run_id))
             return
         if run.state is RunState.FAILED:
-            if run.failed_host and (what := _AWAY.get(run.category)):
+            if run.failed_host and (what := AWAY.get(run.category)):
                 self._engine.trouble(run.failed_host, Trouble.OUT_OF_REACH, what)
             await self._plan_retry(run)
         away = {doubt.host: doubt for doubt in run.cleanup.doubts if doubt.why is Why.AWAY}

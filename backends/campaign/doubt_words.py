@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from backends.campaign.record.doubts import Cleanup, Doubt, Why
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 
 
 def cleanup_text(cleanup: Cleanup) -> str:

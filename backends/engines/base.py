@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from backends.hosts.facts import HostSnapshot
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.base import Transport
 from profiles.errors import DlperfError
 

@@ -29,9 +29,9 @@ from backends.engines.base import (
 from backends.engines.first_fit import Offer, first_fit
 from backends.hosts.facts import HostSnapshot, HostState, Sought
 from backends.hosts.probe import probe_all
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
-from backends.remote.messages import RemoteError
+from backends.remote.wrapper_messages import RemoteError
 from backends.transports.base import HostUnreachableError, Transport
 from profiles.errors import SelectionError
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from backends.remote.lease import Lease
-from profiles.format.matrix import HostCapacity
+from profiles.format.case_matrix import HostCapacity
 
 
 class HostState(StrEnum):

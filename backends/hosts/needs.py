@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Literal, Protocol
 
 from backends.hosts.finding import Level
-from backends.inventory.hosts import Host, train_address_of
+from backends.inventory.host_entry import Host, train_address_of
 from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite, placeholders
 from backends.launchers.build import LAUNCHERS, build
 from profiles.format.case import Case

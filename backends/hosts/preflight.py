@@ -19,7 +19,7 @@ from backends.hosts.finding import Finding, Level, worst
 from backends.hosts.needs import Need, Planned, needs_of
 from backends.hosts.probe import Transports, busy_reason, probe
 from backends.hosts.reach import reach
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.installation import part
 from backends.transports.base import HostUnreachableError, Transport

@@ -15,7 +15,7 @@ from backends.hosts import nvidia
 from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Sought
 from backends.hosts.software import parse_software, sought_words, with_unknown
 from backends.hosts.topology import parse_topology
-from backends.inventory.hosts import Host, listed_address
+from backends.inventory.host_entry import Host, listed_address
 from backends.remote.installation import part
 from backends.remote.lease import parse_lease
 from backends.transports.base import Completed, HostUnreachableError, Transport

@@ -14,7 +14,7 @@ from pathlib import Path
 from shlex import quote
 
 from backends.hosts.finding import Finding, Level
-from backends.inventory.hosts import Host, train_address_of
+from backends.inventory.host_entry import Host, train_address_of
 from backends.inventory.nodesets import fold_nodeset
 from backends.transports.base import HostUnreachableError, Transport
 from profiles.cleantext import clean_text

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any  # fields of Host
 
-from backends.inventory.hosts import HOST_NAME, Host
+from backends.inventory.host_entry import HOST_NAME, Host
 
 _LINE = re.compile(r"\s*(?P<keyword>[A-Za-z]+)(?:\s*=\s*|\s+)(?P<value>.+)")
 _SAID_BY_SSH_CONFIG = ("user", "port", "identity", "jump", "transport", "labels")

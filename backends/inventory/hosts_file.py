@@ -15,8 +15,8 @@ from pydantic import ValidationError
 
 from backends.access import Share
 from backends.inventory.aliases import aliased_hosts, read_ssh_aliases
-from backends.inventory.hosts import Host, Inventory, InventoryError
-from backends.inventory.keys import CONNECTION, Entry, HostsFile, Launching, first_mistake
+from backends.inventory.host_entry import Host, Inventory, InventoryError
+from backends.inventory.hosts_schema import CONNECTION, Entry, HostsFile, Launching, first_mistake
 
 
 def read_hosts_file(path: Path, ssh_config: Path) -> Inventory:

@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 
 from backends.inventory.aliases import aliased_hosts
-from backends.inventory.hosts import HOST_NAME, Host, Inventory
+from backends.inventory.host_entry import HOST_NAME, Host, Inventory
 
 
 def default_inventory_path() -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any  # the kinds of TOML and JSON
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 
 
 def host_table(host: Host, *, whole: bool = False) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def host_of(table: Mapping[str, Any]) -> Host:
     """
     from pydantic import ValidationError  # noqa: PLC0415 (takes a tenth of a second)
 
-    from backends.inventory.keys import OneHost, first_mistake  # noqa: PLC0415
+    from backends.inventory.hosts_schema import OneHost, first_mistake  # noqa: PLC0415
 
     try:
         checked = OneHost.model_validate(table)

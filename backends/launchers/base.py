@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from profiles.errors import ProfileError
 from profiles.format.case import Case
 from profiles.format.launching import Launch

@@ -13,7 +13,10 @@ import re
 from collections.abc import Callable
 from shlex import quote
 
-from backends.remote.answers import (
+from backends.remote.installation import NOT_INSTALLED, command_of, installing, wrapper
+from backends.remote.lease import Lease, parse_lease
+from backends.remote.telling import told
+from backends.remote.wrapper_answers import (
     fields_of,
     message_of,
     orphans_of,
@@ -21,9 +24,7 @@ from backends.remote.answers import (
     status_of,
     time_of,
 )
-from backends.remote.installation import NOT_INSTALLED, command_of, installing, wrapper
-from backends.remote.lease import Lease, parse_lease
-from backends.remote.messages import (
+from backends.remote.wrapper_messages import (
     CancelReport,
     LeaseHeldError,
     Leftover,
@@ -36,7 +37,6 @@ from backends.remote.messages import (
     RunStatus,
     StagedTree,
 )
-from backends.remote.telling import told
 from backends.transports.base import Completed, Transport
 from profiles.cleantext import clean_line, clean_text
 

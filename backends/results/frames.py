@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backends.results.document import Cell, result_columns, result_rows
 from backends.results.escaping import csv_cell
+from backends.results.results_json import Cell, result_columns, result_rows
 from backends.results.summary import Group
 
 if TYPE_CHECKING:

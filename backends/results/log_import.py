@@ -16,7 +16,7 @@ from backends.results.run_result import RunResult
 from profiles.errors import DlperfError, LogError
 from profiles.format.case import Case
 from profiles.format.profile import Profile
-from profiles.logs.tree import RecognisedLog, recognise
+from profiles.logs.log_tree import RecognisedLog, recognise
 from profiles.throughput.file import measure_file
 
 LOGS = "logs"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from backends.hosts.preflight import CHECK_SCRIPT
 from backends.hosts.probe import PROBE_SCRIPT
-from backends.simulated import answers
+from backends.simulated import probe_answers as answers
 from backends.simulated.kernel import Pause, Routine
 from backends.simulated.supervising import Asked
 from backends.simulated.workload import FOREVER

@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 from collections.abc import Callable
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.simulated.link import Connection, Link
 from backends.simulated.machine import Machine
 from backends.simulated.shell import Execution

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 
-from backends.simulated.answers import sha256
-from backends.simulated.files import Disk, Lease, RunFiles, SupervisorRecord
+from backends.simulated.host_files import Disk, Lease, RunFiles, SupervisorRecord
 from backends.simulated.kernel import Kernel, Pause, Process, Routine
+from backends.simulated.probe_answers import sha256
 
 WRONG, FAILED, HELD, BEYOND, UNKNOWN, MISSING_STAGE, NOT_KEPT = 64, 70, 75, 76, 77, 78, 79
 

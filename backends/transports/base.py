@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from profiles.errors import DlperfError
 
 

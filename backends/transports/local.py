@@ -9,7 +9,7 @@ import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.base import Completed, HostUnreachableError, Problem
 
 _STDOUT, _STDERR = 1, 2

@@ -11,12 +11,12 @@ from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.base import HostUnreachableError, Problem, Prompter, Transport
 from backends.transports.ssh import SshSettings, SshTransport
 
 if TYPE_CHECKING:
-    from backends.transports.ssh_login import Logins
+    from backends.transports.ssh_session import Logins
 
 __all__ = ["SshSettings", "TransportPool"]
 
@@ -108,7 +108,7 @@ class TransportPool:
         return transport
 
     def _load_logins(self) -> Logins:
-        from backends.transports.ssh_login import Logins  # noqa: PLC0415 (loads asyncssh: 250 ms)
+        from backends.transports.ssh_session import Logins  # noqa: PLC0415 (loads asyncssh: 250 ms)
 
         return Logins(self.settings, self._prompter)
 

@@ -11,11 +11,11 @@ from shlex import quote
 from typing import TYPE_CHECKING, Protocol
 
 from backends import debug
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.base import Completed, HostUnreachableError, Problem
 
 if TYPE_CHECKING:
-    from backends.transports.ssh_login import Connection, Logins
+    from backends.transports.ssh_session import Connection, Logins
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from shlex import quote
 
 import asyncssh
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.base import HostUnreachableError, Problem
 from backends.transports.ssh_keys import HostKeys
 from backends.transports.ssh_target import Target

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import asyncssh
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.ssh_keys import DEFAULT_IDENTITIES, GLOBAL_KNOWN_HOSTS
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from profiles.errors import ProfileError
-from profiles.format.checks import MistakeAt, key_text
 from profiles.format.profile import Profile
+from profiles.format.validators import MistakeAt, key_text
 
 LIBRARY = Path(__file__).parent.parent / "library"
 """Where the bundled profiles are."""

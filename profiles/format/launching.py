@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from profiles.format.checks import Key
-from profiles.format.fields import Command, Condition, Duration, Model, Name
+from profiles.format.field_types import Command, Condition, Duration, Model, Name
 from profiles.format.template import fill_numbers
+from profiles.format.validators import Key
 
 LAUNCHERS = {
     "per_node": "the command on every host",

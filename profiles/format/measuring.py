@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from profiles.format.checks import READING_GROUPS, check_pattern
-from profiles.format.fields import Condition, Count, Model, Pattern
+from profiles.format.field_types import Condition, Count, Model, Pattern
+from profiles.format.validators import READING_GROUPS, check_pattern
 
 Statistic = Literal["elapsed", "mean", "median", "trimmed_mean", "harmonic_mean", "last"]
 

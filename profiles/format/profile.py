@@ -14,16 +14,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from profiles.format.case import Case
-from profiles.format.checks import (
-    PATH_GROUPS,
-    Key,
-    MistakeAt,
-    check_condition,
-    check_pattern,
-    check_placeholders,
-)
 from profiles.format.expression import parse_expression
-from profiles.format.fields import (
+from profiles.format.field_types import (
     CaseTag,
     Condition,
     Model,
@@ -32,6 +24,14 @@ from profiles.format.fields import (
 )
 from profiles.format.launching import Launch
 from profiles.format.measuring import FailurePattern, Measure, Metric, Rule, Trim, Variant, Window
+from profiles.format.validators import (
+    PATH_GROUPS,
+    Key,
+    MistakeAt,
+    check_condition,
+    check_pattern,
+    check_placeholders,
+)
 from profiles.scalars import Scalar, scalar_text
 from profiles.tags import parse_tag
 
@@ -136,7 +136,7 @@ class Matrix(Model):
 
 
 class ImportPaths(Model):
-    """How an existing log's path tells its case; see :mod:`profiles.logs.tree`.
+    """How an existing log's path tells its case; see :mod:`profiles.logs.log_tree`.
 
     ``paths`` are regular expressions searched in the path, with ``/`` as separator. Groups: nodes,
     gpus_per_node, gpus, repeat, and the names of parameters; what no group tells is 1 or the

@@ -11,7 +11,7 @@ import functools
 import re
 from collections.abc import Iterable, Iterator
 
-from profiles.format.regex.tree import Item, Items, items_of, ops
+from profiles.format.regex.parse_tree import Item, Items, items_of, ops
 
 _OPAQUE = re.IGNORECASE | re.VERBOSE  # case folding hides literals; verbose is parsed, not seen
 

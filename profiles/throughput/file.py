@@ -7,7 +7,7 @@ from pathlib import Path
 from profiles.errors import LogError
 from profiles.format.case import Case
 from profiles.format.profile import Profile
-from profiles.logs.parser import LogParser
+from profiles.logs.log_parser import LogParser
 from profiles.throughput.measure import Measurement, measure_run
 from profiles.throughput.tally import Tally
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from profiles.format.case import Case
 from profiles.format.profile import Profile, Rule
-from profiles.logs.parser import LogParser
+from profiles.logs.log_parser import LogParser
 from profiles.logs.readings import to_number
 from profiles.throughput.steady import Disturbance
 from profiles.throughput.tally import Span, Tally

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from backends.campaign.plan.selection import Selection
-from backends.inventory.hosts import Host, Inventory
+from backends.inventory.host_entry import Host, Inventory
 from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
 from tests.benchmarks.report import headline, line, middle

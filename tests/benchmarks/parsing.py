@@ -39,7 +39,7 @@ def read(path):
 OURS = f"""
 from pathlib import Path
 from profiles.format.catalog import Catalog
-from profiles.format.matrix import expand
+from profiles.format.case_matrix import expand
 from profiles.throughput.file import measure_file
 profile = Catalog.load().get({PROFILE!r})
 case = expand(profile, ["1n8g"], {{}})[0]

@@ -15,11 +15,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from backends.campaign.plan.request import Request, write_request
+from backends.campaign.plan.campaign_file import Request, write_request
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
+from backends.campaign.record.codec import encode
 from backends.campaign.record.run_record import stride_of
-from backends.inventory.hosts import Host, Inventory
+from backends.inventory.host_entry import Host, Inventory
 from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
 from tests.benchmarks.report import headline, line, middle
@@ -44,7 +45,7 @@ def main() -> None:
             campaign / "campaign.toml", Request(Selection(profiles=("cpu-smoke",)), (host,))
         )
         with (campaign / "events.jsonl").open("wb") as file:
-            file.writelines(map(ev.encode, journal()))
+            file.writelines(map(encode, journal()))
         size = (campaign / "events.jsonl").stat().st_size / 1e6
         answers = [_measure(campaign) for _ in range(REPEATS)]
     seconds = middle([answer["seconds"] for answer in answers])

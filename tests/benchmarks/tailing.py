@@ -14,7 +14,7 @@ from pathlib import Path
 
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
-from backends.inventory.hosts import Inventory
+from backends.inventory.host_entry import Inventory
 from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
 from tests.benchmarks.report import headline, line, percentile

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from profiles.cleantext import clean_line
-from profiles.logs.parser import LogParser
+from profiles.logs.log_parser import LogParser
 from profiles.logs.ranks import RankFilter
 from tests.conformance.published import Log, corpus, document, log_at
 

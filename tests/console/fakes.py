@@ -17,12 +17,12 @@ from backends.campaign.record.doubts import Cleanup
 from backends.campaign.record.snapshot import CampaignSnapshot, take
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
 from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
-from backends.inventory.hosts import Host, Inventory
+from backends.inventory.host_entry import Host, Inventory
 from profiles.errors import DlperfError, SelectionError
 from profiles.format.case import Case
+from profiles.format.case_matrix import expand, infeasible
 from profiles.format.catalog import Catalog, read_source
-from profiles.format.matrix import expand, infeasible
-from profiles.format.settings import resolve_settings, split_overrides
+from profiles.format.site_settings import resolve_settings, split_overrides
 
 START = 1_795_226_400.0  # 2026-11-21 02:00 UTC
 

@@ -24,6 +24,7 @@ from textual.pilot import Pilot
 from backends.campaign.plan.selection import Plan
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
+from backends.campaign.record.codec import encode
 from backends.campaign.record.doubts import Cleanup, Doubt, Why
 from backends.campaign.record.snapshot import CampaignSnapshot, take
 from backends.hosts.facts import GpuProcess, HostSnapshot, HostState, Topology
@@ -223,7 +224,7 @@ def write_campaign(directory: Path, random: Random) -> None:
             )
     with (directory / journal.FILE_NAME).open("wb") as file:
         for event in events:
-            file.write(ev.encode(event))
+            file.write(encode(event))
 
 
 class ToldApp(DlperfApp):

@@ -14,7 +14,7 @@ from textual.dom import DOMNode
 import tui.screens
 import tui.widgets
 from tui.app import DlperfApp
-from tui.keys import PANELS, Key, key_name
+from tui.key_bindings import PANELS, Key, key_name
 from tui.screens.help import help_text
 
 

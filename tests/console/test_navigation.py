@@ -6,7 +6,7 @@ import pytest
 
 from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeWorkspace
-from tui.keys import PANELS
+from tui.key_bindings import PANELS
 from tui.screens.dialogs import Choice, Reading
 from tui.widgets.keybar import KeyBar
 from tui.widgets.keyed_table import KeyedTable

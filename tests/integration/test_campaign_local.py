@@ -15,7 +15,7 @@ from backends.campaign.record.doubts import Cleanup, Why
 from backends.campaign.record.lock import CampaignLockedError
 from backends.campaign.record.state import RunState
 from backends.campaign.run import supervisor, verdict
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from tests.support.campaigns import Bench, finish, only_run, read_json, until_running
 from tests.support.processes import kill
 from tests.support.waiting import until

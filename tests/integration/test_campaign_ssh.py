@@ -251,7 +251,7 @@ async def test_hosts_that_differ_are_noted_with_the_result(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fingerprints = {"node1": "V100", "node2": "A100"}
-    monkeypatch.setattr("backends.starter.fingerprint_of", lambda s, _: fingerprints[s.name])
+    monkeypatch.setattr("backends.campaign_start.fingerprint_of", lambda s, _: fingerprints[s.name])
     run = only_run(await finish(await bench.start("2n1g", lines=5, hosts="node[1-2]")))
     assert run.fingerprint == "A100 + V100"
     assert run.warnings == ("the hosts of this run differ: node2: A100; node1: V100",)

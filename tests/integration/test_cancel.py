@@ -11,6 +11,7 @@ import pytest
 
 from backends.campaign.controller import CampaignController
 from backends.campaign.record import events as ev
+from backends.campaign.record.codec import encode
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import CampaignState, RunState, fold
 from tests.support.campaigns import Bench, finish, only_run, read_json, until_running
@@ -207,7 +208,7 @@ async def test_a_cancelled_campaign_stays_cancelled_when_its_console_is_killed(
     """The word is on disk before anything is ended, and is kept by who comes next."""
     controller = await detached(bench, "1n1g", repeats=3, lines=100_000)
     with (controller.path / "events.jsonl").open("ab") as journal:
-        journal.write(ev.encode(ev.CancelAsked(t=1.0)))
+        journal.write(encode(ev.CancelAsked(t=1.0)))
     state = await finish(await bench.workspace().resume(controller.path))
     assert {run.state for run in state.runs.values()} == {RunState.CANCELLED}
     bench.nothing_is_left()

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost, RunSpec
 from backends.transports.local import LocalTransport
 

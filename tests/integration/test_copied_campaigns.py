@@ -17,7 +17,7 @@ from backends.campaign.folder import adopt
 from backends.campaign.folder.place import elsewhere_words
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.state import RunState
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from profiles.errors import DlperfError
 from tests.support.campaigns import ROOT, Bench, finish, kill_hard
 from tests.support.waiting import until

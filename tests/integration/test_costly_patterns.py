@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from tests.support.campaigns import Bench
 from tests.support.waiting import wait_until
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from backends.campaign.folder.reader import read_campaign
-from backends.campaign.record.events import RunFailed, encode
+from backends.campaign.record.codec import encode
+from backends.campaign.record.events import RunFailed
 from backends.campaign.record.state import CampaignState, RunState
 from backends.campaign.run.recovery import MEASURED_AGAIN
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from tests.support.campaigns import Bench, finish, kill_hard, sha256
 from tests.support.sshd import SshHosts
 from tests.support.waiting import until

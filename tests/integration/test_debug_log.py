@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from backends import debug
 from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.run.supervisor import RunSupervisor
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
-from backends.remote.messages import RunSpec
+from backends.remote.wrapper_messages import RunSpec
 from backends.transports.base import HostUnreachableError
 from backends.transports.local import LocalTransport
 from backends.transports.pool import TransportPool

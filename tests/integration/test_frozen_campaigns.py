@@ -14,7 +14,7 @@ import pytest
 from backends.campaign.folder import frozen
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.state import CampaignState, RunState
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from profiles.errors import DlperfError
 from tests.support.campaigns import Bench, kill_hard, until_running
 from tests.support.waiting import until

@@ -19,7 +19,7 @@ from backends.remote.client import (
     RunPhase,
     StagedTree,
 )
-from backends.remote.messages import RunStatus
+from backends.remote.wrapper_messages import RunStatus
 from backends.simulated.workload import FOREVER, Child, Output, Workload
 from tests.support.players import Player, RealPlayer, SimulatedPlayer
 from tests.support.waiting import until

@@ -14,7 +14,7 @@ import pytest
 
 from backends.campaign.controller import CampaignController
 from backends.campaign.record.state import CampaignState, RunState
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from tests.support.campaigns import Bench, finish, only_run, until_running
 from tests.support.waiting import until
 

@@ -13,13 +13,13 @@ from shlex import quote
 
 import pytest
 
-from backends.hosts.document import host_document
 from backends.hosts.facts import HostSnapshot, HostState
 from backends.hosts.finding import Level
+from backends.hosts.hosts_json import host_document
 from backends.hosts.preflight import preflight
 from backends.hosts.probe import probe, probe_all
 from backends.hosts.reach import reach
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.base import Completed
 from backends.transports.local import LocalTransport
 from backends.transports.pool import SshSettings, TransportPool

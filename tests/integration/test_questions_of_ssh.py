@@ -15,7 +15,7 @@ import asyncssh
 import pytest
 
 from backends.hosts.facts import HostSnapshot, HostState
-from backends.inventory.hosts import Host, Inventory
+from backends.inventory.host_entry import Host, Inventory
 from backends.transports.base import HostUnreachableError, Problem
 from backends.transports.pool import TransportPool
 from backends.use_cases import Workspace

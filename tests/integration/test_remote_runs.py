@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.remote.client import (
     LeaseHeldError,
     RemoteError,
@@ -187,7 +187,7 @@ async def test_twelve_killed_consoles_lose_no_byte(remote: RemoteHost, tmp_path:
     program.write_text(
         f"import asyncio, sys; sys.path.insert(0, {str(ROOT)!r})\n"
         "from pathlib import Path\n"
-        "from backends.inventory.hosts import Host\n"
+        "from backends.inventory.host_entry import Host\n"
         "from backends.transports.pool import TransportPool\n"
         "from backends.remote.client import RemoteHost\n"
         "async def main():\n"

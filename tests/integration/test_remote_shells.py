@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.remote.client import (
     LeaseHeldError,
     LogDigest,

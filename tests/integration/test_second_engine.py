@@ -12,9 +12,9 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.doubts import UNKNOWN, Why
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import RunRecord, RunState
+from backends.campaign_start import Starter
 from backends.engines.base import EndKind, Engine
-from backends.inventory.hosts import Host
-from backends.starter import Starter
+from backends.inventory.host_entry import Host
 from tests.support.campaigns import Bench, finish, only_run, until_running
 from tests.support.queue_engine import Queue, QueueEngine
 from tests.support.waiting import until

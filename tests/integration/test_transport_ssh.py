@@ -13,7 +13,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.base import HostUnreachableError, Problem
 from backends.transports.pool import SshSettings, TransportPool
 from backends.transports.ssh import SshTransport

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.base import Transport
 from backends.transports.local import LocalTransport
 from backends.transports.pool import TransportPool
@@ -114,7 +114,7 @@ def test_the_pool_loads_no_ssh_library_before_the_first_login() -> None:
     program = (
         "import sys, asyncio\n"
         "from backends.transports.pool import TransportPool\n"
-        "from backends.inventory.hosts import Host\n"
+        "from backends.inventory.host_entry import Host\n"
         "async def main(): TransportPool([Host('a')]).get('a')\n"
         "asyncio.run(main())\n"
         "sys.exit('asyncssh' in sys.modules)"

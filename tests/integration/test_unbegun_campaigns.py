@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from backends.inventory.hosts import Host
-from backends.results.files import write_atomically
+from backends.inventory.host_entry import Host
+from backends.results.result_files import write_atomically
 from tests.support.campaigns import ROOT, Bench
 
 KILLING = """
@@ -95,7 +95,8 @@ def test_files_that_a_kill_left_half_written_are_removed_by_the_next_writing(
     dlperf(bench, "run", *bench.steady_words("1n1g", lines=3, every=0), code=0)
     path = bench.campaign
     dying = (
-        "import os, backends.results.files as f; os.fsync = lambda fd: os.kill(os.getpid(), 9);"
+        "import os, backends.results.result_files as f;"
+        "os.fsync = lambda fd: os.kill(os.getpid(), 9);"
         "f.write_atomically(f.Path('{path}'), 'half')"
     )
     for name in ("results.json", "report.md", "environment.json"):

@@ -9,7 +9,7 @@ from pathlib import Path
 from backends.campaign.folder.paths import host_log_path
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import RunRecord, RunState, fold
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.simulated.kernel import Routine
 from backends.simulated.supervising import Asked
 from backends.simulated.workload import Workload

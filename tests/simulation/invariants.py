@@ -14,11 +14,11 @@ from backends.campaign.folder.place import elsewhere_words
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.campaign.run.strays import NOT_ASKED
-from backends.simulated.files import RunFiles
+from backends.simulated.host_files import RunFiles
 from backends.simulated.kernel import Process as HostProcess
 from profiles.errors import DlperfError
 from profiles.format.profile import Profile
-from profiles.logs.parser import LogParser
+from profiles.logs.log_parser import LogParser
 from profiles.throughput.measure import measure_run
 from tests.simulation.faults import Faults
 from tests.simulation.login import Process

@@ -22,9 +22,9 @@ from backends.campaign.record.state import RunRecord
 from backends.campaign.run import cleanup
 from backends.campaign.run.ending import doubt_of_error
 from backends.campaign.run.mirror import LogMirror
-from backends.remote.messages import LogDigest, RemoteError
+from backends.campaign_start import Starter
+from backends.remote.wrapper_messages import LogDigest, RemoteError
 from backends.simulated.wrapper import Wrapper
-from backends.starter import Starter
 from backends.transports.base import HostUnreachableError
 from tests.simulation.playing import play_all
 from tests.simulation.scenario import Told, play

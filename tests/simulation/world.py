@@ -23,9 +23,9 @@ import tui.cli.shared.progress
 from backends import use_cases
 from backends.campaign.controller import CampaignController
 from backends.campaign.folder.debug_log import DebugLog
-from backends.inventory.hosts import Host
-from backends.simulated.cluster import SimulatedCluster
-from backends.simulated.files import RunFiles
+from backends.inventory.host_entry import Host
+from backends.simulated.host_files import RunFiles
+from backends.simulated.simulated_cluster import SimulatedCluster
 from backends.simulated.spec import HostSpec
 from backends.simulated.supervising import Asked
 from backends.simulated.transport import SimulatedTransport
@@ -38,7 +38,7 @@ from tests.simulation import syscalls
 from tests.simulation.login import Files, Node, Process
 from tests.simulation.loop import OWNER, VirtualLoop
 from tui.cli import program
-from tui.cli.parser import build_parser
+from tui.cli.arguments import build_parser
 
 EPOCH = 1_795_000_000.0
 PROGRESS_EVERY_S = 10.0

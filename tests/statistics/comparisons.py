@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from backends.results.compare import CONFIDENCE, FAMILY_ALPHA
+from backends.results.comparison import CONFIDENCE, FAMILY_ALPHA
 from tests.statistics.noise import Samples, normal
 from tests.statistics.table import Simulation, Table
 

@@ -18,7 +18,7 @@ import tomli_w
 from backends.campaign.controller import CampaignController
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record.state import CampaignState, RunRecord
-from backends.inventory.hosts import Host, Inventory
+from backends.inventory.host_entry import Host, Inventory
 from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
 from tests.support.waiting import until

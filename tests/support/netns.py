@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from tests.support.processes import kill
 from tests.support.sshd import ServedHost, SshHosts, sshd_program
 

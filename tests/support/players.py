@@ -13,10 +13,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Protocol
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
-from backends.remote.messages import RunSpec, RunStatus
-from backends.simulated.cluster import SimulatedCluster
+from backends.remote.wrapper_messages import RunSpec, RunStatus
+from backends.simulated.simulated_cluster import SimulatedCluster
 from backends.simulated.spec import HostSpec
 from backends.simulated.supervising import Asked
 from backends.simulated.workload import Workload

@@ -25,7 +25,7 @@ from backends.engines.base import (
     Wanted,
 )
 from backends.hosts.facts import HostSnapshot, HostState
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
 from backends.transports.base import Transport
 from backends.transports.local import LocalTransport

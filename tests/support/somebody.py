@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.local import LocalTransport
 from tests.support.users import AsUser
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import asyncssh
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from tests.support.processes import children, kill
 from tests.support.waiting import wait_until
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.base import Completed
 from backends.transports.local import LocalTransport
 from tests.support.waiting import wait_until

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.inventory.aliases import read_ssh_aliases
-from backends.inventory.hosts import (
+from backends.inventory.host_entry import (
     TRANSPORTS,
     Host,
     Inventory,

@@ -8,8 +8,8 @@ import pytest
 from pydantic import ValidationError
 
 from profiles.errors import ProfileError
+from profiles.format.case_matrix import expand
 from profiles.format.launching import Launch
-from profiles.format.matrix import expand
 from profiles.format.profile import Profile
 
 BASE: dict[str, Any] = {

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite
 from backends.launchers.build import build
 from profiles.durations import parse_duration
 from profiles.format.case import Case
+from profiles.format.case_matrix import expand
 from profiles.format.catalog import LIBRARY, Catalog
-from profiles.format.matrix import expand
 from profiles.format.profile import Profile
-from profiles.format.settings import needs_value
-from profiles.logs.parser import LogParser
-from profiles.logs.tree import recognise
+from profiles.format.site_settings import needs_value
+from profiles.logs.log_parser import LogParser
+from profiles.logs.log_tree import recognise
 from profiles.throughput.measure import measure_run
 
 NAMES = [

@@ -7,11 +7,11 @@ import argparse
 from backends.campaign.folder.adopt import size_of
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
+from tui.cli.shared.campaign_runs import listed, summary_document
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
 from tui.cli.shared.readonly import refuse_change
-from tui.cli.shared.results import listed, summary_document
 
 
 def add(parser: argparse.ArgumentParser) -> None:

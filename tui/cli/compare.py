@@ -6,19 +6,19 @@ import argparse
 import os
 from pathlib import Path
 
-from backends.results.compare import Comparison
+from backends.results.comparison import Comparison
 from backends.results.comparison_report import (
     comparison_document,
     comparison_junit,
     comparison_markdown,
 )
 from backends.results.escaping import md_text
-from backends.results.files import write_atomically
+from backends.results.result_files import write_atomically
 from profiles.errors import DlperfError, SelectionError
+from tui.cli.shared.campaign_runs import say_remarks
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
-from tui.cli.shared.results import say_remarks
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 

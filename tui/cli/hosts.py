@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from backends.hosts.document import host_document
 from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.hosts_json import host_document
 from backends.hosts.topology import topology_block
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_hosts, add_json, chosen_hosts, open_workspace

@@ -11,7 +11,7 @@ from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_json
 from tui.cli.shared.output import print_json
 from tui.cli.shared.planning import make_plan, say_summary
-from tui.cli.shared.selection import add_selection
+from tui.cli.shared.selection_options import add_selection
 
 
 def add(parser: argparse.ArgumentParser) -> None:

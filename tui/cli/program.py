@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from profiles.errors import DlperfError
+from tui.cli.arguments import build_parser
 from tui.cli.commands import COMMANDS, command_file
-from tui.cli.parser import build_parser
 from tui.cli.shared.exit_codes import INTERRUPTED, OK, WRONG
 from tui.cli.shared.readonly import refuse_change
 

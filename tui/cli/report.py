@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from backends.results.files import write_atomically, write_figures
 from backends.results.layouts.common import LayoutOptions
 from backends.results.publish import FORMATS, LAYOUTS, publish
+from backends.results.result_files import write_atomically, write_figures
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
 from profiles.errors import DlperfError
+from tui.cli.shared.campaign_runs import runs_of
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import say
-from tui.cli.shared.results import runs_of
 
 
 def add(parser: argparse.ArgumentParser) -> None:

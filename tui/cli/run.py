@@ -12,7 +12,7 @@ from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_json, add_share
 from tui.cli.shared.output import say
 from tui.cli.shared.planning import add_yes, make_plan, refuse_unmeant, say_summary
-from tui.cli.shared.selection import add_selection
+from tui.cli.shared.selection_options import add_selection
 
 
 def add(parser: argparse.ArgumentParser) -> None:

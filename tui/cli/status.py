@@ -7,10 +7,10 @@ import argparse
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.snapshot import CampaignSnapshot
 from backends.use_cases import Workspace
+from tui.cli.shared.campaign_runs import listed, summary_document
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
-from tui.cli.shared.results import listed, summary_document
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     path = workspace.find_campaign(arguments.campaign)
     snapshot = workspace.load(path)
     if arguments.json:
-        from backends.results.document import document  # noqa: PLC0415
+        from backends.results.results_json import document  # noqa: PLC0415
         from backends.results.summary import summarise  # noqa: PLC0415
 
         runs = run_results(snapshot.state)

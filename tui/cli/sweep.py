@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from backends.campaign.doubt_words import command_text, reason_text
 from backends.campaign.record.doubts import Why
 from backends.campaign.run.ending import pids_text
-from backends.remote.messages import Leftover, RunPhase
-from backends.sweep import Claim, Sweep
+from backends.leftovers import Claim, Sweep
+from backends.remote.wrapper_messages import Leftover, RunPhase
 from backends.use_cases import Workspace
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_hosts, chosen_hosts, open_workspace

@@ -11,13 +11,13 @@ from textual.app import App, ComposeResult
 from textual.widgets import Static
 
 from backends.campaign.record.lock import CampaignLockedError
-from tui.keys import bindings
+from tui.key_bindings import bindings
 from tui.screens.dialogs import Answer, Choice, Dialog
 from tui.session import Session
 from tui.text import cell, count, plain, shorten
 from tui.theme import ACCENT, GOOD, MUTED, WARN
+from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import Column, KeyedTable, Row
-from tui.widgets.panel import TablePanel
 from tui.workspace import CampaignSummary
 
 COLUMNS = (

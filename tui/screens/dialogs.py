@@ -15,10 +15,10 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from profiles.errors import DlperfError
-from tui.keys import bindings, hints
+from tui.key_bindings import bindings, hints
 from tui.text import plain, problem
 from tui.theme import ACCENT, MUTED
-from tui.widgets.panel import set_frame
+from tui.widgets.filter_table import set_frame
 
 Result = TypeVar("Result")
 

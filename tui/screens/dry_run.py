@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.widgets import TextArea
 
 from backends.campaign.plan.selection import Plan
-from tui.keys import bindings
+from tui.key_bindings import bindings
 from tui.screens.dialogs import Dialog
 from tui.text import count, plain
 from tui.workspace import DryRun

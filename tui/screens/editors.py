@@ -12,11 +12,11 @@ from textual.app import ComposeResult
 from textual.widgets import Input, Static
 
 from backends.hosts.facts import HostSnapshot
-from backends.inventory.hosts import Inventory, select
+from backends.inventory.host_entry import Inventory, select
 from profiles.errors import DlperfError
-from profiles.format.settings import needs_value
+from profiles.format.site_settings import needs_value
 from profiles.scalars import scalar_text
-from tui.keys import bindings
+from tui.key_bindings import bindings
 from tui.marks import Marks
 from tui.screens.dialogs import Dialog, Prompt, entry
 from tui.text import cell, host_state, plain, problem

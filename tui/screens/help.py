@@ -8,7 +8,7 @@ from rich.text import Text
 from textual.screen import Screen
 
 from profiles.durations import format_duration
-from tui.keys import PANELS, key_name
+from tui.key_bindings import PANELS, key_name
 from tui.text import plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.keybar import panel_of

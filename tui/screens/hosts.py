@@ -10,14 +10,14 @@ from textual.widget import Widget
 
 from backends.hosts.facts import HostFacts, HostSnapshot, HostState
 from profiles.errors import DlperfError
-from tui.keys import bindings
+from tui.key_bindings import bindings
 from tui.messages import Problem
 from tui.screens.page import Page
 from tui.text import cell, count, gib, host_state, join, plain
 from tui.theme import BAD, MUTED, WARN
+from tui.widgets.filter_table import TablePanel
 from tui.widgets.host_detail import CLOCK_WARNING_S, HostDetail
 from tui.widgets.keyed_table import Column, KeyedTable, Row
-from tui.widgets.panel import TablePanel
 
 COLUMNS = (
     Column("state", "State", 13),

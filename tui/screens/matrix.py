@@ -17,7 +17,7 @@ from backends.hosts.finding import Finding
 from backends.results.auto_repeats import AutoRepeats
 from profiles.errors import DlperfError
 from tui.asked import Asked
-from tui.keys import bindings
+from tui.key_bindings import bindings
 from tui.marks import Marks, column_labels
 from tui.messages import CampaignStarted, Problem, Said
 from tui.screens.matrix_text import cell_text, plan_footer, profile_text
@@ -25,9 +25,9 @@ from tui.screens.page import REFRESH_S, Page
 from tui.session import Session
 from tui.text import cell, count, join
 from tui.theme import ACCENT, GOOD, MUTED, WARN
+from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.grid import MatrixGrid
 from tui.widgets.keyed_table import Column, KeyedTable, Row
-from tui.widgets.panel import TablePanel, set_frame
 
 COLUMNS = (Column("name", "    Profile", None),)
 

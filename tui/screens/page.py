@@ -11,10 +11,10 @@ from textual.widget import Widget
 
 from backends.campaign.record.snapshot import CampaignSnapshot
 from tui.session import Session
+from tui.widgets.filter_table import TablePanel
 from tui.widgets.header import Header, Tabs
 from tui.widgets.keybar import KeyBar
 from tui.widgets.keyed_table import KeyedTable
-from tui.widgets.panel import TablePanel
 
 REFRESH_S = 0.25
 

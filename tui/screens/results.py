@@ -17,7 +17,7 @@ from backends.campaign.record.snapshot import CampaignSnapshot
 from backends.results.publish import LAYOUTS
 from backends.results.summary import CaseResult, Group, summarise
 from profiles.errors import DlperfError
-from tui.keys import bindings
+from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.screens.dialogs import Answer, Choice, Dialog, Prompt
 from tui.screens.page import Page
@@ -35,8 +35,8 @@ from tui.session import Session
 from tui.text import count, plain
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
+from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable
-from tui.widgets.panel import TablePanel, set_frame
 from tui.widgets.plots import speedup_plot
 
 

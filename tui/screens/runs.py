@@ -12,7 +12,7 @@ from backends.campaign.folder.paths import log_of
 from backends.campaign.record.snapshot import CampaignSnapshot, ChartSeries, RunView, chart_series
 from backends.campaign.record.state import RunState
 from profiles.errors import DlperfError
-from tui.keys import bindings
+from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.screens.dialogs import Answer, Choice
 from tui.screens.page import Page
@@ -21,9 +21,9 @@ from tui.session import Session
 from tui.text import plain
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
+from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
-from tui.widgets.panel import TablePanel, set_frame
 from tui.widgets.plots import throughput_plot
 
 RETRIABLE = (RunState.FAILED, RunState.CANCELLED)

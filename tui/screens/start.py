@@ -15,7 +15,7 @@ from backends.campaign.plan.selection import Plan
 from backends.hosts.finding import Finding
 from profiles.durations import format_duration
 from profiles.errors import DlperfError
-from tui.keys import bindings
+from tui.key_bindings import bindings
 from tui.screens.dialogs import Dialog
 from tui.session import Session
 from tui.text import count, plain, problem

@@ -7,8 +7,8 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from tui.keys import bindings
-from tui.widgets.panel import set_frame
+from tui.key_bindings import bindings
+from tui.widgets.filter_table import set_frame
 
 
 class Details(VerticalScroll, can_focus=True):

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.keys import bindings
+from tui.key_bindings import bindings
 from tui.marks import Cell
 from tui.text import plain, shorten
 from tui.theme import CURSOR, GOOD, MUTED, RAISED, TEXT

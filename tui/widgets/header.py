@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from backends.campaign.record.snapshot import CampaignSnapshot
 from backends.hosts.facts import HostSnapshot, HostState
-from tui.keys import PAGES
+from tui.key_bindings import PAGES
 from tui.text import count, plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 

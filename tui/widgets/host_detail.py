@@ -9,10 +9,10 @@ from textual.widgets import Static
 
 from backends.hosts.facts import Gpu, HostFacts, HostSnapshot, HostState, Topology
 from backends.hosts.topology import legend
-from tui.keys import bindings
+from tui.key_bindings import bindings
 from tui.text import bar, count, gib, host_state, join, plain
 from tui.theme import BAD, GOOD, MUTED, WARN, link_colour
-from tui.widgets.panel import set_frame
+from tui.widgets.filter_table import set_frame
 
 CLOCK_WARNING_S = 1.0
 """From here on the host's clock is said to be off: log times of two hosts do not compare."""

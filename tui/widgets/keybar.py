@@ -8,7 +8,7 @@ from textual.dom import DOMNode
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
 
-from tui.keys import PANELS, Key, key_name
+from tui.key_bindings import PANELS, Key, key_name
 
 NARROW_KEYS = 5
 

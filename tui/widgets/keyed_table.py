@@ -11,7 +11,7 @@ from textual.coordinate import Coordinate
 from textual.message import Message
 from textual.widgets import DataTable
 
-from tui.keys import bindings
+from tui.key_bindings import bindings
 from tui.theme import MUTED
 
 

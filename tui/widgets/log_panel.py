@@ -14,11 +14,11 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.keys import bindings
+from tui.key_bindings import bindings
 from tui.text import count, join, plain
 from tui.theme import GOOD, MUTED, WARN
+from tui.widgets.filter_table import set_frame
 from tui.widgets.log_tail import LogTail
-from tui.widgets.panel import set_frame
 
 MAX_LINES = 5_000
 

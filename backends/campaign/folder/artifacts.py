@@ -12,8 +12,8 @@ from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
 from backends.hosts.environment import environment_document
 from backends.hosts.facts import HostSnapshot
-from backends.results.files import write_in_campaign, write_results
-from backends.results.report import ExecutedCommands, ReportContext
+from backends.results.campaign_report import ExecutedCommands, ReportContext
+from backends.results.result_files import write_in_campaign, write_results
 
 ENVIRONMENT = "environment.json"
 

@@ -13,8 +13,8 @@ from backends.access import Share
 from backends.campaign.folder.frozen import freeze
 from backends.campaign.folder.paths import campaign_name, create_directory
 from backends.campaign.folder.place import place_of
+from backends.campaign.plan.campaign_file import Request, write_request
 from backends.campaign.plan.recipe import Recipe
-from backends.campaign.plan.request import Request, write_request
 from backends.campaign.plan.selection import REQUEST_NAME, Plan
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, Journal

@@ -7,9 +7,9 @@ from pathlib import Path
 from backends.campaign.folder.artifacts import report_context
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
-from backends.results.files import write_atomically
+from backends.results.campaign_report import render_report
 from backends.results.publish import LAYOUTS, publish
-from backends.results.report import render_report
+from backends.results.result_files import write_atomically
 from backends.results.summary import summarise
 from profiles.errors import DlperfError
 

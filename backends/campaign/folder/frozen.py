@@ -21,9 +21,10 @@ from backends.access import make_directory, make_file
 from backends.campaign.folder.paths import safe_name
 from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record import events as ev
-from backends.inventory.hosts import Host
+from backends.campaign.record.codec import event_of
+from backends.inventory.host_entry import Host
 from backends.inventory.tables import host_of, host_table
-from backends.remote.messages import StagedTree
+from backends.remote.wrapper_messages import StagedTree
 from profiles.errors import DlperfError
 
 if TYPE_CHECKING:
@@ -315,7 +316,7 @@ def _decode(document: Any) -> Manifest:
 
 
 def _planned(case: Any, run_id: object, repeat: object) -> ev.RunPlanned:
-    run = ev.event_of({"kind": "RunPlanned", "t": 0, "run_id": run_id, "repeat": repeat, **case})
+    run = event_of({"kind": "RunPlanned", "t": 0, "run_id": run_id, "repeat": repeat, **case})
     if not isinstance(run, ev.RunPlanned):
         raise ValueError  # noqa: TRY004 (its values are wrong)
     return run

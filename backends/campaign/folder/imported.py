@@ -11,7 +11,7 @@ from backends.access import Share, make_directory, make_file, narrow
 from backends.campaign.folder.artifacts import rewrite_results
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
-from backends.campaign.record.events import encode
+from backends.campaign.record.codec import encode
 from backends.campaign.record.journal import FILE_NAME
 from backends.campaign.record.state import CampaignState, fold
 from backends.results.entered_figures import import_figures

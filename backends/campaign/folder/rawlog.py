@@ -15,7 +15,7 @@ from pathlib import Path
 
 from backends.access import make_directory, open_file
 from backends.campaign.folder.strand import Strand
-from backends.remote.messages import LogDigest
+from backends.remote.wrapper_messages import LogDigest
 from profiles.cleantext import clean_line
 
 BLOCK = 1 << 18

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from backends.campaign.plan.selection import Plan, PlannedCase, Selection
 from backends.hosts.facts import HostSnapshot, HostState
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.results.auto_repeats import MOST_REPEATS
 from profiles.durations import parse_duration
 from profiles.errors import SelectionError
 from profiles.format.case import Case, read_key
+from profiles.format.case_matrix import HostCapacity, expand, infeasible
 from profiles.format.catalog import Catalog
-from profiles.format.matrix import HostCapacity, expand, infeasible
-from profiles.format.settings import resolve_settings, split_overrides
+from profiles.format.site_settings import resolve_settings, split_overrides
 from profiles.tags import format_tag
 
 MOST_RUNS = 100_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import profiles
-from backends.remote.messages import StagedTree
+from backends.remote.wrapper_messages import StagedTree
 from profiles.errors import ProfileError
 from profiles.format.catalog import Source
 from profiles.format.profile import Profile

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.results.auto_repeats import LOOKS, AutoRepeats
 from profiles.format.case import Case
 

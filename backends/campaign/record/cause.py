@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -32,3 +33,7 @@ class Cause(StrEnum):
     OUT_OF_MEMORY = "out of memory"
     PROLOG_FAILED = "prolog failed"
     VANISHED = "vanished"
+
+
+AWAY: Mapping[str, str] = {Cause.LOST: "out of reach", Cause.REBOOTED: "rebooted"}
+"""Of a host that has to be looked at before the next run goes there; a probe tells more."""

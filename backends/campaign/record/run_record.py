@@ -7,12 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.doubts import UNKNOWN, Cleanup
 from profiles.format.case import Case
 from profiles.scalars import Scalar
 from profiles.throughput.steady import Disturbance
+
+if TYPE_CHECKING:
+    from backends.campaign.record.event_values import JournaledReading
 
 SERIES_POINTS = 512
 
@@ -56,7 +60,7 @@ class Series:
         return len(self.times)
 
     def extended(
-        self, start: int, count: int, stride: int, points: Sequence[ev.JournaledReading]
+        self, start: int, count: int, stride: int, points: Sequence[JournaledReading]
     ) -> Series:
         """With ``count`` more readings from number ``start`` on, of which those whose number is a
         multiple of ``stride`` are given; any batching gives the same series."""
@@ -159,8 +163,8 @@ class NewReadings:
         self._count = run.reading_count
         self._warmup = run.warmup
         self._series = run.series
-        self._all: list[ev.JournaledReading] = []  # the last of the count, not in the series yet
-        self._last: ev.JournaledReading | None = None
+        self._all: list[JournaledReading] = []  # the last of the count, not in the series yet
+        self._last: JournaledReading | None = None
 
     def take(self, event: ev.ReadingsArrived | ev.ReadingsSampled) -> None:
         count = len(event.readings) if isinstance(event, ev.ReadingsArrived) else event.count

@@ -12,7 +12,8 @@ from pathlib import Path
 from statistics import median
 
 from backends.campaign.record.doubts import Cleanup
-from backends.campaign.record.state import CampaignState, RunRecord, RunState, Series
+from backends.campaign.record.run_record import Series
+from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.engines.base import Waiting, WaitKind
 from profiles.durations import format_duration
 from profiles.format.case import Case

@@ -25,30 +25,20 @@ from typing import Any
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
-from backends.campaign.record.run_record import (
-    SERIES_POINTS,
-    NewReadings,
-    RunRecord,
-    RunState,
-    Series,
-)
+from backends.campaign.record.run_changes import RUN_CHANGES, planned_runs
+from backends.campaign.record.run_record import NewReadings, RunRecord, RunState
 from backends.results.auto_repeats import AutoRepeats, Quantity, Stop
 from profiles.format.case import Case
 
 __all__ = [
-    "END_LOST",
-    "SERIES_POINTS",
     "CampaignState",
     "Place",
     "RunRecord",
     "RunState",
-    "Series",
     "apply",
     "fold",
     "next_attempt_id",
 ]
-
-END_LOST = "how it ended is in a line of the journal that cannot be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +129,7 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
                     continue
                 waiting = readings[event.run_id] = NewReadings(run)
             waiting.take(event)
-        elif (change := _CHANGES.get(type(event))) is not None:
+        elif (change := RUN_CHANGES.get(type(event))) is not None:
             run_id: str = event.run_id  # type: ignore[attr-defined]  # all of these have one
             settle(run_id)
             if (run := runs.get(run_id)) is not None:
@@ -149,7 +139,7 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
         elif type(event) is ev.RunPlanned:
             if event.run_id not in runs:
                 settle(event.retry_of)
-                runs.update(_planned(runs, event, imported=state.imported))
+                runs.update(planned_runs(runs, event, imported=state.imported))
                 state = replace(state, finished=False, cancel_asked=False)
         elif (handler := _HANDLERS.get(type(event))) is not None:
             settle(getattr(event, "run_id", ""))
@@ -167,9 +157,9 @@ def apply(state: CampaignState, event: ev.Event) -> CampaignState:
     if isinstance(event, ev.RunPlanned):
         if event.run_id in state.runs:
             return state
-        runs = {**state.runs, **_planned(state.runs, event, imported=state.imported)}
+        runs = {**state.runs, **planned_runs(state.runs, event, imported=state.imported)}
         return replace(state, runs=runs, finished=False, cancel_asked=False)
-    change = _CHANGES.get(type(event))
+    change = RUN_CHANGES.get(type(event))
     if change is None:
         return state
     run_id: str = event.run_id  # type: ignore[attr-defined]  # all of these have one
@@ -293,211 +283,4 @@ _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]
     ev.CampaignFinished: _finished,
     ev.CampaignReopened: _reopened,
     ev.RunRequeued: _requeued,
-}
-
-
-# What happens to a run ---------------------------------------------------------------------------
-
-
-def _planned(
-    runs: Mapping[str, RunRecord], event: ev.RunPlanned, *, imported: bool
-) -> dict[str, RunRecord]:
-    """The planned run, and the one that it is a retry of where that has ended without a word."""
-    planned = _record(event, imported=imported)
-    before = runs.get(event.retry_of)
-    if before is None or not before.state.active:
-        return {planned.run_id: planned}
-    lost = ev.RunFailed(t=event.t, run_id=before.run_id, reason=END_LOST)
-    return {before.run_id: _failed(before, lost), planned.run_id: planned}
-
-
-def _record(event: ev.RunPlanned, *, imported: bool) -> RunRecord:
-    return RunRecord(
-        run_id=event.run_id,
-        profile=event.profile,
-        framework=event.framework,
-        model=event.model,
-        unit=event.unit,
-        nodes=event.nodes,
-        gpus_per_node=event.gpus_per_node,
-        parameters=event.parameters,
-        repeat=event.repeat,
-        attempt=event.attempt,
-        imported=imported,
-        planned_at=event.t,
-        not_before=event.not_before,
-        retry_of=event.retry_of,
-    )
-
-
-def _queued(run: RunRecord, event: ev.RunQueued) -> RunRecord:
-    if run.state not in (RunState.PLANNED, RunState.QUEUED):
-        return run
-    return replace(run, state=RunState.QUEUED, job_id=event.job_id or run.job_id)
-
-
-def _assigned(run: RunRecord, event: ev.RunAssigned) -> RunRecord:
-    # A second assignment comes after a deferral, whose line may be lost.
-    if run.state not in (RunState.PLANNED, RunState.QUEUED, RunState.STARTING):
-        return run
-    return replace(
-        run,
-        state=RunState.STARTING,
-        hosts=event.hosts,
-        devices=event.devices,
-        job_id=event.job_id or run.job_id,
-        commands=event.commands,
-        port=event.port,
-        log=event.log,
-        started_at=event.t,
-    )
-
-
-def _launched(run: RunRecord, event: ev.RunLaunched) -> RunRecord:
-    if run.state in (RunState.PLANNED, RunState.QUEUED) and event.hosts:
-        run = replace(  # the line of its assignment is lost
-            run,
-            state=RunState.STARTING,
-            hosts=event.hosts,
-            devices=event.devices,
-            port=event.port,
-            log=event.log,
-            started_at=event.t,
-        )
-    if run.state is not RunState.STARTING:
-        return run
-    return replace(run, state=RunState.RUNNING, boot_ids=event.boot_ids)
-
-
-def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
-    if run.state not in (RunState.QUEUED, RunState.STARTING):
-        return run
-    return replace(
-        run,
-        state=RunState.PLANNED,
-        hosts=(),
-        devices={},
-        job_id="",
-        commands=(),
-        port=0,
-        log="",
-        started_at=None,
-        lost_hosts={},
-    )
-
-
-def _readings(run: RunRecord, event: ev.ReadingsSampled | ev.ReadingsArrived) -> RunRecord:
-    if not run.state.active:
-        return run
-    waiting = NewReadings(run)
-    waiting.take(event)
-    return waiting.added()
-
-
-def _contact(run: RunRecord, event: ev.ContactChanged) -> RunRecord:
-    if not run.state.active or event.host not in run.hosts:
-        return run
-    lost = {h: since for h, since in run.lost_hosts.items() if h != event.host}
-    if event.lost:
-        lost[event.host] = run.lost_hosts.get(event.host, (event.t, event.reason))
-    return replace(run, lost_hosts=lost)
-
-
-def _cancelling(run: RunRecord, event: ev.RunCancelling) -> RunRecord:
-    if run.state not in (RunState.STARTING, RunState.RUNNING):
-        return run
-    return replace(run, state=RunState.CANCELLING, reason=f"cancelled by {event.by}")
-
-
-def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
-    # An imported run was never started by us; of another the lines of its start may be lost.
-    started = run.state.active or (not run.state.ended and event.hosts)
-    if not started and not (run.state is RunState.PLANNED and run.imported):
-        return run
-    return replace(
-        run,
-        state=RunState.SUCCEEDED,
-        ended_at=event.t,
-        lost_hosts={},
-        throughput=event.throughput,
-        reading_count=max(run.reading_count, event.readings),
-        used=event.used,
-        window=event.window,
-        statistic=event.statistic,
-        metrics=event.metrics,
-        gpu_memory_mib=event.gpu_memory_mib,
-        warnings=event.warnings,
-        fingerprint=event.fingerprint,
-        steady=event.steady,
-        cleanup=event.cleanup,
-        log=event.log or run.log,
-        hosts=run.hosts or event.hosts,
-        reason="",
-    )
-
-
-def _failed(run: RunRecord, event: ev.RunFailed) -> RunRecord:
-    if run.state.ended:
-        return run
-    return replace(
-        run,
-        state=RunState.FAILED,
-        ended_at=event.t,
-        lost_hosts={},
-        reason=event.reason,
-        evidence=event.evidence,
-        category=event.category,
-        failed_host=event.host,
-        exit_status=event.exit_status,
-        retry=event.retry,
-        cleanup=event.cleanup.on_hosts(run.hosts),
-        log=event.log or run.log,
-    )
-
-
-def _cancelled(run: RunRecord, event: ev.RunCancelled) -> RunRecord:
-    if run.state.ended:
-        return run
-    return replace(
-        run,
-        state=RunState.CANCELLED,
-        ended_at=event.t,
-        lost_hosts={},
-        cleanup=event.cleanup.on_hosts(run.hosts),
-    )
-
-
-def _host_verified(run: RunRecord, event: ev.HostVerified) -> RunRecord:
-    if not run.state.ended or (cleanup := run.cleanup.without(event.host)) is run.cleanup:
-        return run
-    return replace(run, cleanup=cleanup)
-
-
-def _restarted(run: RunRecord, event: ev.ReadingsRestarted) -> RunRecord:
-    if not run.state.active or not run.reading_count:
-        return run
-    return replace(
-        run,
-        reading_count=0,
-        warmup=0,
-        last_step=None,
-        last_throughput=None,
-        series=Series(),
-    )
-
-
-_CHANGES: Mapping[type[ev.Event], Callable[[RunRecord, Any], RunRecord]] = {
-    ev.RunQueued: _queued,
-    ev.RunAssigned: _assigned,
-    ev.RunLaunched: _launched,
-    ev.RunDeferred: _deferred,
-    ev.ReadingsArrived: _readings,
-    ev.ReadingsSampled: _readings,
-    ev.ContactChanged: _contact,
-    ev.RunCancelling: _cancelling,
-    ev.RunSucceeded: _succeeded,
-    ev.RunFailed: _failed,
-    ev.RunCancelled: _cancelled,
-    ev.HostVerified: _host_verified,
-    ev.ReadingsRestarted: _restarted,
 }

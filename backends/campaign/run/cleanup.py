@@ -17,7 +17,7 @@ from backends.campaign.run.factory import RunFactory
 from backends.campaign.run.mirror import LogMirror, UnsafeLogError
 from backends.engines.base import Engine
 from backends.remote.client import RemoteHost
-from backends.remote.messages import CancelReport, LogNotKeptError, RemoteError, RunPhase
+from backends.remote.wrapper_messages import CancelReport, LogNotKeptError, RemoteError, RunPhase
 from backends.transports.base import HostUnreachableError
 from profiles.errors import DlperfError
 

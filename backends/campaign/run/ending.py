@@ -8,7 +8,13 @@ from dataclasses import replace
 
 from backends.campaign.record.doubts import Cleanup, Doubt, Why
 from backends.campaign.run.mirror import LogMirror, UnsafeLogError
-from backends.remote.messages import CancelReport, LogDigest, RemoteError, RunPhase, RunStatus
+from backends.remote.wrapper_messages import (
+    CancelReport,
+    LogDigest,
+    RemoteError,
+    RunPhase,
+    RunStatus,
+)
 from backends.transports.base import HostUnreachableError
 
 COLLECT_LIMIT_S = 30.0
@@ -108,6 +114,12 @@ def doubt_of_status(host: str, status: RunStatus) -> Doubt | None:
     if status.left:
         return Doubt(host, Why.DEAF, str(status.left))
     return None if status.orphans == () else Doubt(host, Why.ORPHANS, pids_text(status.orphans))
+
+
+def cleanup_of(statuses: Mapping[str, RunStatus | None]) -> Cleanup:
+    """What the hosts' own records tell of an end that nobody had to bring about; by host."""
+    doubts = [doubt_of_status(name, status) for name, status in statuses.items() if status]
+    return Cleanup(True, tuple(doubt for doubt in doubts if doubt is not None))
 
 
 def pids_text(pids: Sequence[int] | None) -> str:

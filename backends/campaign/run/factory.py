@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
-from backends.campaign.folder.paths import diagnosis_path, host_log_path, telemetry_path
+from backends.campaign.folder.paths import diagnosis_path, host_log_path, log_path, telemetry_path
 from backends.campaign.folder.rawlog import RawLog
 from backends.campaign.plan.recipe import Recipe
 from backends.campaign.record import events as ev
@@ -18,11 +18,11 @@ from backends.campaign.run.host_part import Member
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.reconnect import Contact
 from backends.campaign.run.supervisor import RunSupervisor
-from backends.engines.base import AllocatedHost, Allocation
+from backends.engines.base import AllocatedHost, Allocation, Wanted
 from backends.hosts.facts import HostSnapshot, Sought
 from backends.hosts.fingerprint import apart, joined, several
 from backends.hosts.software import sought_by
-from backends.inventory.hosts import Host, train_address_of
+from backends.inventory.host_entry import Host, train_address_of
 from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite
 from backends.launchers.build import build, needs_port
 from backends.remote.client import RemoteHost
@@ -78,6 +78,20 @@ class RunFactory:
                 remedy="give its directory with --profile-dir",
             ) from None
 
+    def wanted(self, run: RunRecord, runs: Mapping[str, RunRecord], not_before: float) -> Wanted:
+        """What an engine has to know of a run; ``runs``: of the campaign, by id."""
+        profile = self.profile(run.profile)
+        before = runs.get(run.retry_of)
+        return Wanted(
+            run.run_id,
+            run.nodes,
+            run.gpus_per_node,
+            not_before=not_before,
+            gpu_only=profile.devices == "gpu",
+            avoid=(before.failed_host,) if before is not None and before.failed_host else (),
+            patience_s=parse_duration(profile.launch.lost_limit),
+        )
+
     async def free_port(self, run: RunRecord, allocation: Allocation) -> int:
         """A rendezvous port that is free on rank 0's host; 0 where none is needed."""
         if not needs_port(self.profile(run.profile), run.case):
@@ -98,6 +112,22 @@ class RunFactory:
                 port=port,
                 settings=recipe.settings,
             )
+        )
+
+    def assignment(
+        self, run: RunRecord, allocation: Allocation, port: int, taken: Set[str], now: float
+    ) -> ev.RunAssigned:
+        """Where a run goes, and what is to be started there; ``taken``: names of logs."""
+        commands = self.commands(run, launch_sites(allocation), port)
+        return ev.RunAssigned(
+            t=now,
+            run_id=run.run_id,
+            hosts=allocation.names,
+            devices=allocation.devices,
+            job_id=allocation.job_id,
+            port=port,
+            commands=tuple(command.text for command in commands),
+            log=log_path(self.profile(run.profile), run.case, run.repeat, run.attempt, taken),
         )
 
     def supervisor(

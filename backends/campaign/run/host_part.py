@@ -8,10 +8,10 @@ from backends.campaign.folder.rawlog import RawLog
 from backends.campaign.run.reconnect import Contact
 from backends.launchers.base import HostCommand
 from backends.remote.client import RemoteHost
-from backends.remote.messages import StagedTree
+from backends.remote.wrapper_messages import StagedTree
 from profiles.format.profile import Profile
 from profiles.logs.failures import BUILT_IN, Failure, FailureScanner, from_profile
-from profiles.logs.parser import LINE_LIMIT
+from profiles.logs.log_parser import LINE_LIMIT
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from typing import Any  # tasks of several kinds
 from backends.campaign.folder.rawlog import RawLog
 from backends.campaign.run.reconnect import Contact
 from backends.remote.client import RemoteHost
-from backends.remote.messages import (
+from backends.remote.wrapper_messages import (
     LogDigest,
     LogShorterError,
     RemoteError,

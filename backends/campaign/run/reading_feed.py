@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.run_record import RunRecord, stride_of
 from profiles.format.profile import Profile
-from profiles.logs.parser import LogParser, Readings
+from profiles.logs.log_parser import LogParser, Readings
 from profiles.throughput.measure import Measurement, global_throughput, measure_run
 from profiles.throughput.tally import Tally
 from profiles.throughput.window import warm_up
+
+if TYPE_CHECKING:
+    from backends.campaign.record.event_values import JournaledReading
 
 EVERY_S = 0.5
 
@@ -46,8 +50,8 @@ class ReadingFeed:
     def _begin(self) -> None:
         self.parser = LogParser(self._profile, self._case, keep=False)
         self._tally = Tally(self.parser.rule)
-        self._points: list[tuple[int, ev.JournaledReading]] = []
-        self.last: ev.JournaledReading | None = None
+        self._points: list[tuple[int, JournaledReading]] = []
+        self.last: JournaledReading | None = None
         """The last reading; None before the first."""
 
     @property
@@ -91,7 +95,7 @@ class ReadingFeed:
             (number, self._journaled(new, number, now)) for number in range(first, new.stop, stride)
         ]
 
-    def _journaled(self, readings: Readings, number: int, now: float) -> ev.JournaledReading:
+    def _journaled(self, readings: Readings, number: int, now: float) -> JournaledReading:
         reading = readings[number - readings.start]
         value = round(global_throughput(self.parser.rule, self._case, reading.value), 3)
         step = reading.step

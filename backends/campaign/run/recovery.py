@@ -10,7 +10,8 @@ from typing import Any  # JSON
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.doubts import Cleanup, Doubt, Why
-from backends.campaign.record.state import END_LOST, CampaignState, RunRecord, RunState
+from backends.campaign.record.run_changes import END_LOST
+from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.campaign.run.verdict import memory_of
 from profiles.errors import LogError
 from profiles.format.profile import Profile

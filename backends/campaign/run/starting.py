@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from backends.campaign.doubt_words import reason_text
 from backends.campaign.run.ending import Ending
 from backends.campaign.run.host_part import Member
-from backends.remote.messages import LeaseHeldError, RemoteError, RunSpec, RunStatus
+from backends.remote.wrapper_messages import LeaseHeldError, RemoteError, RunSpec, RunStatus
 from profiles.durations import parse_duration
 from profiles.format.launching import Launch
 

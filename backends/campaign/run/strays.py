@@ -22,7 +22,7 @@ from backends.campaign.record.state import (
     next_attempt_id,
 )
 from backends.remote.client import RemoteHost
-from backends.remote.messages import RemoteError
+from backends.remote.wrapper_messages import RemoteError
 from backends.transports.base import HostUnreachableError
 from profiles.format.profile import Profile
 

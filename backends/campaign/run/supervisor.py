@@ -15,13 +15,12 @@ from typing import Any
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
-from backends.campaign.record.doubts import Cleanup
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord, RunState
-from backends.campaign.run.diagnosis import all_answer, diagnose
 from backends.campaign.run.end_events import failed, requeued, succeeded
-from backends.campaign.run.ending import Ending, Kept, doubt_of_status
+from backends.campaign.run.ending import Ending, Kept, cleanup_of
 from backends.campaign.run.gpu_watch import TelemetryLog, peak_memory_mib
+from backends.campaign.run.hang_report import all_answer, diagnose
 from backends.campaign.run.host_part import FailureLog, Member
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.postmortem import ask_host
@@ -41,7 +40,7 @@ from backends.campaign.run.verdict import (
     unmeasured,
 )
 from backends.engines.base import AllocationEnd, EndKind
-from backends.remote.messages import RemoteError, RunPhase, RunStatus
+from backends.remote.wrapper_messages import RemoteError, RunPhase, RunStatus
 from backends.transports.base import HostUnreachableError
 from profiles.durations import parse_duration
 from profiles.format.profile import Profile
@@ -305,18 +304,12 @@ class RunSupervisor:
                     await asyncio.wait(rest, timeout=LAST_BYTES_S)
                 return replace(failed[0], cleanup=cleanup)
         passive = any(member.passive for member in self.members)
-        cleanup = await self._ending.tear_down(0.0) if passive else self._as_they_say()
+        if passive:
+            cleanup = await self._ending.tear_down(0.0)
+        else:
+            cleanup = cleanup_of({name: mirror.ended for name, mirror in self._mirrors.items()})
         self._idle()
         return Ended(cleanup=await self._ending.collect(cleanup))
-
-    def _as_they_say(self) -> Cleanup:
-        """What the hosts' own records tell of an end that nobody had to bring about."""
-        doubts = [
-            doubt_of_status(name, mirror.ended)
-            for name, mirror in self._mirrors.items()
-            if mirror.ended is not None
-        ]
-        return Cleanup(True, tuple(doubt for doubt in doubts if doubt is not None))
 
     def _judge(self, member: Member, task: asyncio.Task[RunStatus]) -> Ended | None:
         """How a member's end ends the run; None when it went well."""

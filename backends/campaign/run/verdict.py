@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.doubts import UNKNOWN, Cleanup
 from backends.engines.base import AllocationEnd, EndKind
-from backends.remote.messages import RemoteError, RunPhase, RunStatus
+from backends.remote.wrapper_messages import RemoteError, RunPhase, RunStatus
 from backends.transports.base import HostUnreachableError
 from profiles.logs.failures import Failure
 from profiles.throughput.measure import Measurement

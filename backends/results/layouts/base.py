@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from backends.results.document import document, to_json
 from backends.results.layouts.common import LayoutOptions
 from backends.results.render import Table, render_csv, render_markdown
+from backends.results.results_json import document, to_json
 from backends.results.run_result import RunResult
 from backends.results.summary import Group
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from backends.results.document import to_json
 from backends.results.layouts.base import Layout
+from backends.results.results_json import to_json
 from backends.results.summary import Group
 
 Speeds = dict[str, float | int | None]

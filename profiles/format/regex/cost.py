@@ -34,8 +34,8 @@ from profiles.format.regex.nodes import (
     one_takes_nothing,
     series_of,
 )
-from profiles.format.regex.text import pattern_text
-from profiles.format.regex.tree import ALL, WORD, Item, items_of
+from profiles.format.regex.parse_tree import ALL, WORD, Item, items_of
+from profiles.format.regex.pattern_text import pattern_text
 
 LINE_LIMIT = 1 << 16
 """Bytes of a line that are looked at; longer lines lose their end, never the lines after them."""

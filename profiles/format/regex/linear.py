@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import Any
 
 from profiles.errors import ProfileError
-from profiles.format.regex.text import NotInRe2Error, re2_text
-from profiles.format.regex.tree import items_of
+from profiles.format.regex.parse_tree import items_of
+from profiles.format.regex.pattern_text import NotInRe2Error, re2_text
 
 INSTALL = "install google-re2: python3 -m pip install google-re2"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from profiles.format.regex.tree import MANY, Item, Items, chars_of, ops
+from profiles.format.regex.parse_tree import MANY, Item, Items, chars_of, ops
 
 _IGNORE_CASE = 2  # re.IGNORECASE in a tree
 

@@ -12,7 +12,7 @@ import pytest
 from backends.access import Share, make_directory, make_file, narrow, open_file, share_of
 from backends.campaign.folder.paths import create_directory
 from backends.campaign.record.lock import CampaignLock
-from backends.results.files import write_atomically, write_in_campaign
+from backends.results.result_files import write_atomically, write_in_campaign
 
 
 def mode(path: Path) -> int:

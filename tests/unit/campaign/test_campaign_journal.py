@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.codec import decode, encode, merged, schema_of
 from backends.campaign.record.doubts import UNKNOWN, Cleanup, Doubt, Why
 from backends.campaign.record.journal import (
     Journal,
@@ -30,9 +31,9 @@ from backends.campaign.record.journal import (
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.snapshot import take
 from backends.campaign.record.state import apply, fold
-from backends.results.document import document, to_json
-from backends.results.files import write_results
-from backends.results.report import ReportContext, render_report
+from backends.results.campaign_report import ReportContext, render_report
+from backends.results.result_files import write_results
+from backends.results.results_json import document, to_json
 from backends.results.summary import summarise
 from tests.unit.campaign.strategies import RUN_IDS, events, journals, on_their_way, planned, sampled
 
@@ -50,14 +51,14 @@ EXAMPLE: list[ev.Event] = [
 
 @given(events)
 def test_an_event_survives_the_journal(event: ev.Event) -> None:
-    assert ev.decode(ev.encode(event)) == event
-    assert ev.encode(event).count(b"\n") == 1
+    assert decode(encode(event)) == event
+    assert encode(event).count(b"\n") == 1
 
 
 @given(st.text(alphabet=st.characters(codec=None), max_size=20))
 def test_any_text_can_be_written_down(text: str) -> None:
     event = ev.Noted(t=1.0, text=text)
-    assert ev.decode(ev.encode(event)) == event
+    assert decode(encode(event)) == event
 
 
 json_values = st.recursive(
@@ -89,8 +90,8 @@ json_values = st.recursive(
 )
 @example(b'{"kind":"ReadingsArrived","t":1,"run_id":"r-0001-a1","first":0,"readings":5}')
 def test_any_bytes_are_a_damaged_line_at_worst(line: bytes) -> None:
-    ev.decode(line)
-    ev.schema_of(line)
+    decode(line)
+    schema_of(line)
 
 
 @given(events, st.data(), json_values)
@@ -99,15 +100,15 @@ def test_a_value_that_cannot_be_harms_nothing(
     event: ev.Event, data: st.DataObject, value: object
 ) -> None:
     """Whatever a line of a right kind holds: it is damaged, or its campaign can be shown."""
-    record = json.loads(ev.encode(event))
+    record = json.loads(encode(event))
     key = data.draw(st.sampled_from(sorted(record)))
     if isinstance(record[key], list) and record[key] and data.draw(st.booleans()):
         record[key][data.draw(st.integers(0, len(record[key]) - 1))] = value
     else:
         record[key] = value
-    found = ev.decode(json.dumps(record).encode())
+    found = decode(json.dumps(record).encode())
     if found is not None:
-        ev.encode(found)
+        encode(found)
     begun = [ev.CampaignCreated(t=1.0, campaign="c"), *on_their_way]
     state = fold([*begun, *([found] if found else [])])
     snapshot = take(state, Path("c"), now=2e9, expected_s={"p": 60.0})
@@ -121,7 +122,7 @@ def test_a_value_that_cannot_be_harms_nothing(
 
 def test_a_line_that_nests_without_end_costs_one_line(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
-    lines = [ev.encode(event) for event in EXAMPLE]
+    lines = [encode(event) for event in EXAMPLE]
     path.write_bytes(b"".join([*lines[:3], b"[" * 100_000 + b"\n", *lines[3:]]))
     state = fold(read_events(path))
     assert state.lost_lines == 1
@@ -142,7 +143,7 @@ def test_a_log_is_never_written_outside_of_the_campaign() -> None:
     """A journal may be somebody else's; what it names is opened for writing."""
     for log in ("/etc/passwd", "../../x.log", "logs/../../x", "a\0b"):
         event = replace(EXAMPLE[2], log=log)  # type: ignore[call-arg]  # a RunAssigned
-        assert ev.decode(ev.encode(event)) is None
+        assert decode(encode(event)) is None
 
 
 @given(journals)
@@ -151,20 +152,20 @@ def test_damaged_lines_between_others_are_counted(journal: list[ev.Event]) -> No
     damaged = [b"{torn\n", b"[1\n", b"2]\n", b'{"kind":"FromTheFuture","t":1}\n']
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "events.jsonl"
-        path.write_bytes(b"".join([*map(ev.encode, journal), *damaged]))
+        path.write_bytes(b"".join([*map(encode, journal), *damaged]))
         assert list(read_events(path)) == [*journal, ev.LinesLost(t=0.0, lines=4)]
 
 
 @given(journals)
 def test_merging_readings_changes_no_state(journal: list[ev.Event]) -> None:
-    assert fold(ev.merged(journal)) == fold(journal)
+    assert fold(merged(journal)) == fold(journal)
 
 
 def test_a_journal_cut_at_any_byte_is_a_shorter_journal(tmp_path: Path) -> None:
-    data = b"".join(map(ev.encode, EXAMPLE))
+    data = b"".join(map(encode, EXAMPLE))
     whole = [0]
     for event in EXAMPLE:
-        whole.append(whole[-1] + len(ev.encode(event)))
+        whole.append(whole[-1] + len(encode(event)))
     path = tmp_path / "events.jsonl"
     for cut in range(len(data) + 1):
         path.write_bytes(data[:cut])
@@ -176,7 +177,7 @@ def test_a_journal_cut_at_any_byte_is_a_shorter_journal(tmp_path: Path) -> None:
 
 async def test_the_writer_goes_on_behind_a_torn_line(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
-    path.write_bytes(ev.encode(EXAMPLE[0]) + b'{"kind":"RunPl')
+    path.write_bytes(encode(EXAMPLE[0]) + b'{"kind":"RunPl')
     journal = Journal(path)
     journal.append(EXAMPLE[1])
     assert await journal.commit()
@@ -186,9 +187,9 @@ async def test_the_writer_goes_on_behind_a_torn_line(tmp_path: Path) -> None:
 
 async def test_a_torn_line_longer_than_any_buffer_is_cut(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
-    path.write_bytes(ev.encode(EXAMPLE[0]) + b"x" * 200_000)
+    path.write_bytes(encode(EXAMPLE[0]) + b"x" * 200_000)
     Journal(path).close()
-    assert path.read_bytes() == ev.encode(EXAMPLE[0])
+    assert path.read_bytes() == encode(EXAMPLE[0])
 
 
 async def test_readings_of_a_batch_become_one_line(tmp_path: Path) -> None:
@@ -220,7 +221,7 @@ async def test_a_full_disk_keeps_events_until_there_is_room(
     journal.append(EXAMPLE[1])
     assert not await journal.commit()
     assert "No space left" in journal.problem
-    assert path.read_bytes() == ev.encode(EXAMPLE[0])
+    assert path.read_bytes() == encode(EXAMPLE[0])
     journal.append(EXAMPLE[2])
     monkeypatch.setattr(os, "write", write)
     assert await journal.commit()
@@ -249,7 +250,7 @@ def test_a_reader_follows_what_is_written(tmp_path: Path) -> None:
     reader = JournalReader(path)
     with pytest.raises(JournalError, match="not a campaign"):
         reader.state()
-    data = b"".join(map(ev.encode, EXAMPLE))
+    data = b"".join(map(encode, EXAMPLE))
     for cut in (0, 3, 100, 101, len(data) - 1, len(data)):
         path.write_bytes(data[:cut])
         assert reader.state() == fold(read_events(path))
@@ -266,7 +267,7 @@ def test_what_is_no_campaign_is_told_apart(tmp_path: Path) -> None:
 
 def test_a_summary_need_not_read_the_readings(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
-    path.write_bytes(b"".join(map(ev.encode, EXAMPLE)))
+    path.write_bytes(b"".join(map(encode, EXAMPLE)))
     found = list(read_events(path, readings=False))
     assert found == [event for event in EXAMPLE if not isinstance(event, ev.ReadingsArrived)]
 
@@ -351,7 +352,7 @@ def test_what_an_old_journal_says_of_leftovers_in_words_is_understood(
         b'{"kind":"RunFailed","t":2,"run_id":"%s","reason":"r","clean":"%s"}'
         % (RUN_IDS[0].encode(), words.encode()),
     ]
-    read = [event for line in lines if (event := ev.decode(line)) is not None]
+    read = [event for line in lines if (event := decode(line)) is not None]
     state = fold([planned(RUN_IDS[0]), *read])
     assert state.runs[RUN_IDS[0]].cleanup == cleanup
     for host in ("a", "b"):

@@ -19,13 +19,13 @@ from backends.campaign.folder.paths import (
     safe_name,
     telemetry_path,
 )
+from backends.campaign.plan.campaign_file import Request, read_request, write_request
 from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.remarks import repeats_remarks
-from backends.campaign.plan.request import Request, read_request, write_request
 from backends.campaign.plan.selection import Plan, Selection
 from backends.campaign.record.state import fold
 from backends.hosts.facts import HostSnapshot, HostState
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from profiles.errors import SelectionError
 from profiles.format.case import Case
 from profiles.format.catalog import Catalog

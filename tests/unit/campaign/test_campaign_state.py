@@ -11,14 +11,9 @@ from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
 from backends.campaign.record import run_record
-from backends.campaign.record.state import (
-    SERIES_POINTS,
-    CampaignState,
-    RunState,
-    Series,
-    apply,
-    fold,
-)
+from backends.campaign.record.codec import merged
+from backends.campaign.record.run_record import SERIES_POINTS, Series
+from backends.campaign.record.state import CampaignState, RunState, apply, fold
 from tests.unit.campaign.strategies import HOSTS, RUN_IDS, journals, planned, sampled
 
 LEGAL = {
@@ -168,7 +163,7 @@ def test_thinned_readings_give_the_state_that_all_of_them_give(
             stride = run_record.stride_of(count)
             journal.append(sampled(run_id, first, count - first, stride))
         found = reduce(apply, journal, begun) if one_by_one else fold(journal, begun)
-        merged_at_once = fold(ev.merged(journal), begun)
+        merged_at_once = fold(merged(journal), begun)
         full = sampled(run_id, 0, count) if count else None
         expected = fold([] if full is None else [full], begun)
     assert found.runs[run_id] == merged_at_once.runs[run_id] == expected.runs[run_id]

@@ -137,7 +137,7 @@ def test_nothing_of_it_reaches_the_program_that_uses_us(tmp_path: Path) -> None:
         "import logging, sys\n"
         "before = (logging.root.handlers[:], logging.root.level, logging.raiseExceptions)\n"
         "from pathlib import Path\n"
-        "from backends import debug, use_cases, starter\n"
+        "from backends import campaign_start, debug, use_cases\n"
         "from backends.campaign.folder.debug_log import DebugLog\n"
         "debug.log().warning('to nobody')\n"
         f"log = DebugLog(Path({str(tmp_path)!r}))\n"

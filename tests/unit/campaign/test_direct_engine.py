@@ -11,10 +11,10 @@ from backends.engines.base import Journaled, Trouble, Waiting, WaitKind, Wanted
 from backends.engines.direct import DirectEngine
 from backends.engines.first_fit import Offer, first_fit
 from backends.hosts.facts import HostSnapshot, HostState
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.base import Transport
 from backends.transports.local import LocalTransport
-from profiles.format.matrix import HostCapacity
+from profiles.format.case_matrix import HostCapacity
 
 
 def offer(

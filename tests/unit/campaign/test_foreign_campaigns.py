@@ -11,6 +11,7 @@ from backends.campaign.folder.foreign import ForeignFileError, refuse_ways_out
 from backends.campaign.folder.index import list_campaigns
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record import events as ev
+from backends.campaign.record.codec import encode
 from backends.campaign.record.snapshot import take
 from tui.widgets.log_tail import LogTail
 
@@ -35,7 +36,7 @@ def planned(run_id: str) -> ev.RunPlanned:
 def campaign(path: Path, *events: ev.Event) -> Path:
     path.mkdir()
     begun = ev.CampaignCreated(t=1.0, campaign=path.name)
-    lines = b"".join(map(ev.encode, (begun, *events)))
+    lines = b"".join(map(encode, (begun, *events)))
     (path / "events.jsonl").write_bytes(lines)
     return path
 

@@ -20,11 +20,12 @@ from backends.campaign.folder.frozen import (
     thaw,
 )
 from backends.campaign.folder.reader import read_campaign
+from backends.campaign.plan.campaign_file import Request, write_request
 from backends.campaign.plan.recipe import Recipe, staged_files
-from backends.campaign.plan.request import Request, write_request
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
-from backends.inventory.hosts import Host
+from backends.campaign.record.codec import encode
+from backends.inventory.host_entry import Host
 from profiles.format.catalog import Catalog
 from tests.unit.campaign.strategies import planned
 
@@ -125,9 +126,7 @@ def test_runs_whose_lines_the_journal_has_lost_are_known_from_the_plan(tmp_path:
     digest = frozen(tmp_path / "c", runs)
     begun = ev.CampaignCreated(t=1.0, campaign="c", frozen=digest)
     failed = ev.RunFailed(t=2.0, run_id="r-0001-a1", reason="x")
-    (tmp_path / "c" / "events.jsonl").write_bytes(
-        ev.encode(begun) + b"#damaged\n" + ev.encode(failed)
-    )
+    (tmp_path / "c" / "events.jsonl").write_bytes(encode(begun) + b"#damaged\n" + encode(failed))
     state = read_campaign(tmp_path / "c")
     assert {run_id: str(run.state) for run_id, run in state.runs.items()} == {
         "r-0001-a1": "failed",

@@ -15,7 +15,7 @@ import pytest
 
 from backends.campaign.folder.rawlog import BACKLOG, RawLog
 from backends.campaign.folder.strand import Strand
-from backends.remote.messages import LogDigest
+from backends.remote.wrapper_messages import LogDigest
 from tests.support.waiting import until
 
 

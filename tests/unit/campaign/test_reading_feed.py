@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
 from backends.campaign.record import run_record
+from backends.campaign.record.codec import encode, merged
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.state import CampaignState, RunState, fold
 from backends.campaign.run.reading_feed import ReadingFeed
@@ -137,8 +138,8 @@ def test_a_million_readings_are_some_thousand_points_in_the_journal() -> None:
     for _ in range(50):
         feed.take(block)
         feed.send()
-    events = ev.merged(recorder.events)
-    size = sum(len(ev.encode(event)) for event in recorder.events)
+    events = merged(recorder.events)
+    size = sum(len(encode(event)) for event in recorder.events)
     found = after(run(), recorder.events)
     assert found.reading_count == 1_000_000
     assert 512 <= len(found.series) < 1024

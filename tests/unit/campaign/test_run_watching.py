@@ -22,7 +22,7 @@ from backends.campaign.run.verdict import (
     retry_delay_s,
 )
 from backends.engines.base import AllocationEnd, EndKind
-from backends.remote.messages import RunPhase, RunStatus
+from backends.remote.wrapper_messages import RunPhase, RunStatus
 from backends.transports.base import HostUnreachableError, Problem
 from profiles.format.catalog import Catalog
 from profiles.logs.failures import Failure

@@ -12,7 +12,7 @@ import tui.cli
 from tui.cli import main
 from tui.cli.commands import COMMANDS, CONSOLE, Command, command_file
 
-NO_COMMANDS = {"__init__", "__main__", "commands", "parser", "program", CONSOLE}
+NO_COMMANDS = {"__init__", "__main__", "commands", "arguments", "program", CONSOLE}
 HEAVY = {"asyncio", "asyncssh", "pandas", "pydantic", "textual", "backends.use_cases"}
 
 

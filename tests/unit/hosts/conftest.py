@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.base import Completed
 from backends.transports.local import LocalTransport
 

@@ -6,11 +6,11 @@ import dataclasses
 import json
 from pathlib import Path
 
-from backends.hosts.document import host_document
 from backends.hosts.environment import environment_document, fingerprint, fingerprint_of
 from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.hosts_json import host_document
 from backends.hosts.probe import parse_probe, snapshot_of
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 
 ANSWER = (
     b"@@dlperf:begin\n10.5\n@@dlperf:os\nDebian\n@@dlperf:kernel\n6.1\n@@dlperf:cpus\n16\n"

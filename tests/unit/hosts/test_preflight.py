@@ -14,7 +14,7 @@ from backends.hosts.finding import Finding, Level, worst
 from backends.hosts.needs import Need, needs_of
 from backends.hosts.preflight import check_needs, differences, host_findings, preflight
 from backends.hosts.probe import parse_probe
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.base import Completed, HostUnreachableError, Problem
 from profiles.format.case import Case
 from profiles.format.profile import Profile

@@ -12,7 +12,7 @@ import pytest
 
 from backends.hosts.finding import Level
 from backends.hosts.reach import _connect, _Listener, reach, reach_findings
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.base import HostUnreachableError, Problem
 
 NODES = [Host(name=f"node{number}", transport="local") for number in (1, 2, 3)]

@@ -20,11 +20,11 @@ from backends.hosts.environment import environment_document, fingerprint
 from backends.hosts.facts import Gpu, HostFacts, HostSnapshot, HostState, Software, Sought
 from backends.hosts.probe import PROBE_SCRIPT, parse_probe, probe
 from backends.hosts.software import parse_software, software_by_role, sought_by, sought_for
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.results.environment_words import environment_section
 from backends.results.translations import words
 from profiles.format.catalog import Catalog
-from profiles.format.settings import needs_value
+from profiles.format.site_settings import needs_value
 from tests.unit.hosts.conftest import ShellTransport
 
 CATALOG = Catalog.load()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite
 from backends.launchers.build import LAUNCHERS, build
 from profiles.format import launching

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.launchers.base import HostCommand, Launcher, LaunchRequest, LaunchSite
 from backends.launchers.build import LAUNCHERS, build, needs_port
 from profiles.errors import ProfileError

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from profiles.format.case import Case
 from profiles.format.measuring import Rule, Trim, Window
-from profiles.logs.parser import Readings
+from profiles.logs.log_parser import Readings
 from profiles.throughput.measure import global_throughput
 
 

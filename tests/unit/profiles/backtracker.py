@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from profiles.format.regex.tree import MANY, WORD, Item, Items, chars_of, items_of, ops
+from profiles.format.regex.parse_tree import MANY, WORD, Item, Items, chars_of, items_of, ops
 
 Rest = Callable[[int], bool]
 

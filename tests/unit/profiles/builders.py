@@ -6,9 +6,9 @@ import tomllib
 from pathlib import Path
 
 from profiles.format.case import Case
-from profiles.format.matrix import make_case
+from profiles.format.case_matrix import make_case
 from profiles.format.profile import Profile, Scalar
-from profiles.logs.parser import LogParser
+from profiles.logs.log_parser import LogParser
 from profiles.throughput.measure import Measurement, measure_run
 
 HEAD = """

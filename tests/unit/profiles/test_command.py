@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from profiles.errors import ProfileError, SelectionError
 from profiles.format.choices import parameter_arguments, parameter_environment
-from profiles.format.settings import resolve_settings, split_overrides
+from profiles.format.site_settings import resolve_settings, split_overrides
 from profiles.format.template import placeholders, render_text, render_words
 from tests.unit.profiles.builders import HEAD, READING, case, profile
 

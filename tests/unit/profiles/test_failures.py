@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from profiles.logs.failures import BUILT_IN, FailureScanner
-from profiles.logs.parser import LogParser
+from profiles.logs.log_parser import LogParser
 from tests.unit.profiles.builders import READING, case, parse, profile
 
 

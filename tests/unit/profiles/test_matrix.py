@@ -8,7 +8,7 @@ import pytest
 
 from profiles.errors import SelectionError
 from profiles.format.case import read_key
-from profiles.format.matrix import HostCapacity, exclusion, expand, infeasible, make_case
+from profiles.format.case_matrix import HostCapacity, exclusion, expand, infeasible, make_case
 from profiles.tags import parse_tag
 from tests.unit.profiles.builders import HEAD, READING, case, profile
 

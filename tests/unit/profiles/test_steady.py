@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles.format.case_matrix import expand
 from profiles.format.catalog import Catalog
-from profiles.format.matrix import expand
 from profiles.throughput.file import measure_file
 from profiles.throughput.steady import Disturbance, Shape, disturbances
 

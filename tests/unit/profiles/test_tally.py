@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from profiles.format.profile import Profile
 from profiles.logs.failures import FailureScanner
-from profiles.logs.parser import LogParser
+from profiles.logs.log_parser import LogParser
 from profiles.throughput import exact
 from profiles.throughput import speeds as bounded
 from profiles.throughput.chosen import Part

@@ -13,7 +13,7 @@ from profiles.errors import LogError
 from profiles.format.case import Case
 from profiles.format.catalog import Catalog
 from profiles.format.profile import Profile
-from profiles.logs.parser import LogParser
+from profiles.logs.log_parser import LogParser
 from profiles.throughput.file import measure_file
 from profiles.throughput.measure import global_throughput, measure_run
 from profiles.throughput.window import warm_up

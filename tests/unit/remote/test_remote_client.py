@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.remote.client import (
     LeaseHeldError,
     RemoteError,

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import pytest
 
-from backends.results.document import document
-from backends.results.files import results_csv
+from backends.results.campaign_report import ReportContext, render_report
 from backends.results.grade import CEILINGS, Concern, Grade
 from backends.results.grade_words import finding_lines, grade_reasons
-from backends.results.report import ReportContext, render_report
+from backends.results.result_files import results_csv
+from backends.results.results_json import document
 from backends.results.run_result import RunResult
 from backends.results.statistics import dependence, half_width
 from backends.results.steady_words import disturbance_text

@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from backends.results import student
-from backends.results.document import document
-from backends.results.files import results_csv
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.speedup import speedup_tables
 from backends.results.ratios import (
@@ -27,6 +25,8 @@ from backends.results.ratios import (
     welch,
 )
 from backends.results.render import markdown_rows
+from backends.results.result_files import results_csv
+from backends.results.results_json import document
 from backends.results.summary import summarise
 
 PADDLE = {

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from backends.results.compare import Verdict, compare
+from backends.results.comparison import Verdict, compare
 from backends.results.comparison_report import comparison_document
-from backends.results.document import FIGURE_COLUMNS, RESULT_COLUMNS, document
 from backends.results.entered_figures import import_figures
 from backends.results.grade import (
     CEILINGS,
@@ -26,6 +25,7 @@ from backends.results.grade import (
 from backends.results.layouts.dlperf_json import dlperf_document
 from backends.results.layouts.speedup import COLUMNS, speedup_tables
 from backends.results.render import markdown_rows
+from backends.results.results_json import FIGURE_COLUMNS, RESULT_COLUMNS, document
 from backends.results.summary import summarise
 from profiles.throughput.steady import Disturbance
 

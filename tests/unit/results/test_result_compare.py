@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from backends.results.compare import (
+from backends.results.comparison import (
     Comparison,
     Ground,
     Verdict,

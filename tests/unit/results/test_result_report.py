@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from backends.hosts.facts import Topology
+from backends.results.campaign_report import ExecutedCommands, ReportContext, render_report
 from backends.results.environment_words import topology_text
 from backends.results.figures import draw_figures
-from backends.results.files import write_atomically, write_results
-from backends.results.report import ExecutedCommands, ReportContext, render_report
+from backends.results.result_files import write_atomically, write_results
 from backends.results.summary import summarise
 from profiles.errors import DlperfError
 

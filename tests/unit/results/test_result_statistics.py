@@ -157,7 +157,7 @@ def test_speedup_without_a_base_is_nothing_and_never_zero():
 def test_model_and_statistics_load_neither_pandas_nor_matplotlib():
     script = (
         "import sys, backends.results.run_result, backends.results.statistics\n"
-        "import backends.results.files\n"
+        "import backends.results.result_files\n"
         "loaded = {name.split('.')[0] for name in sys.modules}\n"
         "print(sorted(loaded & {'pandas', 'matplotlib', 'numpy', 'textual', 'asyncssh'}))"
     )

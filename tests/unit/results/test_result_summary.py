@@ -9,12 +9,12 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from backends.results.document import document, to_json
 from backends.results.frames import results_csv, results_frame
 from backends.results.grade import Concern
 from backends.results.grade_words import finding_lines
 from backends.results.layouts.dlperf_json import dlperf_document
 from backends.results.layouts.speedup import speedup_tables
+from backends.results.results_json import document, to_json
 from backends.results.summary import summarise
 
 # The contract of the command line; more keys may come, none may go.

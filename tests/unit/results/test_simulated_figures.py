@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from backends.results.compare import Verdict, judge
+from backends.results.comparison import Verdict, judge
 from backends.results.ratios import ratio_interval, welch
 from tests.statistics import comparisons, intervals
 from tests.statistics.__main__ import DOCUMENT, SIMULATIONS

@@ -11,9 +11,9 @@ from backends.hosts.facts import HostState
 from backends.hosts.preflight import preflight
 from backends.hosts.probe import probe
 from backends.hosts.telemetry import TELEMETRY_COMMAND, TelemetryParser
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost, RunPhase, RunSpec
-from backends.simulated.cluster import SimulatedCluster
+from backends.simulated.simulated_cluster import SimulatedCluster
 from backends.simulated.spec import ForeignProcess, HostSpec, v100_host
 from backends.simulated.supervising import Asked
 from backends.simulated.workload import FOREVER, Curve, Workload, training

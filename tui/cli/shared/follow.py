@@ -72,10 +72,10 @@ async def _first_of(
 
 
 def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
-    from backends.results.document import document  # noqa: PLC0415
     from backends.results.grade_words import finding_lines  # noqa: PLC0415 (loads when needed)
     from backends.results.layouts.speedup import speedup_tables  # noqa: PLC0415
     from backends.results.render import render_markdown  # noqa: PLC0415
+    from backends.results.results_json import document  # noqa: PLC0415
     from backends.results.summary import summarise  # noqa: PLC0415
 
     runs = run_results(state)

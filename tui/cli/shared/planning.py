@@ -13,7 +13,7 @@ from profiles.durations import format_duration
 from profiles.errors import SelectionError
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import say
-from tui.cli.shared.selection import asked
+from tui.cli.shared.selection_options import asked
 
 
 async def make_plan(

@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from backends.inventory.hosts import HOST_NAME, TRANSPORTS, did_you_mean
+from backends.inventory.host_entry import HOST_NAME, TRANSPORTS, did_you_mean
 from backends.inventory.nodesets import expand_nodeset
 
 # One colon is a port; IPv6 addresses have at least two.
@@ -148,7 +148,7 @@ class Keys(Launching):
     lease_dir: _LeaseDir | None = Field(default=None, description="give an absolute path")
 
     def said(self) -> dict[str, object]:
-        """What is said, as fields of :class:`backends.inventory.hosts.Host`."""
+        """What is said, as fields of :class:`backends.inventory.host_entry.Host`."""
         said = self.model_dump(exclude_unset=True, exclude=set(ONLY_ON_A_HOST))
         if "labels" in said:
             said["labels"] = tuple(dict.fromkeys(said["labels"]))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from profiles.format.checks import (
+from profiles.format.validators import (
     check_case_tag,
     check_condition,
     check_duration,

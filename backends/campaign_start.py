@@ -24,8 +24,8 @@ from backends.campaign.folder.frozen import changed_since, changed_words, read_m
 from backends.campaign.folder.place import check_place
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.plan.attempts import planning
+from backends.campaign.plan.campaign_file import Request, read_request
 from backends.campaign.plan.recipe import Recipe, staged_files
-from backends.campaign.plan.request import Request, read_request
 from backends.campaign.plan.selection import DryRun, Plan, PlannedCase
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
@@ -41,12 +41,12 @@ from backends.engines.first_fit import Offer, first_fit
 from backends.hosts.environment import fingerprint_of
 from backends.hosts.facts import HostState, Sought
 from backends.hosts.software import sought_for
-from backends.inventory.hosts import Host, reached_as
+from backends.inventory.host_entry import Host, reached_as
 from backends.launchers.base import LaunchSite
 from backends.remote.client import RemoteHost
 from profiles.errors import SelectionError
 from profiles.format.catalog import Catalog
-from profiles.format.settings import resolve_settings, split_overrides
+from profiles.format.site_settings import resolve_settings, split_overrides
 
 
 class Starter:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from profiles.format.regex.tree import MANY, Item, Items, ops
+from profiles.format.regex.parse_tree import MANY, Item, Items, ops
 
 _IGNORE_CASE = 2  # re.IGNORECASE in a tree
 _SPECIAL = frozenset(r"\.^$*+?{}[]|()")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from backends.remote.messages import RemoteError, RunPhase, RunStatus
+from backends.remote.wrapper_messages import RemoteError, RunPhase, RunStatus
 from backends.transports.base import Completed
 from profiles.cleantext import clean_text
 

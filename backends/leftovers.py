@@ -24,7 +24,7 @@ from backends.campaign.run.factory import local_log
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.reconnect import Contact
 from backends.remote.client import RemoteHost
-from backends.remote.messages import Leftover, RemoteError, RunPhase
+from backends.remote.wrapper_messages import Leftover, RemoteError, RunPhase
 from backends.transports.base import HostUnreachableError
 
 if TYPE_CHECKING:

@@ -1,25 +1,22 @@
-"""Logging in to a host with asyncssh, running commands there, and telling why it failed."""
+"""Logging in to a host with asyncssh, and telling why it failed."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import asyncssh
 
 from backends import debug
-from backends.inventory.hosts import Host
+from backends.inventory.host_entry import Host
 from backends.transports.base import HostUnreachableError, Problem, Prompter
-from backends.transports.ssh import MARK, NoChannelError, SshSettings
+from backends.transports.ssh import SshSettings
+from backends.transports.ssh_command import execute
 from backends.transports.ssh_errors import (
     host_key_problem,
     login_problem,
-    login_shell_problem,
-    loss,
-    silence,
 )
 from backends.transports.ssh_keys import Identities, KnownHosts
 from backends.transports.ssh_target import Target, resolve
@@ -223,54 +220,9 @@ class Logins:
         on_stdout: Callable[[bytes], None],
         stdin: bytes,
     ) -> tuple[int, bytes]:
-        """Run one line of the login shell; returns exit status (-signal) and stderr.
-
-        Raises HostUnreachableError when the connection ends first or no command begins there,
-        NoChannelError when the server opens no session.
-        """
-        ended = asyncio.get_running_loop().create_future()
-        session = _Session(on_stdout, ended)
+        """See :func:`backends.transports.ssh_command.execute`."""
         limit_s = self._settings.answer_timeout_s
-        channel: asyncssh.SSHClientChannel[bytes] | None = None
-        try:
-            # One host that logs in and then does nothing must not hold up what asks all of them.
-            async with asyncio.timeout(limit_s) as patience:
-
-                def begun() -> None:
-                    if not patience.expired():
-                        patience.reschedule(None)
-
-                session.on_begun = begun
-                channel, _ = await connection.create_session(
-                    lambda: session, line, encoding=None, request_pty=False, send_env=(), env={}
-                )
-                # A command may end without reading; how it ended is what counts.
-                with contextlib.suppress(BrokenPipeError):
-                    if stdin:
-                        channel.write(stdin)
-                    channel.write_eof()
-                await ended
-        except TimeoutError as error:  # the kernel's is one, too
-            raise (silence(host, limit_s) if patience.expired() else loss(host, error)) from error
-        except asyncssh.ChannelOpenError as error:
-            if connection.is_closed():
-                raise loss(host, error) from error
-            raise NoChannelError(clean_text(str(error.reason))) from error
-        except (asyncssh.Error, OSError) as error:
-            raise loss(host, error) from error
-        finally:
-            session.on_begun = lambda: None
-            if channel is not None and not session.closed:
-                with contextlib.suppress(asyncssh.Error, OSError):
-                    channel.terminate()
-                channel.close()
-        if session.error is not None:
-            raise session.error
-        if session.status is None:
-            raise loss(host, None)
-        if not session.begun:
-            raise login_shell_problem(host, session.status, bytes(session.before + session.stderr))
-        return session.status, session.command_stderr()
+        return await execute(connection, host, line, on_stdout, stdin, limit_s)
 
 
 def _agent_identities(
@@ -347,64 +299,3 @@ class _Client(asyncssh.SSHClient):
         if answer is None:
             self._rounds = 0
         return answer
-
-
-class _Session(asyncssh.SSHClientSession[bytes]):
-    """One command's channel: bytes go straight to a callback, without streams between."""
-
-    def __init__(self, on_stdout: Callable[[bytes], None], ended: asyncio.Future[None]) -> None:
-        self._on_stdout = on_stdout
-        self._ended = ended
-        self.status: int | None = None
-        self.stderr = bytearray()
-        self.before = bytearray()
-        self.begun = False
-        self.closed = False
-        self.error: Exception | None = None
-        self.on_begun: Callable[[], None] = lambda: None
-
-    def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
-        if datatype == asyncssh.EXTENDED_DATA_STDERR:
-            self.stderr += data
-            return
-        if not self.begun:
-            self.before += data
-            _, mark, data = bytes(self.before).partition(MARK)
-            if not mark:
-                return
-            self.begun = True
-            self.before.clear()
-            self.on_begun()
-        if data and not self._ended.done():
-            try:
-                self._on_stdout(data)
-            except Exception as error:  # the caller's own error goes back to the caller
-                self.error = error
-                self._ended.set_result(None)
-
-    def command_stderr(self) -> bytes:
-        """The command's own; all that came when it never began."""
-        _, mark, own = bytes(self.stderr).partition(MARK)
-        return own if mark else bytes(self.stderr)
-
-    def exit_status_received(self, status: int) -> None:
-        self.status = status
-
-    def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:
-        self.status = -_signal_number(signal)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.closed = True
-        if self._ended.done():
-            return
-        if exc is not None and self.status is None:
-            self._ended.set_exception(exc)
-        else:
-            self._ended.set_result(None)
-
-
-def _signal_number(name: str) -> int:
-    try:
-        return int(signal.Signals[f"SIG{name}"])
-    except KeyError:
-        return 1

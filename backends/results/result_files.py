@@ -13,9 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from backends.access import make_directory, make_file
-from backends.results.document import document, to_json
+from backends.results.campaign_report import ReportContext, render_report
 from backends.results.frames import results_csv
-from backends.results.report import ReportContext, render_report
+from backends.results.results_json import document, to_json
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
 from backends.results.translations import Lang

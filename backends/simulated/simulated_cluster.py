@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from backends.inventory.hosts import Host
-from backends.simulated.files import Disk
+from backends.inventory.host_entry import Host
+from backends.simulated.host_files import Disk
 from backends.simulated.link import Link
 from backends.simulated.machine import Machine, Network
 from backends.simulated.spec import HostSpec

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from backends.campaign.run.host_part import Member
-from backends.remote.messages import RemoteError
-from backends.results.files import write_in_campaign
+from backends.remote.wrapper_messages import RemoteError
+from backends.results.result_files import write_in_campaign
 from backends.transports.base import HostUnreachableError
 
 ANSWER_LIMIT_S = 30.0

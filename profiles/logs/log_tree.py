@@ -13,7 +13,7 @@ from pathlib import Path
 
 from profiles.errors import SelectionError
 from profiles.format.case import Case
-from profiles.format.matrix import make_case
+from profiles.format.case_matrix import make_case
 from profiles.format.patterns import line_pattern
 from profiles.format.profile import Profile
 

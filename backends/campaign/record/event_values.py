@@ -1,0 +1,115 @@
+"""What the fields of a journal line may hold. A value that cannot be makes its line a damaged one,
+so that whatever reads a journal (charts, dates, paths, sums) never meets one."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from itertools import chain
+from pathlib import PurePosixPath
+from typing import Annotated, Any  # what JSON may hold is only known after the check
+
+from pydantic import AfterValidator, AliasChoices, Field, PlainValidator
+
+from backends.campaign.record.doubts import Cleanup
+from profiles.scalars import Scalar
+from profiles.throughput.steady import Disturbance
+
+JournaledReading = tuple[float | None, float, float]
+"""A reading in the journal: (step or None, global samples/s, receive time)."""
+
+_LATEST = 253_402_300_799.0  # the end of the year 9999, the last that a date can name
+_MOST = 1 << 53
+
+
+def _text(value: Any) -> str:
+    """Also one with lone surrogates, of a file name that is no UTF-8: pydantic refuses those."""
+    if type(value) is not str:
+        raise ValueError("no text")
+    return value
+
+
+def _relative(value: str) -> str:
+    """A path that stays in the campaign: it is read, linked to, and opened for writing."""
+    path = PurePosixPath(value)
+    if path.is_absolute() or ".." in path.parts or "\0" in value:
+        raise ValueError("no path within the campaign")
+    return value
+
+
+def _power_of_two(value: int) -> int:
+    if value & (value - 1):
+        raise ValueError("no power of two")
+    return value
+
+
+def _scalar(value: Any) -> Scalar:
+    if type(value) in (str, bool):
+        return value  # type: ignore[no-any-return]  # one of the two
+    if type(value) not in (int, float) or not -_MOST <= value <= _MOST:
+        raise ValueError("no value of a parameter")  # NaN would not be the same case as itself
+    return value  # type: ignore[no-any-return]  # a number
+
+
+def _readings(value: Any) -> tuple[JournaledReading, ...]:
+    """One flat list of step, value and time; the first journals had a list of lists."""
+    if type(value) is not list:
+        raise ValueError("no readings")
+    flat = value
+    try:
+        if value and type(value[0]) is list:
+            if any(len(row) != 3 for row in value):
+                raise ValueError("no readings")
+            flat = list(chain.from_iterable(value))
+        if len(flat) % 3:
+            raise ValueError("no readings")
+        array("d", flat)  # all at once, for a journal may have a million of them
+    except TypeError:  # one without a step, or one that is no reading
+        try:
+            array("d", flat[1::3] + flat[2::3] + [step for step in flat[0::3] if step is not None])
+        except TypeError as error:
+            raise ValueError("no readings") from error
+    return tuple(zip(flat[0::3], flat[1::3], flat[2::3], strict=True))
+
+
+def _cleanup(value: Any) -> Cleanup:
+    try:
+        return Cleanup.from_json(value)
+    except TypeError as error:
+        raise ValueError("no look at the hosts") from error
+
+
+def _steady(value: Any) -> tuple[Disturbance, ...]:
+    try:
+        return tuple(Disturbance.from_json(item) for item in value)
+    except (TypeError, LookupError) as error:
+        raise ValueError("no disturbances") from error
+
+
+Text = Annotated[str, PlainValidator(_text)]
+Texts = tuple[Text, ...]
+Truth = Annotated[bool, Field(strict=True)]
+Count = Annotated[int, Field(strict=True, ge=0, le=_MOST)]
+Whole = Annotated[int, Field(strict=True, ge=-_MOST, le=_MOST)]
+Number = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+Port = Annotated[int, Field(strict=True, ge=0, le=65535)]
+PowerOfTwo = Annotated[int, Field(strict=True, ge=1, le=_MOST), AfterValidator(_power_of_two)]
+Time = Annotated[float, Field(strict=True, ge=0, le=_LATEST)]
+Share = Annotated[float, Field(strict=True, gt=0, lt=1)]
+Measured = Annotated[float, Field(strict=True)]  # a loss that diverged is NaN
+RelativePath = Annotated[Text, AfterValidator(_relative)]
+Parameters = Mapping[Text, Annotated[Scalar, PlainValidator(_scalar)]]
+Devices = Mapping[
+    Text,
+    Annotated[
+        tuple[Annotated[int, Field(strict=True, ge=0, le=1_000_000)], ...],
+        Field(max_length=4096),
+    ],
+]
+JournaledReadings = Annotated[tuple[JournaledReading, ...], PlainValidator(_readings)]
+LookedAfter = Annotated[
+    Cleanup,
+    Field(validation_alias=AliasChoices("cleanup", "clean")),  # the key of earlier versions
+    PlainValidator(_cleanup),
+]
+Disturbances = Annotated[tuple[Disturbance, ...], PlainValidator(_steady)]

@@ -1,0 +1,216 @@
+"""How each event changes a run, as pure functions: what it means there, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from backends.campaign.record import events as ev
+from backends.campaign.record.run_record import NewReadings, RunRecord, RunState, Series
+
+END_LOST = "how it ended is in a line of the journal that cannot be read"
+
+
+def planned_runs(
+    runs: Mapping[str, RunRecord], event: ev.RunPlanned, *, imported: bool
+) -> dict[str, RunRecord]:
+    """The planned run, and the one that it is a retry of where that has ended without a word."""
+    planned = _record(event, imported=imported)
+    before = runs.get(event.retry_of)
+    if before is None or not before.state.active:
+        return {planned.run_id: planned}
+    lost = ev.RunFailed(t=event.t, run_id=before.run_id, reason=END_LOST)
+    return {before.run_id: _failed(before, lost), planned.run_id: planned}
+
+
+def _record(event: ev.RunPlanned, *, imported: bool) -> RunRecord:
+    return RunRecord(
+        run_id=event.run_id,
+        profile=event.profile,
+        framework=event.framework,
+        model=event.model,
+        unit=event.unit,
+        nodes=event.nodes,
+        gpus_per_node=event.gpus_per_node,
+        parameters=event.parameters,
+        repeat=event.repeat,
+        attempt=event.attempt,
+        imported=imported,
+        planned_at=event.t,
+        not_before=event.not_before,
+        retry_of=event.retry_of,
+    )
+
+
+def _queued(run: RunRecord, event: ev.RunQueued) -> RunRecord:
+    if run.state not in (RunState.PLANNED, RunState.QUEUED):
+        return run
+    return replace(run, state=RunState.QUEUED, job_id=event.job_id or run.job_id)
+
+
+def _assigned(run: RunRecord, event: ev.RunAssigned) -> RunRecord:
+    # A second assignment comes after a deferral, whose line may be lost.
+    if run.state not in (RunState.PLANNED, RunState.QUEUED, RunState.STARTING):
+        return run
+    return replace(
+        run,
+        state=RunState.STARTING,
+        hosts=event.hosts,
+        devices=event.devices,
+        job_id=event.job_id or run.job_id,
+        commands=event.commands,
+        port=event.port,
+        log=event.log,
+        started_at=event.t,
+    )
+
+
+def _launched(run: RunRecord, event: ev.RunLaunched) -> RunRecord:
+    if run.state in (RunState.PLANNED, RunState.QUEUED) and event.hosts:
+        run = replace(  # the line of its assignment is lost
+            run,
+            state=RunState.STARTING,
+            hosts=event.hosts,
+            devices=event.devices,
+            port=event.port,
+            log=event.log,
+            started_at=event.t,
+        )
+    if run.state is not RunState.STARTING:
+        return run
+    return replace(run, state=RunState.RUNNING, boot_ids=event.boot_ids)
+
+
+def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
+    if run.state not in (RunState.QUEUED, RunState.STARTING):
+        return run
+    return replace(
+        run,
+        state=RunState.PLANNED,
+        hosts=(),
+        devices={},
+        job_id="",
+        commands=(),
+        port=0,
+        log="",
+        started_at=None,
+        lost_hosts={},
+    )
+
+
+def _readings(run: RunRecord, event: ev.ReadingsSampled | ev.ReadingsArrived) -> RunRecord:
+    if not run.state.active:
+        return run
+    waiting = NewReadings(run)
+    waiting.take(event)
+    return waiting.added()
+
+
+def _contact(run: RunRecord, event: ev.ContactChanged) -> RunRecord:
+    if not run.state.active or event.host not in run.hosts:
+        return run
+    lost = {h: since for h, since in run.lost_hosts.items() if h != event.host}
+    if event.lost:
+        lost[event.host] = run.lost_hosts.get(event.host, (event.t, event.reason))
+    return replace(run, lost_hosts=lost)
+
+
+def _cancelling(run: RunRecord, event: ev.RunCancelling) -> RunRecord:
+    if run.state not in (RunState.STARTING, RunState.RUNNING):
+        return run
+    return replace(run, state=RunState.CANCELLING, reason=f"cancelled by {event.by}")
+
+
+def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
+    # An imported run was never started by us; of another the lines of its start may be lost.
+    started = run.state.active or (not run.state.ended and event.hosts)
+    if not started and not (run.state is RunState.PLANNED and run.imported):
+        return run
+    return replace(
+        run,
+        state=RunState.SUCCEEDED,
+        ended_at=event.t,
+        lost_hosts={},
+        throughput=event.throughput,
+        reading_count=max(run.reading_count, event.readings),
+        used=event.used,
+        window=event.window,
+        statistic=event.statistic,
+        metrics=event.metrics,
+        gpu_memory_mib=event.gpu_memory_mib,
+        warnings=event.warnings,
+        fingerprint=event.fingerprint,
+        steady=event.steady,
+        cleanup=event.cleanup,
+        log=event.log or run.log,
+        hosts=run.hosts or event.hosts,
+        reason="",
+    )
+
+
+def _failed(run: RunRecord, event: ev.RunFailed) -> RunRecord:
+    if run.state.ended:
+        return run
+    return replace(
+        run,
+        state=RunState.FAILED,
+        ended_at=event.t,
+        lost_hosts={},
+        reason=event.reason,
+        evidence=event.evidence,
+        category=event.category,
+        failed_host=event.host,
+        exit_status=event.exit_status,
+        retry=event.retry,
+        cleanup=event.cleanup.on_hosts(run.hosts),
+        log=event.log or run.log,
+    )
+
+
+def _cancelled(run: RunRecord, event: ev.RunCancelled) -> RunRecord:
+    if run.state.ended:
+        return run
+    return replace(
+        run,
+        state=RunState.CANCELLED,
+        ended_at=event.t,
+        lost_hosts={},
+        cleanup=event.cleanup.on_hosts(run.hosts),
+    )
+
+
+def _host_verified(run: RunRecord, event: ev.HostVerified) -> RunRecord:
+    if not run.state.ended or (cleanup := run.cleanup.without(event.host)) is run.cleanup:
+        return run
+    return replace(run, cleanup=cleanup)
+
+
+def _restarted(run: RunRecord, event: ev.ReadingsRestarted) -> RunRecord:
+    if not run.state.active or not run.reading_count:
+        return run
+    return replace(
+        run,
+        reading_count=0,
+        warmup=0,
+        last_step=None,
+        last_throughput=None,
+        series=Series(),
+    )
+
+
+RUN_CHANGES: Mapping[type[ev.Event], Callable[[RunRecord, Any], RunRecord]] = {
+    ev.RunQueued: _queued,
+    ev.RunAssigned: _assigned,
+    ev.RunLaunched: _launched,
+    ev.RunDeferred: _deferred,
+    ev.ReadingsArrived: _readings,
+    ev.ReadingsSampled: _readings,
+    ev.ContactChanged: _contact,
+    ev.RunCancelling: _cancelling,
+    ev.RunSucceeded: _succeeded,
+    ev.RunFailed: _failed,
+    ev.RunCancelled: _cancelled,
+    ev.HostVerified: _host_verified,
+    ev.ReadingsRestarted: _restarted,
+}
