@@ -63,7 +63,7 @@ _IDLE_FOLLOWS = 5
 _SLOW_DISK_BYTES_PER_S = 20e6
 
 _FAILED_LEASE, _FAILED_OFFSET, _FAILED_RUN, _FAILED_STAGE = 75, 76, 77, 78
-_FAILED_KEPT = 79
+_FAILED_KEPT, _TICKET = 79, 80
 
 
 class RemoteHost:
@@ -90,6 +90,9 @@ class RemoteHost:
     async def start(self, spec: RunSpec) -> RunStatus:
         """Start a run, detached. A second start of the same run id returns the first's status.
 
+        The host is asked first for a ticket, which goes when the run is removed: what of this was
+        long on its way executes nothing any more then.
+
         Raises LeaseHeldError when another run holds the host, RemoteError when it cannot start.
         """
         run_id = checked_name(spec.run_id, "run id")
@@ -102,15 +105,22 @@ class RemoteHost:
             self._host.lease_dir,
             " ".join(clean_text(spec.lease).split()),
             _container(spec),
-            *(checked_name(tree.digest, "digest") for tree in spec.stage),
         )
-        staged = {tree.digest: tree for tree in spec.stage}
-        for _ in range(len(staged) + 1):
+        staged = {checked_name(tree.digest, "digest"): tree for tree in spec.stage}
+        ticket = "-"
+        for _ in range(len(staged) + 2):
             # Copying the staged files may take a while.
             timeout_s = self._timeout_s * (10 if staged else 1)
             done = await self._run(
-                "start", *arguments, stdin=script, timeout_s=timeout_s, ok=(0, 75, 78)
+                "start",
+                *(*arguments, ticket, *staged),
+                stdin=script,
+                timeout_s=timeout_s,
+                ok=(0, _FAILED_LEASE, _FAILED_STAGE, _TICKET),
             )
+            if done.exit_status == _TICKET:
+                ticket = checked_name(rest_of_line(done.stdout, "@ticket "), "ticket")
+                continue
             if done.exit_status == _FAILED_LEASE:
                 lease = parse_lease(done.stdout.decode("utf-8", "replace"))
                 raise LeaseHeldError(self._name, lease or Lease("another run"))

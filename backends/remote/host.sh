@@ -7,6 +7,8 @@
 # machine: it is part of every path, because WORK_DIR may be a home that all hosts share over NFS.
 #
 #     WORK_DIR/runs/RUN.HOST/  script.sh output.log work/
+#         ticket.*     of starts that may still come; they go with the run, so that a start which was
+#                      long on its way executes nothing once the run was taken back or removed
 #         claimed/     made by the one supervisor that may run the script: at most one ever does
 #         supervisor   "pid start_ticks boot_id started"; pid and ticks name one process for ever
 #         reaper       the supervisor is a child subreaper, so its process tree is complete
@@ -25,6 +27,7 @@
 #
 #     status, follow, start               @status ... orphans=: "-"; "?" where nobody can tell; else
 #                                         pid:ticks[,...] of what may be left without our marker
+#     start ... TICKET [DIGEST...]        @ticket, and 80, where it is "-": to be sent again with it
 #     cancel RUN GRACE                    @cancel killed= left= phase= orphans=; left is "-" where
 #                                         nobody can tell that nothing is left
 #     digest RUN [BYTES]                  @digest SHA256 SIZE    of the log, or of its first BYTES;
@@ -278,11 +281,11 @@ find_python() { # sets python: a working interpreter past any version manager, o
     fi
 }
 
-verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER [DIGEST...], the script on stdin
-    [ $# -ge 7 ] || fail 'start: too few arguments' 64
+verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER TICKET [DIGEST...], the script on stdin
+    [ $# -ge 8 ] || fail 'start: too few arguments' 64
     open_run "$1"
-    bytes=$2 timeout=$3 grace=$4 lease_dir=$5 who=$6 container=$7
-    shift 7
+    bytes=$2 timeout=$3 grace=$4 lease_dir=$5 who=$6 container=$7 ticket=$8
+    shift 8
     if [ -d "$run/claimed" ]; then
         await_supervisor 1000
         answer
@@ -294,18 +297,26 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER [DIGEST...], th
         ours "$work_dir/stage/$digest"
         [ -d "$work_dir/stage/$digest" ] || { printf '@stage %s\n' "$digest"; exit 78; }
     done
+    if [ "$ticket" = - ]; then
+        mkdir -p "$run" && ticket=$(mktemp -d "$run/ticket.XXXXXXXXXX") || fail "cannot write to $run"
+        printf '@ticket %s\n' "${ticket##*/ticket.}"
+        exit 80
+    fi
+    safe "$ticket"
     # Everything is made ready apart and moved in by the supervisor that wins the claim, so a start
-    # that is sent again never touches the files of one that went through.
+    # that is sent again never touches the files of one that went through. A ticket is good once.
     prepared=$run/prepared.$$
     [ ! -e "$prepared" ] || rm -rf "$prepared"
-    mkdir -p "$prepared/work" || fail "cannot make $prepared"
+    mv "$run/ticket.$ticket" "$prepared" 2>/dev/null || fail "too late: run $run_id was removed"
     lease=- locked=0
     abandon() {
         [ $locked = 0 ] || release
         rm -rf "$prepared"
+        [ "${2-}" != 75 ] || rm -rf "$run"/ticket.* # the caller goes elsewhere, with all of its starts
         rmdir "$run" 2>/dev/null
         fail "$@"
     }
+    mkdir "$prepared/work" || abandon "cannot make $prepared/work"
     cat >"$prepared/script.sh" || abandon 'cannot store the script'
     [ "$(size_of "$prepared/script.sh")" -eq "$bytes" ] || abandon 'the script arrived incomplete'
     for digest in "$@"; do
@@ -378,7 +389,9 @@ verb_guard() { # RUN PREPARED TIMEOUT GRACE LEASE UMASK PYTHON
 
 verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE UMASK PYTHON; LEASE: where its notes are, or -
     open_run "$1"
-    mkdir "$run/claimed" 2>/dev/null || { rm -rf "$2"; exit 0; }
+    [ -d "$2" ] && mkdir "$run/claimed" 2>/dev/null || { rm -rf "$2"; exit 0; }
+    # The run was removed in this moment, and the claim may be in another's way, who begins anew.
+    [ -d "$2" ] || { rmdir "$run/claimed"; exit 0; }
     inspect $$
     boot_id
     { read -r note <"$2/note"; } 2>/dev/null
@@ -389,7 +402,7 @@ verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE UMASK PYTHON; LEASE: where
         inspect $$
     fi
     mv "$2/script.sh" "$2/work" "$2/output.log" "$2/container" "$2/who" "$2/note" "$2/adopter" \
-        "$2/.exit" "$2/.supervisor" "$run/"
+        "$2/.exit" "$2/.supervisor" "$run/" || exit 1
     printf '%s %s %s %s\n' $$ "$ticks" "$boot" "$(date +%s.%N)" 1<>"$run/.supervisor"
     mv "$run/.supervisor" "$run/supervisor"
     rmdir "$2" # and no other: a start that was sent again may be preparing its own

@@ -31,7 +31,8 @@ class ExitRecord:
 
 @dataclass(slots=True, eq=False)
 class RunFiles:
-    """A run's directory. ``preparing``: pids of the starts that make ready for it."""
+    """A run's directory. ``tickets``: of starts that may still come; ``preparing``: pids of those
+    that make ready for it."""
 
     run_id: str
     host: str
@@ -39,6 +40,7 @@ class RunFiles:
     container: str = ""
     who: str = ""
     log: bytearray | None = None
+    tickets: set[str] = field(default_factory=set)
     preparing: set[int] = field(default_factory=set)
     claimed: bool = False
     supervisor: SupervisorRecord | None = None

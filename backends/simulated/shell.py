@@ -129,7 +129,7 @@ def _start(
 
 
 def _asked(host: str, arguments: Sequence[str], stdin: bytes) -> tuple[Asked, int]:
-    run_id, size, timeout, grace, lease_dir, who, container, *digests = arguments
+    run_id, size, timeout, grace, lease_dir, who, container, ticket, *digests = arguments
     asked = Asked(
         run_id=run_id,
         host=host,
@@ -139,6 +139,7 @@ def _asked(host: str, arguments: Sequence[str], stdin: bytes) -> tuple[Asked, in
         lease_dir=lease_dir,
         who=who,
         container=container,
+        ticket=ticket,
         digests=tuple(digests),
     )
     return asked, int(size)

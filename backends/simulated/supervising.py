@@ -11,6 +11,7 @@ from backends.simulated.workload import FOREVER, Child, Workload
 from backends.simulated.wrapper import (
     HELD,
     MISSING_STAGE,
+    TICKET,
     Ending,
     Failed,
     Finishing,
@@ -36,6 +37,7 @@ class Asked:
     lease_dir: str
     who: str
     container: str
+    ticket: str
     digests: tuple[str, ...]
 
 
@@ -56,6 +58,7 @@ class Launcher:
         self._kernel = wrapper.kernel
         self._disk = wrapper.disk
         self._workloads = workloads
+        self._tickets = 0
 
     # Starting ------------------------------------------------------------------------------------
 
@@ -71,21 +74,35 @@ class Launcher:
             if digest not in self._disk.stages:
                 say(f"@stage {digest}\n")
                 raise Failed("", MISSING_STAGE)
-        if files is None:
-            files = RunFiles(asked.run_id, asked.host)
-            self._disk.runs[asked.run_id, asked.host] = files
+        if asked.ticket == "-":
+            say(f"@ticket {self._ticket(files, asked)}\n")
+            raise Failed("", TICKET)
+        if files is None or asked.ticket not in files.tickets:
+            raise Failed(f"too late: run {asked.run_id} was removed")
+        files.tickets.remove(asked.ticket)
         starter = kernel.spawn()
         files.preparing.add(starter.pid)
         try:
             yield from self._prepare(files, asked, size)
             yield from self._launch(say, files, asked, starter)
-        except Failed:
+        except Failed as failed:
+            if failed.status == HELD:  # the caller goes elsewhere, with all of its starts
+                files.tickets.clear()
             self._put_away(files, starter)
             raise
         self._put_away(files, starter)
         if not (yield from wrapper.await_supervisor(files, 10.0)):
             raise Failed("the supervisor did not start")
         say(str(wrapper.look(wrapper.files(asked.run_id))))
+
+    def _ticket(self, files: RunFiles | None, asked: Asked) -> str:
+        if files is None:
+            files = RunFiles(asked.run_id, asked.host)
+            self._disk.runs[asked.run_id, asked.host] = files
+        self._tickets += 1
+        ticket = f"T{self._tickets}"
+        files.tickets.add(ticket)
+        return ticket
 
     def _launch(
         self, say: Callable[[str], None], files: RunFiles, asked: Asked, starter: Process
@@ -101,7 +118,8 @@ class Launcher:
         """What was made ready and is not needed any more."""
         files.preparing.discard(starter.pid)
         self._kernel.end(starter, 0)
-        if not files.claimed and not files.preparing:
+        there = self._wrapper.files(files.run_id) is files
+        if there and not (files.claimed or files.preparing or files.tickets):
             self._disk.runs.pop((files.run_id, files.host), None)
 
     def _prepare(self, files: RunFiles, asked: Asked, size: int) -> Routine:
@@ -142,7 +160,7 @@ class Launcher:
 
     def _claim(self, files: RunFiles, asked: Asked, lease: Lease | None, starter: Process) -> None:
         """The one supervisor that may run the script takes over from the start."""
-        if files.claimed:
+        if files.claimed or self._wrapper.files(asked.run_id) is not files:  # removed meanwhile
             return
         files.claimed = True
         files.script, files.who, files.container = asked.script, asked.who, asked.container

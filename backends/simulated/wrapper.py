@@ -13,6 +13,7 @@ from backends.simulated.kernel import Kernel, Pause, Process, Routine
 from backends.simulated.probe_answers import sha256
 
 WRONG, FAILED, HELD, BEYOND, UNKNOWN, MISSING_STAGE, NOT_KEPT = 64, 70, 75, 76, 77, 78, 79
+TICKET = 80
 
 Finishing = Generator[Pause, None, bool]
 

@@ -21,6 +21,7 @@ from backends.remote.client import (
 )
 from backends.remote.wrapper_messages import RunStatus
 from backends.simulated.workload import FOREVER, Child, Output, Workload
+from backends.transports.base import Transport
 from tests.support.players import Player, RealPlayer, SimulatedPlayer
 from tests.support.waiting import until
 
@@ -155,6 +156,86 @@ async def test_starts_that_race_start_once(player: Player, lease: str) -> None:
     assert {answer.phase for answer in answers} == {RunPhase.RUNNING}
     assert len({answer.pid for answer in answers}) == 1
     await until(lambda: player.executions("race") == 1)
+
+
+class Mirror:
+    """A transport that keeps what was sent, to let it arrive once more, and late."""
+
+    def __init__(self, below: Transport) -> None:
+        self._below = below
+        self.host = below.host
+        self.starts: list[tuple[str, bytes]] = []
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._below, name)
+
+    async def run(self, command: str, *, stdin: bytes = b"", timeout_s: float | None = None):
+        if " start " in command.rpartition("exec sh ")[2]:
+            self.starts.append((command, stdin))
+        return await self._below.run(command, stdin=stdin, timeout_s=timeout_s)
+
+    async def all_again(self) -> list[int]:
+        """The exit statuses of all starts, now that they arrive once more."""
+        sent = self.starts
+        return [(await self._below.run(text, stdin=stdin)).exit_status for text, stdin in sent]
+
+
+@pytest.fixture
+async def mirror(player: Player) -> Mirror:
+    await player.remote.prepare()
+    found = Mirror(player.remote.transport)
+    player.remote.transport = found
+    return found
+
+
+@pytest.mark.parametrize("lease", ["alice", ""])
+async def test_a_start_that_arrives_when_its_run_was_removed_starts_nothing(
+    player: Player, mirror: Mirror, lease: str
+) -> None:
+    await player.start("late", Workload(output=says((0.0, b"up\n"))), lease=lease)
+    await follow(player, "late")
+    assert await mirror.all_again() == [0, 0], "it is answered as long as the run is known"
+    await player.remote.remove("late", digest_of(b"up\n"))
+    ticket_asked_for, started = await mirror.all_again()
+    assert (ticket_asked_for, started) == (80, 70)
+    await asyncio.sleep(0.3)
+    assert player.executions("late") == 1
+    (found,) = await player.remote.sweep()  # the late question left a ticket that nobody has
+    assert (found.phase, found.size) == (RunPhase.ABSENT, 0)
+    await player.remote.remove("late")
+    assert await player.remote.sweep() == ()
+
+
+async def test_a_start_that_arrives_after_the_cancel_starts_nothing_whenever_that_is(
+    player: Player, mirror: Mirror
+) -> None:
+    asked = ("start", "never", "6", "-", "100", "", "", "")
+    done = await player.remote.transport.run(player.remote._command(*asked, "-"))
+    ticket = done.stdout.decode().split()[1]
+    report = await player.remote.cancel("never")
+    assert (report.killed, report.left, report.phase) == (0, 0, RunPhase.ABSENT)
+    words = (*asked, ticket)
+    command = player.remote._command(*words)
+    await player.remote.transport.run(command, stdin=b"false\n")
+    await asyncio.sleep(0.3)
+    assert player.executions("never") == 0
+    await player.remote.discard("never")
+    assert (await player.remote.transport.run(command, stdin=b"false\n")).exit_status == 70
+    assert player.executions("never") == 0
+
+
+async def test_a_start_that_arrives_after_the_host_was_given_to_another_starts_nothing(
+    player: Player, mirror: Mirror
+) -> None:
+    """The caller was told that it is held, and has gone elsewhere."""
+    await running(player, "other", SLEEPS, lease="bob")
+    mirror.starts.clear()
+    with pytest.raises(LeaseHeldError):
+        await player.start("mine", SLEEPS)
+    await player.remote.cancel("other")
+    assert (await mirror.all_again())[1] == 70
+    await asyncio.sleep(0.3)
+    assert player.executions("mine") == 0
 
 
 async def test_files_are_stored_once_and_asked_for_when_they_are_missing(player: Player) -> None:
@@ -398,7 +479,7 @@ async def test_a_free_port_lies_below_those_of_outgoing_connections(player: Play
 
 async def answers(player: Player) -> list[tuple[str, int, str]]:
     """Verb, exit status and both streams of every short verb, in every phase of a run."""
-    remote, found = player.remote, []
+    remote, found, tickets = player.remote, [], []
     host = remote.transport.host
 
     async def ask(*words: str, stdin: bytes = b"") -> None:
@@ -407,6 +488,8 @@ async def answers(player: Player) -> list[tuple[str, int, str]]:
         said = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "BOOT", said)
         said = re.sub(r"[0-9a-f]{64}", "SHA256", said)
         said = re.sub(r"\d+\.\d{9}", "TIME", said)
+        tickets.extend(re.findall(r"^@ticket (\S+)$", said, re.MULTILINE))
+        said = re.sub(r"^@ticket \S+", "@ticket", said, flags=re.MULTILINE)
         said = re.sub(r"@claim owner=\S+ path=\S+", "@claim", said)
         found.append((words[0], done.exit_status, re.sub(r"(pid=|port |since=)\d+", r"\1N", said)))
 
@@ -425,10 +508,23 @@ async def answers(player: Player) -> list[tuple[str, int, str]]:
     await running(player, "words", SLEEPS, timeout_s=100)
     await ask_all()
     start = ("6", "-", "100", host.lease_dir)
-    await ask("start", "other", *start, "bob", "", stdin=b"false\n")
-    await ask("start", "other", *start, "bob", "", "missing", stdin=b"false\n")
-    await ask("start", "other", "7", *start[1:], "", "", stdin=b"false\n")
-    await ask("start", "words", *start, "", "", stdin=b"false\n")
+
+    async def ask_to_start(run_id: str, *words: str) -> None:
+        await ask("start", run_id, *words, "-", stdin=b"false\n")
+        ticket = tickets[-1] if found[-1][1] == 80 else "-"
+        await ask("start", run_id, *words, ticket, stdin=b"false\n")
+
+    await ask_to_start("other", *start, "bob", "")
+    await ask("start", "other", *start, "bob", "", "-", "missing", stdin=b"false\n")
+    await ask_to_start("other", "7", *start[1:], "", "")
+    await ask_to_start("words", *start, "", "")
+    await ask("start", "words", *start, "", "", "never", stdin=b"false\n")
+    await ask("start", "other", *start, "", "", "never", stdin=b"false\n")
+    await ask("start", "other", *start, "", "", "-", stdin=b"false\n")
+    await ask_all()
+    await ask("cancel", "other", "100")
+    await ask("digest", "other")
+    await ask("remove", "other")
     await ask("cancel", "words", "500")
     await ask("follow", "words", "1")
     await ask("follow", "words", "9")

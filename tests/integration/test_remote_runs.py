@@ -326,8 +326,9 @@ async def test_a_starter_killed_at_any_moment_starts_once_when_asked_again(
         count = tmp_path / f"count{number}"
         text = f"echo ran >>{count}\n"
         arguments = [f"k{number}", str(len(text)), "-", "100", local_host.lease_dir, "me", ""]
+        words = ["/bin/sh", str(script), "start", local_host.name, *arguments]
         starter = subprocess.Popen(
-            ["/bin/sh", str(script), "start", local_host.name, *arguments],
+            [*words, ticket_of(words)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -341,6 +342,15 @@ async def test_a_starter_killed_at_any_moment_starts_once_when_asked_again(
         await here.start(RunSpec(f"k{number}", text, lease="me"))
         await ended(here, f"k{number}")
         assert count.read_text() == "ran\n"
+
+
+def ticket_of(words: list[str]) -> str:
+    """What the host gives to a start of this run, so that it can be sent."""
+    asked = subprocess.run(
+        [*words, "-"], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    assert asked.returncode == 80, asked.stderr
+    return asked.stdout.decode().split()[1]
 
 
 def wrapper_path(host: Host) -> Path:
@@ -363,20 +373,10 @@ async def test_a_script_that_arrives_incomplete_is_not_run(
     here: RemoteHost, local_host: Host, tmp_path: Path
 ) -> None:
     await here.prepare()
+    words = ["/bin/sh", str(wrapper_path(local_host)), "start", local_host.name, "cut", "999"]
+    words += ["-", "100", local_host.lease_dir, "me", ""]
     done = subprocess.run(
-        [
-            *(
-                "/bin/sh",
-                str(wrapper_path(local_host)),
-                "start",
-                local_host.name,
-                "cut",
-                "999",
-                "-",
-                "100",
-            ),
-            *(local_host.lease_dir, "me", ""),
-        ],
+        [*words, ticket_of(words)],
         input=f"touch {tmp_path}/ran; rm -rf /some".encode(),
         capture_output=True,
         check=False,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from backends.campaign.folder.paths import host_log_path
@@ -11,7 +13,7 @@ from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import RunRecord, RunState, fold
 from backends.inventory.host_entry import Host
 from backends.simulated.kernel import Routine
-from backends.simulated.supervising import Asked
+from backends.simulated.supervising import Asked, Launcher
 from backends.simulated.workload import Workload
 from backends.simulated.wrapper import Failed
 from backends.transports.base import Problem
@@ -152,8 +154,8 @@ class Faults:
         run_id = f"neighbour-{self._neighbours}-a1"
         self._world.note(f"fault: {name}: a neighbour wants it for {for_s:g} s")
         self._world.neighbours[run_id] = Workload(ends_after_s=for_s)
-        asked = Asked(run_id, name, b"exec work\n", None, 1.0, LEASE_DIR, "bob@login9", "", ())
-        machine.kernel.run(_quietly(machine.launcher.start(lambda text: None, asked, 10)))
+        asked = Asked(run_id, name, b"exec work\n", None, 1.0, LEASE_DIR, "bob@login9", "", "-", ())
+        machine.kernel.run(_start(machine.launcher, asked))
         self._world.cluster.time.bring(machine)
 
     # On the login node ---------------------------------------------------------------------------
@@ -254,12 +256,15 @@ class Faults:
                 return
 
 
-def _quietly(routine: Routine) -> Routine:
+def _start(launcher: Launcher, asked: Asked) -> Routine:
     """A start whose end nobody waits for."""
-    try:
-        yield from routine
-    except Failed:
-        return
+    said: list[str] = []
+    with contextlib.suppress(Failed):
+        yield from launcher.start(said.append, asked, len(asked.script))
+    if said and said[0].startswith("@ticket "):
+        with contextlib.suppress(Failed):
+            given = replace(asked, ticket=said[0].split()[1])
+            yield from launcher.start(said.append, given, len(asked.script))
 
 
 def _tamper(path: Path, how: str) -> None:
