@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from backends import starter
+from backends import campaign_start
 from backends.campaign.dispatch import Dispatcher
 from backends.campaign.folder import reader
 from backends.campaign.folder.reader import CampaignReader
@@ -94,12 +94,12 @@ def _nothing_hides() -> contextlib.AbstractContextManager[Any]:
 
 
 def _lost_ends() -> contextlib.AbstractContextManager[Any]:
-    return mock.patch.object(starter, "recovered", return_value=[])
+    return mock.patch.object(campaign_start, "recovered", return_value=[])
 
 
 def _nobody_looks() -> contextlib.AbstractContextManager[Any]:
     """Whose place the journal has lost is started once more, without a look at the hosts."""
-    return mock.patch.object(starter, "look_for_strays", mock.AsyncMock(return_value=[]))
+    return mock.patch.object(campaign_start, "look_for_strays", mock.AsyncMock(return_value=[]))
 
 
 def _ignorant_copy() -> contextlib.AbstractContextManager[Any]:

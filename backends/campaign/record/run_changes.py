@@ -18,7 +18,7 @@ def planned_runs(
     """The planned run, and the one that it is a retry of where that has ended without a word."""
     planned = _record(event, imported=imported)
     before = runs.get(event.retry_of)
-    if before is None or not before.state.active:
+    if before is None or before.state.ended:
         return {planned.run_id: planned}
     lost = ev.RunFailed(t=event.t, run_id=before.run_id, reason=END_LOST)
     return {before.run_id: _failed(before, lost), planned.run_id: planned}

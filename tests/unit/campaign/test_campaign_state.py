@@ -107,6 +107,17 @@ def test_folding_at_once_is_applying_one_by_one(journal: list[ev.Event]) -> None
     assert fold(journal) == reduce(apply, journal, CampaignState())
 
 
+@pytest.mark.parametrize("known", range(5))
+def test_a_run_that_was_tried_again_has_ended_whatever_else_of_it_is_lost(known: int) -> None:
+    """Else it would be executed once more, as the same."""
+    first, again = RUN_IDS[1], RUN_IDS[2]
+    readings_came = readings(first, 0, 3)
+    told = [planned(first), assigned(first), ev.RunLaunched(t=2.0, run_id=first), readings_came]
+    state = fold([*told[:1], *told[1:][:known], planned(again, 5.0)])
+    assert state.runs[first].state is RunState.FAILED
+    assert [run.run_id for run in state.latest_attempts()] == [again]
+
+
 def _means(event: ev.Event, before: list[ev.Event]) -> bool:
     looked = isinstance(event, ev.HostVerified)
     return not looked or fold([event], fold(before)).runs != fold(before).runs
