@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from backends.access import Share
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.controller import CampaignController
 from backends.campaign.folder.adopt import be_here
@@ -38,6 +37,7 @@ from backends.cluster import Cluster
 from backends.engines.base import Engine, Wanted
 from backends.engines.direct import DirectEngine
 from backends.engines.first_fit import Offer, first_fit
+from backends.file_modes import Share
 from backends.hosts.environment import fingerprint_of
 from backends.hosts.facts import HostState, Sought
 from backends.hosts.software import sought_for

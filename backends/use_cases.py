@@ -15,7 +15,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backends.access import Share
 from backends.campaign.folder.index import CampaignSummary, list_campaigns
 from backends.campaign.folder.place import check_place, elsewhere_words
 from backends.campaign.folder.reader import CampaignReader, read_campaign
@@ -25,6 +24,7 @@ from backends.campaign.record import journal
 from backends.campaign.record.snapshot import CampaignSnapshot, take
 from backends.campaign.record.state import CampaignState
 from backends.cluster import Cluster
+from backends.file_modes import Share
 from backends.hosts.facts import HostState
 from backends.inventory.host_entry import Inventory
 from backends.inventory.load import load_inventory

@@ -20,8 +20,8 @@ from tui.key_bindings import PAGES, bindings
 from tui.messages import CampaignStarted, Problem, Said
 from tui.screens.dialogs import Answer, Choice, Reading
 from tui.screens.help import focused_panels, help_text, notes_text
+from tui.screens.login_questions import ConsolePrompter
 from tui.screens.page import Page
-from tui.screens.questions import ConsolePrompter
 from tui.session import Session
 from tui.text import count, plain
 from tui.theme import THEME

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from backends.access import Share
+from backends.file_modes import Share
 from backends.inventory.nodesets import expand_nodeset, fold_nodeset, split_top_level
 from profiles.errors import DlperfError, SelectionError
 

@@ -13,7 +13,7 @@ from typing import Any  # what TOML may hold is only known after the check
 
 from pydantic import ValidationError
 
-from backends.access import Share
+from backends.file_modes import Share
 from backends.inventory.aliases import aliased_hosts, read_ssh_aliases
 from backends.inventory.host_entry import Host, Inventory, InventoryError
 from backends.inventory.hosts_schema import CONNECTION, Entry, HostsFile, Launching, first_mistake

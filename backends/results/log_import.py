@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from backends.access import make_directory, make_file
+from backends.file_modes import make_directory, make_file
 from backends.results.escaping import one_line
 from backends.results.run_result import RunResult
 from profiles.errors import DlperfError, LogError
 from profiles.format.case import Case
 from profiles.format.profile import Profile
-from profiles.logs.log_tree import RecognisedLog, recognise
+from profiles.logs.log_paths import RecognisedLog, recognise
 from profiles.throughput.file import measure_file
 
 LOGS = "logs"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from backends.access import make_directory, make_file
+from backends.file_modes import make_directory, make_file
 from backends.results.campaign_report import ReportContext, render_report
 from backends.results.frames import results_csv
 from backends.results.results_json import document, to_json
@@ -106,7 +106,7 @@ def write_figures(
 
     ``export``: that is no campaign's directory.
     """
-    from backends.results.figures import draw_figures  # noqa: PLC0415 -- matplotlib takes a second
+    from backends.results.svg_figures import draw_figures  # noqa: PLC0415 (matplotlib: 1 s)
 
     write = write_atomically if export else write_in_campaign
     written = []

@@ -13,7 +13,7 @@ from backends import debug
 from backends.inventory.host_entry import Host
 from backends.transports.base import HostUnreachableError, Problem, Prompter
 from backends.transports.ssh import SshSettings
-from backends.transports.ssh_command import execute
+from backends.transports.ssh_channel import execute
 from backends.transports.ssh_errors import (
     host_key_problem,
     login_problem,
@@ -220,7 +220,7 @@ class Logins:
         on_stdout: Callable[[bytes], None],
         stdin: bytes,
     ) -> tuple[int, bytes]:
-        """See :func:`backends.transports.ssh_command.execute`."""
+        """See :func:`backends.transports.ssh_channel.execute`."""
         limit_s = self._settings.answer_timeout_s
         return await execute(connection, host, line, on_stdout, stdin, limit_s)
 

@@ -136,7 +136,7 @@ class Matrix(Model):
 
 
 class ImportPaths(Model):
-    """How an existing log's path tells its case; see :mod:`profiles.logs.log_tree`.
+    """How an existing log's path tells its case; see :mod:`profiles.logs.log_paths`.
 
     ``paths`` are regular expressions searched in the path, with ``/`` as separator. Groups: nodes,
     gpus_per_node, gpus, repeat, and the names of parameters; what no group tells is 1 or the

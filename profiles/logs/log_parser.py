@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from profiles.cleantext import ESCAPE_BYTES, clean_text
 from profiles.format.case import Case
+from profiles.format.measuring_rule import rule_for
 from profiles.format.patterns import LINE_LIMIT
 from profiles.format.profile import Profile
-from profiles.format.rules import rule_for
 from profiles.logs.failures import BUILT_IN, Failure, FailureScanner, from_profile
 from profiles.logs.lines import cut_long_lines
 from profiles.logs.metrics import MetricValues

@@ -19,9 +19,9 @@ from profiles.format.measuring import Rule
 from profiles.format.patterns import compile_pattern
 from profiles.logs.readings import Readings
 from profiles.throughput.chosen import Chooser, Part, part_of
-from profiles.throughput.exact import ExactSum, median, sort
-from profiles.throughput.speeds import Speeds
+from profiles.throughput.exact_sums import ExactSum, median, sort
 from profiles.throughput.steady import Disturbance
+from profiles.throughput.window_speeds import Speeds
 
 
 class Tally:

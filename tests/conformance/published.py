@@ -19,7 +19,7 @@ from profiles.format.case import Case
 from profiles.format.catalog import Catalog
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
-from profiles.logs.log_tree import recognise
+from profiles.logs.log_paths import recognise
 from profiles.throughput.file import measure_file
 from profiles.throughput.measure import Measurement, measure_run
 

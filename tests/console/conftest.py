@@ -14,7 +14,7 @@ from textual.widget import Widget
 from backends.campaign.plan.selection import Selection
 from tests.console.fakes import FakeController, FakeWorkspace
 from tui.app import DlperfApp
-from tui.screens.questions import ConsolePrompter
+from tui.screens.login_questions import ConsolePrompter
 from tui.workspace import Workspace
 
 SMALL, LARGE = (80, 24), (120, 40)

@@ -42,7 +42,7 @@ from tests.console.fakes import (
 )
 from tests.console.hostile_text import hostile_log, hostile_text
 from tui.app import DlperfApp
-from tui.screens.questions import ConsolePrompter
+from tui.screens.login_questions import ConsolePrompter
 
 SPEED = 6.0
 LONG_LINE = 10_000_000

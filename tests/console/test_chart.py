@@ -13,7 +13,7 @@ from rich.console import Console
 from backends.campaign.record.snapshot import ChartSeries
 from tui.theme import ACCENT
 from tui.widgets.chart import Line, Plot, clipped, decimated, draw, finite, nice_step, value_scale
-from tui.widgets.plots import speedup_plot, throughput_plot, time_ticks
+from tui.widgets.plot_data import speedup_plot, throughput_plot, time_ticks
 
 CONSOLE = Console(width=80, color_system="truecolor")
 

@@ -12,7 +12,7 @@ from tests.console.conftest import LARGE, console, screen_text, shows, until
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_hostile import HOSTILE, unsafe
 from tui.screens.dialogs import Choice, Prompt
-from tui.screens.questions import ConsolePrompter
+from tui.screens.login_questions import ConsolePrompter
 
 PRINT = "SHA256:3q2+7w8f"
 

@@ -24,7 +24,7 @@ from tests.console.conftest import LARGE, console, screen_text, shows, until
 from tests.support.sshd import SshHosts, make_key
 from tui.cli.shared.asking import TerminalPrompter
 from tui.screens.dialogs import Choice, Prompt
-from tui.screens.questions import ConsolePrompter
+from tui.screens.login_questions import ConsolePrompter
 
 SECRET = "open-sesame-7163"
 

@@ -11,19 +11,21 @@ from backends.campaign.record.state import fold
 from backends.results.publish import publish
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLE = ROOT / "docs" / "examples" / "h200-x4"
+EXAMPLES = ("h200-x4", "h200-x2-auto")
 
 
-def test_the_readmes_table_is_reported_from_its_campaign() -> None:
-    state = fold(read_events(EXAMPLE / "events.jsonl"))
-    assert not state.simulated
-    text = publish(state.campaign, run_results(state))
+def test_the_readmes_tables_are_reported_from_their_campaigns() -> None:
+    text = ""
+    for name in EXAMPLES:
+        state = fold(read_events(ROOT / "docs" / "examples" / name / "events.jsonl"))
+        assert not state.simulated
+        text += publish(state.campaign, run_results(state))
     rows = [
         line
         for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
         if line.startswith(("| node num", "| 1 |"))
     ]
-    assert len(rows) == 4
+    assert len(rows) == 7
     for row in rows:
         assert row in text
 

@@ -78,7 +78,7 @@ def _todays_profile() -> contextlib.AbstractContextManager[Any]:
 
 
 def _newer_journal() -> contextlib.AbstractContextManager[Any]:
-    return mock.patch.object(journal, "_check_schema", return_value=None)
+    return mock.patch.object(journal, "_check_schema", return_value=journal.SCHEMA)
 
 
 def _lost_plan() -> contextlib.AbstractContextManager[Any]:

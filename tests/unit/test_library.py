@@ -19,7 +19,7 @@ from profiles.format.catalog import LIBRARY, Catalog
 from profiles.format.profile import Profile
 from profiles.format.site_settings import needs_value
 from profiles.logs.log_parser import LogParser
-from profiles.logs.log_tree import recognise
+from profiles.logs.log_paths import recognise
 from profiles.throughput.measure import measure_run
 
 NAMES = [

@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
             remedy="without one use 'dlperf-tui run --profile cpu-smoke', or see --help",
         )
     from tui.app import DlperfApp  # noqa: PLC0415 (Textual takes a quarter of a second)
-    from tui.screens.questions import ConsolePrompter  # noqa: PLC0415
+    from tui.screens.login_questions import ConsolePrompter  # noqa: PLC0415
 
     prompter = ConsolePrompter()
     workspace = open_workspace(arguments, prompter=prompter)

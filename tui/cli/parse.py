@@ -10,7 +10,7 @@ from backends.results.steady_words import disturbance_text
 from profiles.errors import LogError, SelectionError
 from profiles.format.case import Case
 from profiles.format.profile import Profile
-from profiles.logs.log_tree import recognise
+from profiles.logs.log_paths import recognise
 from profiles.tags import parse_tag
 from profiles.throughput.file import measure_file
 from profiles.throughput.measure import Measurement

@@ -37,7 +37,7 @@ from tui.widgets.chart import Chart
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable
-from tui.widgets.plots import speedup_plot
+from tui.widgets.plot_data import speedup_plot
 
 
 class ResultsPage(Page):

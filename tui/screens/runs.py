@@ -24,7 +24,7 @@ from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
-from tui.widgets.plots import throughput_plot
+from tui.widgets.plot_data import throughput_plot
 
 RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from backends import version
-from backends.access import Share
 from backends.campaign.folder.frozen import freeze
 from backends.campaign.folder.paths import campaign_name, create_directory
 from backends.campaign.folder.place import place_of
@@ -19,6 +18,7 @@ from backends.campaign.plan.selection import REQUEST_NAME, Plan
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, Journal
 from backends.campaign.record.lock import CampaignLock
+from backends.file_modes import Share
 from profiles.errors import DlperfError
 
 

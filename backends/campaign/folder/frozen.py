@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any  # JSON
 
 from backends import version
-from backends.access import make_directory, make_file
 from backends.campaign.folder.paths import safe_name
 from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record import events as ev
 from backends.campaign.record.codec import event_of
+from backends.file_modes import make_directory, make_file
 from backends.inventory.host_entry import Host
 from backends.inventory.tables import host_of, host_table
 from backends.remote.wrapper_messages import StagedTree

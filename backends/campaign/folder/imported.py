@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backends import version
-from backends.access import Share, make_directory, make_file, narrow
 from backends.campaign.folder.artifacts import rewrite_results
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.codec import encode
 from backends.campaign.record.journal import FILE_NAME
 from backends.campaign.record.state import CampaignState, fold
+from backends.file_modes import Share, make_directory, make_file, narrow
 from backends.results.entered_figures import import_figures
 from backends.results.log_import import copy_logs, import_tree
 from backends.results.run_result import RunResult

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from backends.access import Share, make_directory
+from backends.file_modes import Share, make_directory
 from profiles.format.case import Case
 
 if TYPE_CHECKING:

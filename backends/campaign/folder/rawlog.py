@@ -13,8 +13,8 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
 
-from backends.access import make_directory, open_file
 from backends.campaign.folder.strand import Strand
+from backends.file_modes import make_directory, open_file
 from backends.remote.wrapper_messages import LogDigest
 from profiles.cleantext import clean_line
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from backends.access import open_file
 from backends.campaign.record.codec import decode, encode, is_readings, merged, schema_of
 from backends.campaign.record.events import SCHEMA, CampaignCreated, Event, LinesLost
 from backends.campaign.record.state import CampaignState, fold
+from backends.file_modes import open_file
 from profiles.cleantext import clean_text
 from profiles.errors import DlperfError
 

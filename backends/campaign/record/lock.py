@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from backends.access import make_file
+from backends.file_modes import make_file
 from profiles.errors import DlperfError
 
 FILE_NAME = "writer.lock"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from backends.access import Share, make_directory, make_file, narrow, open_file, share_of
 from backends.campaign.folder.paths import create_directory
 from backends.campaign.record.lock import CampaignLock
+from backends.file_modes import Share, make_directory, make_file, narrow, open_file, share_of
 from backends.results.result_files import write_atomically, write_in_campaign
 
 

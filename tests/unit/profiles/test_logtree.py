@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from profiles.format.catalog import Catalog
-from profiles.logs.log_tree import recognise
+from profiles.logs.log_paths import recognise
 from tests.unit.profiles.builders import HEAD, READING, profile
 
 CATALOG = Catalog.load()

@@ -16,7 +16,7 @@ from profiles.format.patterns import LINE_LIMIT, line_pattern
 from profiles.format.regex import linear
 from profiles.format.regex.cost import SHORTEST, Judgement, judge, most_steps
 from profiles.format.regex.linear import LinearPattern
-from profiles.logs.log_tree import recognise
+from profiles.logs.log_paths import recognise
 from tests.unit.profiles.backtracker import Backtracker, TooManyStepsError
 from tests.unit.profiles.builders import HEAD, READING, parse, profile
 from tests.unit.profiles.test_literals import BUNDLED

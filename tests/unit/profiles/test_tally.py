@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from profiles.format.profile import Profile
 from profiles.logs.failures import FailureScanner
 from profiles.logs.log_parser import LogParser
-from profiles.throughput import exact
-from profiles.throughput import speeds as bounded
+from profiles.throughput import exact_sums as exact
+from profiles.throughput import window_speeds as bounded
 from profiles.throughput.chosen import Part
-from profiles.throughput.exact import ExactSum, median, sort
+from profiles.throughput.exact_sums import ExactSum, median, sort
 from profiles.throughput.measure import measure_run
-from profiles.throughput.speeds import Speeds
 from profiles.throughput.steady import Shape, disturbances
 from profiles.throughput.tally import Tally
+from profiles.throughput.window_speeds import Speeds
 from tests.unit.profiles import all_at_once
 from tests.unit.profiles.builders import case, profile
 

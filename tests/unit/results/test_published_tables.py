@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from backends.access import Share
 from backends.campaign.folder.imported import import_campaign
 from backends.campaign.record.journal import FILE_NAME, read_events
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import fold
+from backends.file_modes import Share
 from backends.results.layouts.airank import airank_tables
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.pivot import pivot_tables

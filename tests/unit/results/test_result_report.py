@@ -17,9 +17,9 @@ import pytest
 from backends.hosts.facts import Topology
 from backends.results.campaign_report import ExecutedCommands, ReportContext, render_report
 from backends.results.environment_words import topology_text
-from backends.results.figures import draw_figures
 from backends.results.result_files import write_atomically, write_results
 from backends.results.summary import summarise
+from backends.results.svg_figures import draw_figures
 from profiles.errors import DlperfError
 
 CONTEXT = ReportContext(

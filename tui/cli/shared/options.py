@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from backends.access import Share
+from backends.file_modes import Share
 from backends.transports.base import Prompter
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError

@@ -11,7 +11,7 @@ import asyncssh
 import pytest
 
 from backends.transports.base import HostUnreachableError
-from backends.transports.ssh_command import execute
+from backends.transports.ssh_channel import execute
 
 Begin = Callable[[asyncssh.SSHClientSession[bytes]], None]
 
