@@ -607,7 +607,7 @@ verb_remove() { # RUN [SIZE SHA256 | discard] [verified]
         [ -z "$sum" ] || [ "$sum" = "${3-}" ] || fail "the log of $run_id is not kept elsewhere" 79
     fi
     if [ "$phase" = exited ] && [ "$hidden" != - ] && [ $verified = 0 ]; then
-        look_for_orphans 0
+        look_for_orphans 50
         [ "$hidden" = - ] || fail "run $run_id may have left processes: $hidden"
     fi
     { read -r note <"$run/note"; } 2>/dev/null # of a supervisor that was killed, or of what it left
@@ -629,7 +629,7 @@ verb_sweep() { # all that is ours on this host: running, orphaned processes, fil
         [ "$phase" != running ] || root=$sup_pid
         count=0
         for pid in $(members "$run_id" "$root"); do count=$((count + 1)); done
-        [ "$hidden" = - ] || look_for_orphans 0
+        [ "$hidden" = - ] || look_for_orphans 50
         who=
         { read -r who <"$run/who"; } 2>/dev/null
         printf '@leftover run=%s phase=%s started=%s processes=%s size=%s orphans=%s who=%s\n' \

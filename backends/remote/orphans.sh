@@ -14,8 +14,9 @@ find_adopter() { # sets adopter: "pid ticks session" of the process that adopts 
         [ "$3" = "$1" ] || { echo "$3"; exit; }
         sleep 0.01 2>/dev/null || sleep 1
     done'
+    # Marked, so that nobody takes it for what another run has left.
     # shellcheck disable=SC2016
-    adopter=$(sh -c 'sh -c "$1" sh $$ &' sh "$orphan" 2>/dev/null)
+    adopter=$(DLPERF_RUN_ID=$run_id DLPERF_HOST=$host sh -c 'sh -c "$1" sh $$ &' sh "$orphan" 2>/dev/null)
     ticks=- session=-
     inspect "${adopter:--}"
     { read -r session </proc/self/sessionid; } 2>/dev/null
