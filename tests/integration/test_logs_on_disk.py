@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import subprocess
 import threading
 import time
@@ -15,6 +17,9 @@ import pytest
 from backends.campaign.controller import CampaignController
 from backends.campaign.record.state import CampaignState, RunState
 from backends.inventory.host_entry import Host
+from backends.remote.client import RemoteHost
+from backends.remote.wrapper_messages import LogDigest
+from backends.transports.base import HostUnreachableError, Problem
 from tests.support.campaigns import Bench, finish, only_run, until_running
 from tests.support.waiting import until
 
@@ -174,6 +179,69 @@ async def test_a_log_that_is_deleted_after_the_end_is_fetched_before_the_hosts_i
     log.unlink()
     await finish(await bench.workspace().resume(controller.path))
     assert log.read_bytes() == held
+    bench.nothing_is_left()
+
+
+@pytest.mark.parametrize(
+    ("deed", "moment"),
+    [
+        *((deed, "after") for deed in DEEDS),
+        (overwritten, "before"),
+        (removed, "after, and the answer is lost"),
+    ],
+)
+async def test_what_is_done_to_a_log_while_the_host_removes_its_own_is_undone(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, deed: Callable[[Path], None], moment: str
+) -> None:
+    """Then the file here is the only one there is."""
+    really = RemoteHost.remove
+    found: list[Path] = []
+
+    async def remove(self: RemoteHost, run_id: str, *proof: LogDigest | None, **more: bool) -> None:
+        [log] = bench.campaign.rglob("*_1.log")
+        once, found[:] = not found, [log]
+        if once and moment == "before":
+            deed(log)
+        await really(self, run_id, *proof, **more)
+        if once and moment != "before":
+            deed(log)
+        if once and moment == "after, and the answer is lost":
+            raise HostUnreachableError(bench.hosts[0].name, Problem.LOST)
+
+    monkeypatch.setattr(RemoteHost, "remove", remove)
+    state = await finish(await bench.start(lines=5))
+    run, [log] = only_run(state), found
+    assert run.state is RunState.SUCCEEDED
+    assert not log.is_symlink()
+    assert log.read_bytes() == (bench.copies / f"{run.run_id}.{run.hosts[0]}").read_bytes()
+    assert any(f"{log.name} changed while" in text for _, _, text in state.notes)
+    assert log.with_name(f"{log.name}.kept-1").exists() == (deed is not removed)
+    bench.nothing_is_left()
+
+
+async def test_a_log_that_is_cut_while_the_disk_is_full_counts_no_reading_twice(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backends.campaign.run.mirror.DISK_RETRY_S", 0.2)
+    controller = await bench.start(lines=60)
+    await until_running(controller, readings=5)
+    log = controller.path / only_run(controller.state).log
+    write = os.write
+
+    def full(fd: int, data: bytes) -> int:
+        if os.fstat(fd).st_ino == log.stat().st_ino:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(fd, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        await until(lambda: any("cannot write" in text for _, _, text in controller.state.notes))
+        cut(log)
+    state = await finish(controller)
+    run = only_run(state)
+    assert log.read_bytes() == (bench.copies / f"{run.run_id}.{run.hosts[0]}").read_bytes()
+    assert run.throughput == pytest.approx(sum(100.5 + i for i in range(1, 60)) / 59)
+    assert run.reading_count == 60
     bench.nothing_is_left()
 
 

@@ -105,6 +105,9 @@ class _Calls:
         self._files.sync(fd)
 
     def io_open(self, file: Any, mode: str = "r", *args: Any, **more: Any) -> Any:
+        owner = _process()
+        if isinstance(file, int) and owner is not None and more.get("closefd", True):
+            owner.fds.discard(file)  # the file object closes it
         if any(letter in mode for letter in "wax+"):
             process = _step()
             full = self._files.room is not None and self._files.room <= 0

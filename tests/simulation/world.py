@@ -88,6 +88,7 @@ class World:
         self.workloads: Callable[[Asked], Workload] = lambda asked: Workload()
         self.drops: dict[str, float] = {}
         self.neighbours: dict[str, Workload] = {}
+        self.removals: dict[tuple[str, str], tuple[float, Process]] = {}  # by run and host: asked
         self.refused: set[str] = set()  # runs that found a host held by somebody else
         self.cluster: SimulatedCluster
         self.on_remove: Callable[[RunFiles], None] = lambda files: None
@@ -266,6 +267,7 @@ class Transport:
         world, name = self._world, self.host.name
         what = f"{self._who} → {name}: {_short(command)}"
         world.note(what)
+        self._note_removal(command)
         lost = self._lost()
         if lost == "before":
             world.note(f"{what}: does not arrive")
@@ -288,6 +290,13 @@ class Transport:
 
     async def close(self) -> None:
         await self._below.close()
+
+    def _note_removal(self, command: str) -> None:
+        owner = OWNER.get()
+        if "exec sh " in command and isinstance(owner, Process):
+            verb, host, *words = _words(command)
+            if verb == "remove":
+                self._world.removals[words[0], host] = self._world.now, owner
 
     def _lost(self) -> str:
         chance = self._world.chance

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import hashlib
 import os
-import stat
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
 
+from backends.campaign.folder.held_log import HeldLog
+from backends.campaign.folder.regular_file import open_regular, set_aside
 from backends.campaign.folder.strand import Strand
-from backends.file_modes import make_directory, open_file
+from backends.file_modes import make_directory
 from backends.remote.wrapper_messages import LogDigest
 from profiles.cleantext import clean_line
 
@@ -23,9 +23,6 @@ BLOCK = 1 << 18
 BACKLOG = 8 << 20
 STUCK_S = 2.0
 CLOSE_LIMIT_S = 2.0
-
-_SAFE = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # no link is followed, no pipe waited for
-_STRANGE = (errno.ELOOP, errno.EISDIR, errno.ENXIO)
 
 
 def _nobody(_data: bytes) -> None:
@@ -51,6 +48,7 @@ class RawLog:
         self.size = 0
         self._strand = Strand(executor)
         self._fd: int | None = None
+        self._held: HeldLog | None = None
         self._queue: deque[bytes] = deque()
         self._backlog = 0
         self._writing = False
@@ -134,7 +132,19 @@ class RawLog:
 
         None: it is no regular file, or cannot be read or synced.
         """
-        return await self._strand.call(self._digest)
+        return await self._strand.call(lambda: _digest(self.path))
+
+    async def hold(self) -> LogDigest | None:
+        """As :meth:`digest`, and keep what it is the digest of at hand until :meth:`let_go`."""
+        return await self._strand.call(self._hold)
+
+    async def put_back(self) -> str | None:
+        """See :meth:`HeldLog.put_back`."""
+        held = self._held
+        return None if held is None else await self._strand.call(held.put_back)
+
+    async def let_go(self) -> None:
+        await self._strand.call(self._let_go)
 
     async def last_lines(self, count: int = 5) -> tuple[str, ...]:
         """The end of the log, display-safe: what a person would look at first."""
@@ -190,12 +200,12 @@ class RawLog:
         try:
             if self._fd is None:
                 make_directory(self.path.parent)
-                self._fd = _open_regular(self.path)
+                self._fd = open_regular(self.path)
                 if self._fd is not None and anew and os.fstat(self._fd).st_size:
                     self._close_file()
                 if self._fd is None:
-                    kept = _set_aside(self.path)
-                    self._fd = _open_regular(self.path, os.O_EXCL)
+                    kept = set_aside(self.path)
+                    self._fd = open_regular(self.path, os.O_EXCL)
             if self._fd is None:
                 return 0, "somebody else makes files there", kept
             return os.fstat(self._fd).st_size, "", kept
@@ -229,19 +239,15 @@ class RawLog:
                 take(block)
         return LogDigest(self.size - left, digest.hexdigest())
 
-    def _digest(self) -> LogDigest | None:
-        try:
-            fd = os.open(self.path, os.O_RDONLY | _SAFE)
-            with os.fdopen(fd, "rb") as file:
-                if not stat.S_ISREG(os.fstat(fd).st_mode):
-                    return None
-                digest = hashlib.file_digest(file, "sha256")
-                os.fsync(fd)
-                size = file.tell()
-            _sync_directory(self.path.parent)
-        except OSError:
-            return None
-        return LogDigest(size, digest.hexdigest())
+    def _hold(self) -> LogDigest | None:
+        self._let_go()
+        self._held = HeldLog.of(self.path)
+        return None if self._held is None else self._held.digest
+
+    def _let_go(self) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            held.close()
 
     def _last_lines(self, count: int) -> tuple[str, ...]:
         try:
@@ -253,35 +259,9 @@ class RawLog:
         return tuple(clean_line(line, cap=400) for line in lines if line.strip())[-count:]
 
 
-def _open_regular(path: Path, more: int = 0) -> int | None:
-    """A descriptor to append with; None where something that is no regular file lies."""
-    try:
-        fd = open_file(path, os.O_WRONLY | os.O_APPEND | _SAFE | more)
-    except OSError as error:
-        if error.errno in _STRANGE:
-            return None
-        raise
-    if stat.S_ISREG(os.fstat(fd).st_mode):
-        return fd
-    os.close(fd)
-    return None
-
-
-def _set_aside(path: Path) -> str:
-    """Rename whatever lies at ``path``; nothing that is there is ever lost."""
-    for number in range(1, 10_000):
-        kept = path.with_name(f"{path.name}.kept-{number}")
-        if not os.path.lexists(kept):
-            path.rename(kept)
-            return kept.name
-    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
-
-
-def _sync_directory(path: Path) -> None:
-    """A new file's name is as lasting as its bytes. Not every file system can do this."""
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        with contextlib.suppress(OSError):
-            os.fsync(fd)
-    finally:
-        os.close(fd)
+def _digest(path: Path) -> LogDigest | None:
+    held = HeldLog.of(path)
+    if held is None:
+        return None
+    held.close()
+    return held.digest

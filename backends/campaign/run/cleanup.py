@@ -143,7 +143,7 @@ async def tidy_up(
         doubted = run.cleanup.of(mirror.name)
         if mirror.name in kept and doubted is None:
             try:
-                await mirror.remote.remove(run.run_id, kept[mirror.name])
+                await mirror.remove(kept[mirror.name])
             except LogNotKeptError:
                 pass  # somebody wrote to it meanwhile: it is fetched below
             else:
@@ -175,9 +175,9 @@ async def _end_and_remove(mirror: LogMirror, run: RunRecord, word: Word) -> Doub
     try:
         await mirror.open()
         digest = await mirror.collect(LIMIT_S)
+        await mirror.remove(digest, verified=word is Word.VERIFIED)
     finally:
         await mirror.close()
-    await mirror.remote.remove(run.run_id, digest, verified=word is Word.VERIFIED)
     return None
 
 

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any  # tasks of several kinds
 
+from backends.campaign.folder.held_log import EditedInPlaceError
 from backends.campaign.folder.rawlog import RawLog
 from backends.campaign.run.reconnect import Contact
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import (
     LogDigest,
+    LogNotKeptError,
     LogShorterError,
     RemoteError,
     RunPhase,
@@ -20,6 +22,7 @@ from backends.remote.wrapper_messages import (
 from profiles.errors import DlperfError
 
 DISK_RETRY_S = 5.0
+PUT_BACK_TRIES = 60  # the disk may be full for a while
 SLOW_BYTES_PER_S = 10e6
 """A log that is read and compared moves nothing meanwhile; so it may take so long."""
 MENDS = 3
@@ -103,7 +106,13 @@ class LogMirror:
             if self.log.problem:
                 self._tell(self.log.problem)
                 await asyncio.sleep(DISK_RETRY_S)
-                await self.log.reopen()
+                await self._reopen()
+
+    async def _reopen(self) -> None:
+        taken = self.log.size
+        await self.log.reopen()
+        if not self.log.problem and self.log.size != taken:  # what was read is not what is there
+            await self._anew("changed while nothing could be written")
 
     async def verify(self, limit_s: float) -> LogDigest | None:
         """The digest that log and local file share; None: the host has no log of this run.
@@ -153,6 +162,53 @@ class LogMirror:
             if status.phase is not RunPhase.ABSENT:
                 await self.follow(limit_s)
         return await self.verify(limit_s)
+
+    async def remove(self, kept: LogDigest | None, *, verified: bool = False) -> None:
+        """Delete the run on its host, as long as the file here is the log there.
+
+        Parameters
+        ----------
+        kept: what :meth:`verify` said. verified: see :meth:`RemoteHost.remove`.
+
+        Raises
+        ------
+        LogNotKeptError: the file here has changed since, and nothing was removed. UnsafeLogError:
+        it changed while the host removed its own, and cannot be put back. Else as
+        :meth:`RemoteHost.remove` does.
+        """
+        if kept is None:
+            await self.remote.remove(self._run_id, verified=verified)
+            return
+        try:
+            if await self.log.hold() != kept:
+                raise LogNotKeptError(f"{self.log.path.name} has changed", where=self.name)
+            try:
+                await self.remote.remove(self._run_id, kept, verified=verified)
+            finally:  # whatever came of it: it may be removed though we were not told
+                await self._put_back()
+        finally:
+            await self.log.let_go()
+
+    async def _put_back(self) -> None:
+        """What somebody did to the file while the host removed its own."""
+        for tries in range(PUT_BACK_TRIES):
+            try:
+                aside = await self.log.put_back()
+            except EditedInPlaceError:
+                what = f"was edited while {self.name} removed its own, and is too large for a copy"
+                raise UnsafeLogError(what, where=str(self.log.path)) from None
+            except OSError as error:
+                problem = error.strerror or str(error)
+                if tries == 0:
+                    self._note(f"cannot put back {self.log.path.name}: {problem}")
+            else:
+                if aside is not None:
+                    rest = f"; what lay here is kept as {aside}" if aside else ""
+                    what = f"{self.log.path.name} changed while {self.name} removed its own"
+                    self._note(f"{what}: it is put back{rest}")
+                return
+            await asyncio.sleep(DISK_RETRY_S)
+        raise UnsafeLogError(f"cannot be put back: {problem}", where=str(self.log.path))
 
     async def _has_grown(self, here: LogDigest | None, there: LogDigest, limit_s: float) -> bool:
         """Whether all that is here is how the log there begins: what the run left behind writes."""
