@@ -239,13 +239,19 @@ class Faults:
     # What somebody does to the campaign's files ---------------------------------------------------
 
     def tamper(self) -> None:
-        """A live raw log is removed, replaced, truncated or edited."""
+        """A live raw log is removed, replaced, truncated or edited.
+
+        Not one whose host has none any more, though a damaged journal calls its run live: of that
+        nobody can tell any more what it was.
+        """
         for campaign in self._world.campaigns():
             live = [run for run in runs_of(campaign) if run.state is RunState.RUNNING]
             if not live:
                 continue
             run = self._chance.choice(live)
             host = self._chance.choice(run.hosts)
+            if self._world.cluster.machines[host].wrapper.files(run.run_id) is None:
+                return
             rank0 = host == run.hosts[0]
             path = campaign / (run.log if rank0 else host_log_path(run.log, host))
             if path.exists():

@@ -67,7 +67,16 @@ def _believed_stream() -> contextlib.AbstractContextManager[Any]:
         await self.log.drained()
         return await self.contact.persist(self._digest_there, limit_s)
 
-    return mock.patch.object(LogMirror, "verify", verify)
+    both = contextlib.ExitStack()
+    both.enter_context(mock.patch.object(LogMirror, "verify", verify))
+    both.enter_context(mock.patch.object(LogMirror, "remove", _removed_unlooked))
+    return both
+
+
+async def _removed_unlooked(
+    self: LogMirror, kept: LogDigest | None, *, verified: bool = False
+) -> None:
+    await self.remote.remove(self._run_id, kept, verified=verified)
 
 
 def _todays_profile() -> contextlib.AbstractContextManager[Any]:
