@@ -11,10 +11,10 @@ import hashlib
 import math
 import re
 from collections.abc import Callable
-from shlex import quote
 
 from backends.remote.installation import NOT_INSTALLED, command_of, installing, wrapper
 from backends.remote.lease import Lease, parse_lease
+from backends.remote.start_script import container_of, script_of
 from backends.remote.telling import told
 from backends.remote.wrapper_answers import (
     fields_of,
@@ -83,10 +83,6 @@ class RemoteHost:
         self._timeout_s = timeout_s
         self._wrapper = wrapper()
 
-    async def prepare(self) -> None:
-        """Install the wrapper. Not needed before other calls: they do it where it is missing."""
-        await self._run("port")
-
     async def start(self, spec: RunSpec) -> RunStatus:
         """Start a run, detached. A second start of the same run id returns the first's status.
 
@@ -96,7 +92,7 @@ class RemoteHost:
         Raises LeaseHeldError when another run holds the host, RemoteError when it cannot start.
         """
         run_id = checked_name(spec.run_id, "run id")
-        script = _script(spec)
+        script = script_of(spec)
         arguments = (
             run_id,
             str(len(script)),
@@ -104,7 +100,7 @@ class RemoteHost:
             _centiseconds(spec.grace_s),
             self._host.lease_dir,
             " ".join(clean_text(spec.lease).split()),
-            _container(spec),
+            container_of(spec),
         )
         staged = {checked_name(tree.digest, "digest"): tree for tree in spec.stage}
         ticket = "-"
@@ -383,25 +379,6 @@ def checked_name(name: str, what: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(f"not a {what}: {name!r}")
     return name
-
-
-def _container(spec: RunSpec) -> str:
-    name = spec.container_name or ""
-    # It gets removed by this name, so it must not be anybody else's.
-    if name and (spec.run_id not in name or not re.fullmatch(r"[\w.-]+", name, re.ASCII)):
-        raise ValueError(f"not the name of a container of {spec.run_id}: {name!r}")
-    return name
-
-
-def _script(spec: RunSpec) -> bytes:
-    exports = [_export(name, value) for name, value in spec.environment.items()]
-    return "".join([*exports, spec.script.rstrip("\n"), "\n"]).encode()
-
-
-def _export(name: str, value: str) -> str:
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name, re.ASCII):
-        raise ValueError(f"not the name of an environment variable: {name!r}")
-    return f"export {name}={quote(value)}\n"
 
 
 def _centiseconds(seconds: float) -> str:

@@ -151,7 +151,7 @@ async def test_a_start_that_is_sent_again_finds_the_first(player: Player) -> Non
 
 @pytest.mark.parametrize("lease", ["alice", ""])
 async def test_starts_that_race_start_once(player: Player, lease: str) -> None:
-    await player.remote.prepare()
+    await player.remote.free_port()
     answers = await asyncio.gather(*(player.start("race", SLEEPS, lease=lease) for _ in range(5)))
     assert {answer.phase for answer in answers} == {RunPhase.RUNNING}
     assert len({answer.pid for answer in answers}) == 1
@@ -182,7 +182,7 @@ class Mirror:
 
 @pytest.fixture
 async def mirror(player: Player) -> Mirror:
-    await player.remote.prepare()
+    await player.remote.free_port()
     found = Mirror(player.remote.transport)
     player.remote.transport = found
     return found
@@ -499,7 +499,7 @@ async def answers(player: Player) -> list[tuple[str, int, str]]:
         await ask("sweep")
         await ask("lease", host.lease_dir)
 
-    await remote.prepare()
+    await remote.free_port()
     await ask_all()
     await ask("port")
     await ask("follow", "words", "0")

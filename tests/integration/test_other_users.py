@@ -159,7 +159,7 @@ async def test_of_many_users_that_race_exactly_one_gets_the_host(
         for user in (alice, mallory)
         for _ in range(2)
     ]
-    await asyncio.gather(*(remote.prepare() for remote in remotes))
+    await asyncio.gather(*(remote.free_port() for remote in remotes))
     for attempt in range(3):
         answers = await asyncio.gather(
             *(
@@ -409,11 +409,11 @@ async def test_a_work_dir_that_is_somebodys_symlink_is_not_followed(
     mallory.does(f"ln -s {target} {shared}/work")
     one = consoles.of(alice, replace(HOST, work_dir=f"{shared}/work"))
     with pytest.raises(RemoteError, match=f"{shared}/work belongs to {mallory.name}"):
-        await one.prepare()
+        await one.free_port()
     assert list(target.iterdir()) == []
     # Her own link is hers to make.
     alice.does(f"ln -s {target} {shared}/hers")
-    await consoles.of(alice, replace(HOST, work_dir=f"{shared}/hers")).prepare()
+    await consoles.of(alice, replace(HOST, work_dir=f"{shared}/hers")).free_port()
     assert (target / wrapper().directory / "host.sh").exists()
 
 
@@ -424,13 +424,13 @@ async def test_a_directory_above_that_others_can_write_to_is_refused(
     alice.does(f"mkdir {above}; chmod 777 {above}")
     one = consoles.of(alice, replace(HOST, work_dir=f"{above}/work"))
     with pytest.raises(RemoteError, match=f"{above} can be written by others"):
-        await one.prepare()
+        await one.free_port()
     assert list(above.iterdir()) == []
     alice.does(f"chmod 755 {above}")
-    await one.prepare()
+    await one.free_port()
     alice.does(f"chmod 777 {above}")
     with pytest.raises(RemoteError, match=f"{above} can be written by others"):
-        await one.prepare()
+        await one.free_port()
 
 
 async def test_a_group_of_ones_own_is_trusted_and_no_other(
@@ -439,10 +439,10 @@ async def test_a_group_of_ones_own_is_trusted_and_no_other(
     above = shared / "above"
     alice.does(f"mkdir {above}; chmod 775 {above}")
     one = consoles.of(alice, replace(HOST, work_dir=f"{above}/work"))
-    await one.prepare()
+    await one.free_port()
     os.chown(above, -1, 100)  # "users"
     with pytest.raises(RemoteError, match=f"{above} can be written by others"):
-        await one.prepare()
+        await one.free_port()
 
 
 @pytest.mark.parametrize("whose", ["ours", "theirs", "a symlink to theirs"])
@@ -451,7 +451,7 @@ async def test_a_wrapper_that_is_not_ours_byte_for_byte_is_replaced_not_executed
 ) -> None:
     work, evidence = shared / "work", shared / "executed"
     one = consoles.of(alice, replace(HOST, work_dir=str(work)))
-    await one.prepare()
+    await one.free_port()
     script = work / wrapper().directory / "host.sh"
     script.unlink()
     mallory.does(f"umask 022; echo 'touch {evidence}' >{shared}/theirs")
@@ -464,7 +464,7 @@ async def test_a_wrapper_that_is_not_ours_byte_for_byte_is_replaced_not_executed
         script.symlink_to(shared / "theirs")
     if whose != "theirs":
         os.lchown(script, alice.home.stat().st_uid, -1)
-    await one.prepare()
+    await one.free_port()
     assert script.read_bytes() == wrapper().text
     assert script.owner() == alice.name
     assert not script.is_symlink()
@@ -478,7 +478,7 @@ async def test_what_others_left_in_a_work_dir_that_was_open_once_is_refused(
 ) -> None:
     work, target = shared / "work", shared / "target"
     one = consoles.of(alice, replace(HOST, work_dir=str(work)))
-    await one.prepare()
+    await one.free_port()
     mallory.does(f"mkdir {target}; chmod 777 {target}")
     (work / name).parent.mkdir(exist_ok=True)
     shutil.chown((work / name).parent, alice.name)

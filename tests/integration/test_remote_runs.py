@@ -253,7 +253,7 @@ def _processes_with(word: str) -> list[int]:
 
 
 async def test_starting_is_quick(here: RemoteHost) -> None:
-    await here.prepare()
+    await here.free_port()
     await here.start(spec("warm", "true"))
     await ended(here, "warm")
     took = []
@@ -303,7 +303,7 @@ async def test_a_start_whose_answer_was_lost_is_not_started_again(
     count = tmp_path / "count"
     losing = Losing(remote.transport)
     console = RemoteHost(losing)
-    await console.prepare()
+    await console.free_port()
     losing.lose = 1
     run = spec("once", f"echo ran >>{count}; sleep 0.3")
     with pytest.raises(HostUnreachableError):
@@ -318,7 +318,7 @@ async def test_a_start_whose_answer_was_lost_is_not_started_again(
 async def test_a_starter_killed_at_any_moment_starts_once_when_asked_again(
     here: RemoteHost, local_host: Host, tmp_path: Path
 ) -> None:
-    await here.prepare()
+    await here.free_port()
     await here.start(spec("warm", "true"))
     await ended(here, "warm")
     script = wrapper_path(local_host)
@@ -372,7 +372,7 @@ async def test_ten_starts_of_one_run_at_once_run_it_once(
 async def test_a_script_that_arrives_incomplete_is_not_run(
     here: RemoteHost, local_host: Host, tmp_path: Path
 ) -> None:
-    await here.prepare()
+    await here.free_port()
     words = ["/bin/sh", str(wrapper_path(local_host)), "start", local_host.name, "cut", "999"]
     words += ["-", "100", local_host.lease_dir, "me", ""]
     done = subprocess.run(
@@ -639,7 +639,7 @@ async def test_of_two_consoles_that_race_exactly_one_gets_the_host(
         RemoteHost(LocalTransport(replace(local_host, work_dir=str(tmp_path / name))))
         for name in ("alice", "bob", "carol")
     ]
-    await asyncio.gather(*(console.prepare() for console in consoles))
+    await asyncio.gather(*(console.free_port() for console in consoles))
     for number in range(5):
         results = await asyncio.gather(
             *(
@@ -680,7 +680,7 @@ async def test_a_run_without_a_lease_takes_none(here: RemoteHost) -> None:
 
 
 async def test_looking_at_the_lease_never_disturbs_a_start(here: RemoteHost) -> None:
-    await here.prepare()
+    await here.free_port()
 
     async def look() -> None:
         while True:
@@ -780,7 +780,7 @@ def test_a_staged_path_cannot_leave_the_working_directory() -> None:
 async def test_a_staged_archive_that_arrives_incomplete_is_not_used(here: RemoteHost) -> None:
     tree = StagedTree.of({"f": b"x" * 100_000})
     cut = replace(tree, archive=tree.archive[:60_000])
-    await here.prepare()
+    await here.free_port()
     with pytest.raises(RemoteError):
         await here.stage(cut)
     await here.start(spec("whole", "wc -c <f", stage=(tree,)))
@@ -871,7 +871,7 @@ async def test_a_work_directory_that_cannot_be_made_is_one_clear_message(tmp_pat
     (tmp_path / "file").touch()
     host = Host("h", "local", work_dir=str(tmp_path / "file" / "work"))
     with pytest.raises(RemoteError, match="cannot install our wrapper") as failed:
-        await RemoteHost(LocalTransport(host)).prepare()
+        await RemoteHost(LocalTransport(host)).free_port()
     assert "work_dir" in failed.value.remedy
 
 

@@ -137,7 +137,7 @@ async def test_a_crashed_host_comes_back_with_a_new_boot_and_its_files() -> None
 async def test_a_full_disk_takes_no_new_run_and_no_more_of_a_log() -> None:
     hosts = cluster()
     remote = RemoteHost(hosts.get("node1"))
-    await remote.prepare()
+    await remote.free_port()
     hosts.machines["node1"].disk.room = 1024 + 20
     await remote.start(RunSpec("r", "exec train\n", lease="me"))
     got = bytearray()
