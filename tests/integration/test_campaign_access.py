@@ -21,8 +21,10 @@ def bench(tmp_path: Path, local_host: Host) -> Bench:
 
 
 def modes(directory: Path) -> tuple[set[int], set[int]]:
-    """Of the directories and of the files, the topmost included."""
-    found = [directory, *directory.rglob("*")]
+    """Of the directories and of the files, the topmost included; not of what nobody else reads."""
+    private = set(directory.rglob("debug.log"))
+    assert {stat.S_IMODE(path.stat().st_mode) for path in private} <= {0o600}
+    found = {directory, *directory.rglob("*")} - private
     return (
         {stat.S_IMODE(path.stat().st_mode) for path in found if path.is_dir()},
         {stat.S_IMODE(path.stat().st_mode) for path in found if path.is_file()},

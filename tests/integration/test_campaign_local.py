@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.campaign.record.doubts import Cleanup, Why
+from backends.campaign.record.doubts import Why
 from backends.campaign.record.lock import CampaignLockedError
 from backends.campaign.record.state import RunState
 from backends.campaign.run import supervisor, verdict
@@ -311,14 +311,14 @@ async def test_a_mistake_in_one_run_does_not_end_the_others(
 ) -> None:
     controller = await bench.start(repeats=2, lines=20)
 
-    whole = supervisor.RunSupervisor._as_they_say
+    whole = supervisor.RunSupervisor._finish_measured
 
-    def broken(self: supervisor.RunSupervisor) -> Cleanup:
+    async def broken(self: supervisor.RunSupervisor, ended: verdict.Ended) -> None:
         if "-0001-" in self.run.run_id:
             raise ZeroDivisionError("a mistake")
-        return whole(self)
+        await whole(self, ended)
 
-    monkeypatch.setattr(supervisor.RunSupervisor, "_as_they_say", broken)
+    monkeypatch.setattr(supervisor.RunSupervisor, "_finish_measured", broken)
     state = await finish(controller)
     first, second = state.runs.values()
     assert "internal error: ZeroDivisionError" in first.reason
