@@ -11,10 +11,10 @@ run: $(READY)  ## The console; without a terminal the same CPU smoke campaign, h
 	else exec $(BIN)/dlperf-tui run --profile cpu-smoke --case 1n1g 1n2g; fi
 
 test: $(READY)  ## All tests but those that need PyTorch or take minutes.
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 test-without-tools: $(READY)  ## What could differ without sshd, ssh, tmux, iproute2, iptables.
-	$(BIN)/python -m tests.without_tools $(BIN)/python -m pytest -n 2 \
+	$(BIN)/python -m tests.without_tools $(BIN)/python -m pytest -n 2 --dist worksteal \
 		tests/integration tests/console/test_hostile_terminal.py $(PYTEST_ARGS)
 
 check: $(READY)  ## Style, types, architecture.
