@@ -176,7 +176,7 @@ class Starter:
             check_place(path, state)
         basis = await asyncio.to_thread(self._basis, path, state, order is not None)
         lock = CampaignLock(path, self._clock)
-        lock.acquire(take_over=take_over)
+        lock.acquire(take_over=take_over, silent=await lock.silent() if take_over else None)
         try:
             await asyncio.to_thread(be_here, path, state, self._clock, take_over=take_over)
         except BaseException:

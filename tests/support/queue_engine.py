@@ -74,10 +74,8 @@ class Queue:
         job.given.set()
 
     async def take_back(self, run_id: str, kind: EndKind, next_id: str = "") -> None:
-        """End what runs there, as a controller does, and tell; requeued: it waits again."""
+        """Tell, and end what runs there, as a controller does; requeued: it waits again."""
         job = self.of(run_id)
-        for host in self.hosts(job):
-            await RemoteHost(self.transport(host.name)).cancel(run_id, grace_s=1.0)
         if kind is EndKind.REQUEUED:
             job.run_id = next_id
             job.given = asyncio.Event()
@@ -85,6 +83,8 @@ class Queue:
             job.ended = kind
         for listener in self._listeners:
             listener.put_nowait(AllocationEnd(run_id, kind, job_id=job.job_id))
+        for host in self.hosts(job):
+            await RemoteHost(self.transport(host.name)).cancel(run_id, grace_s=1.0)
 
     def hosts(self, job: Job) -> tuple[AllocatedHost, ...]:
         return tuple(self.host(f"gpu{number}") for number in range(1, job.nodes + 1))

@@ -2,11 +2,13 @@
 
 The lock is created with ``link(2)``, which is atomic on NFS; its holder renews the heartbeat. A
 lock whose process is gone from this machine is taken over at once; one of another machine whose
-heartbeat is old only when the operator says so.
+heartbeat is old only when the operator says so. A heartbeat of the future, by a clock that is ahead
+or by ours that was set back, says nothing: whether another comes is watched (:meth:`silent`).
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import getpass
 import json
@@ -24,6 +26,7 @@ from profiles.errors import DlperfError
 FILE_NAME = "writer.lock"
 HEARTBEAT_S = 5.0
 STALE_AFTER_S = 30.0
+_OF_THE_FUTURE = "its last sign is ahead of this machine's clock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +55,9 @@ class CampaignLockedError(DlperfError):
             if stale
             else "follow it read-only with 'dlperf-tui status', or quit the other console"
         )
+        sign = f"last sign {age_s:.0f} s ago" if age_s > -STALE_AFTER_S else _OF_THE_FUTURE
         super().__init__(
-            f"{holder or 'another console'} writes the campaign, last sign {age_s:.0f} s ago",
+            f"{holder or 'another console'} writes the campaign, {sign}",
             where=str(directory),
             remedy=remedy,
         )
@@ -99,10 +103,26 @@ class CampaignLock:
         except (ValueError, TypeError):
             return None, age
 
-    def acquire(self, *, take_over: bool = False) -> None:
+    async def silent(self) -> float | None:
+        """The last sign of a holder, where that is of the future and no other comes while one
+        should; None where its age tells, or where it gave another."""
+        before = self._last_sign()
+        if before is None or self._clock() - before > -STALE_AFTER_S:
+            return None
+        await asyncio.sleep(STALE_AFTER_S)
+        return before if self._last_sign() == before else None
+
+    def _last_sign(self) -> float | None:
+        try:
+            return self.path.stat().st_mtime
+        except OSError:
+            return None
+
+    def acquire(self, *, take_over: bool = False, silent: float | None = None) -> None:
         """Become the writer.
 
         ``take_over``: the operator has agreed to end the claim of a console that gives no sign.
+        ``silent``: what :meth:`silent` has seen.
 
         Raises
         ------
@@ -130,9 +150,14 @@ class CampaignLock:
                     continue  # released in between
                 holder, age = found
                 gone = holder is not None and self._gone(holder)
-                stale = gone or age > STALE_AFTER_S
+                stale = (
+                    gone
+                    or age > STALE_AFTER_S
+                    or (silent is not None and self._last_sign() == silent)
+                )
                 if not (gone or (stale and take_over)):
-                    raise CampaignLockedError(self.directory, holder, age, stale)
+                    may_be = age < -STALE_AFTER_S and not take_over  # then it would be watched
+                    raise CampaignLockedError(self.directory, holder, age, stale or may_be)
                 self._evict(holder)
             raise CampaignLockedError(self.directory, None, 0.0, stale=False)
         finally:

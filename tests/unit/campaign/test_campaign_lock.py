@@ -13,6 +13,7 @@ import pytest
 
 from backends.campaign.record.lock import (
     FILE_NAME,
+    HEARTBEAT_S,
     STALE_AFTER_S,
     CampaignLock,
     CampaignLockedError,
@@ -48,6 +49,49 @@ def test_the_second_console_is_told_who_writes(tmp_path: Path) -> None:
     second.acquire()
     assert not first.owned()
     assert second.owned()
+
+
+@pytest.mark.parametrize("alive", [True, False])
+async def test_a_sign_of_the_future_is_watched_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alive: bool
+) -> None:
+    """The clock of this machine was set back, or that of the holder's is ahead: which, nobody can
+    tell from its last sign."""
+    clock, ahead = Clock(), Clock(1_003_600.0)
+    holder, other = CampaignLock(tmp_path, ahead), CampaignLock(tmp_path, clock)
+    holder.acquire()
+    rewrite(tmp_path, host="login2")
+    os.utime(tmp_path / FILE_NAME, (ahead(), ahead()))
+    with pytest.raises(CampaignLockedError, match="ahead of this machine's clock") as caught:
+        other.acquire()
+    assert caught.value.stale
+
+    async def sleep(seconds: float) -> None:
+        assert seconds >= HEARTBEAT_S
+        if alive:
+            ahead.now += HEARTBEAT_S
+            os.utime(tmp_path / FILE_NAME, (ahead(), ahead()))
+
+    monkeypatch.setattr("backends.campaign.record.lock.asyncio.sleep", sleep)
+    silent = await other.silent()
+    if not alive:
+        other.acquire(take_over=True, silent=silent)
+        assert other.owned()
+        return
+    with pytest.raises(CampaignLockedError) as caught:
+        other.acquire(take_over=True, silent=silent)
+    assert not caught.value.stale
+
+
+async def test_a_sign_whose_age_tells_is_not_waited_for(tmp_path: Path) -> None:
+    clock = Clock()
+    first, second = CampaignLock(tmp_path, clock), CampaignLock(tmp_path, clock)
+    assert await second.silent() is None
+    first.acquire()
+    clock.now -= STALE_AFTER_S / 2  # clocks of login nodes differ a little
+    assert await second.silent() is None
+    with pytest.raises(CampaignLockedError):
+        second.acquire(take_over=True)
 
 
 def test_a_lock_whose_process_is_gone_is_taken_over_at_once(tmp_path: Path) -> None:
