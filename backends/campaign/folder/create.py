@@ -58,7 +58,7 @@ async def open_campaign(
         raise CannotCreateError(campaigns, error.strerror or str(error)) from error
     lock = CampaignLock(path, clock)
     try:
-        lock.acquire()
+        _become_writer(lock, campaigns)
         write_request(path / REQUEST_NAME, request)
         planned = planned_runs(plan, clock())
         digest = await asyncio.to_thread(
@@ -94,14 +94,21 @@ async def open_campaign(
         written = await journal.commit()
         journal.close()
         if not written:
-            raise CannotCreateError(campaigns, journal.problem)
-    except (OSError, DlperfError) as error:
+            raise CannotCreateError(campaigns, journal.problem)  # noqa: TRY301 (undone below)
+    except BaseException as error:  # a mistake of ours leaves nothing half-begun either
         lock.release()
         shutil.rmtree(path, ignore_errors=True)
-        if isinstance(error, DlperfError):
-            raise
-        raise CannotCreateError(campaigns, error.strerror or str(error)) from error
+        if isinstance(error, OSError):
+            raise CannotCreateError(campaigns, error.strerror or str(error)) from error
+        raise
     return path, lock
+
+
+def _become_writer(lock: CampaignLock, campaigns: Path) -> None:
+    try:
+        lock.acquire()
+    except DlperfError as error:  # of a new directory it can only be the disk
+        raise CannotCreateError(campaigns, error.what) from error
 
 
 def planned_runs(plan: Plan, now: float) -> list[ev.RunPlanned]:

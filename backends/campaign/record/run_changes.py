@@ -37,7 +37,7 @@ def _record(event: ev.RunPlanned, *, imported: bool) -> RunRecord:
         repeat=event.repeat,
         attempt=event.attempt,
         imported=imported,
-        planned_at=event.t,
+        planned_at=event.t if event.not_before else 0.0,  # a delay is counted from it
         not_before=event.not_before,
         retry_of=event.retry_of,
     )
