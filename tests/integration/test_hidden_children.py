@@ -15,7 +15,7 @@ from backends.campaign.record.state import RunState, fold
 from tests.support.campaigns import Bench, finish, until_running
 from tests.support.players import path_without
 from tests.support.somebody import process_namespace
-from tests.support.sshd import SshHosts
+from tests.support.sshd import SshHosts, sshd_program
 from tests.support.waiting import until
 
 # Without our marker, in a session of its own, nobody's child, with no file of ours open.
@@ -28,6 +28,8 @@ HIDE = (
 
 @pytest.fixture
 async def bench(tmp_path: Path, ssh_hosts: SshHosts) -> AsyncIterator[Bench]:
+    if sshd_program() is None:
+        pytest.skip("needs sshd, whose SetEnv takes python3 away")
     path = path_without({"python3"}, tmp_path / "tools")
     home = tmp_path / "hosts" / "node1" / "home"
     ssh_hosts.add(options=[f"SetEnv HOME={home} PATH={path}"], prefix=process_namespace())
