@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import inspect
 import os
+import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -60,3 +63,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
     if report.skipped and needed and os.environ.get("DLPERF_NO_SKIPS"):
         report.outcome = "failed"
         report.longrepr = f"skipped where nothing may be skipped: {report.longrepr}"
+
+
+@pytest.fixture(autouse=True)
+def not_beside_a_sweep(request: pytest.FixtureRequest) -> Iterator[None]:
+    """``sweep`` ends whatever of ours is on a host, and the hosts of all tests are this machine:
+    who sweeps has it to themselves."""
+    if "integration" not in request.path.parts:
+        yield
+        return
+    sweeps = "sweep" in inspect.getsource(request.function)
+    with (Path(tempfile.gettempdir()) / f"dlperf-tests-{os.getuid()}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX if sweeps else fcntl.LOCK_SH)
+        yield
