@@ -65,7 +65,7 @@ async def killed(bench: Bench, lines: int = 60) -> Path:
         except (ValueError, FileNotFoundError, DlperfError):
             return False
 
-    await until(reading, within_s=30)
+    await until(reading)
     kill_hard(console)
     return bench.campaign
 

@@ -87,9 +87,9 @@ def test_a_pattern_that_nothing_can_bound_is_refused_in_one_line(nested: Bench) 
 def test_a_live_run_is_measured_and_left_and_taken_up_again(nested: Bench) -> None:
     process = nested.spawn("run", "-p", "nested")
     try:
-        wait_until(lambda: list(nested.campaigns.glob("*/logs/**/*.log")), within_s=60)
+        wait_until(lambda: list(nested.campaigns.glob("*/logs/**/*.log")))
         [log] = nested.campaigns.glob("*/logs/**/*.log")
-        wait_until(lambda: log.stat().st_size > 200_000, within_s=60)
+        wait_until(lambda: log.stat().st_size > 200_000)
         asked = time.monotonic()
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)

@@ -97,7 +97,7 @@ async def test_a_lost_success_that_nothing_else_tells_of_is_measured_from_the_lo
         found = list(bench.campaigns.glob("*/events.jsonl"))
         return bool(found) and found[0].read_bytes().count(b'"RunLaunched"') == 2
 
-    await until(second_has_begun, within_s=30)
+    await until(second_has_begun)
     kill_hard(console)
     path = bench.campaign
     (path / "results.json").unlink(missing_ok=True)
@@ -114,8 +114,8 @@ async def test_a_lost_success_that_nothing_else_tells_of_is_measured_from_the_lo
 async def test_planned_runs_that_are_lost_are_planned_again_with_their_ids(bench: Bench) -> None:
     """Torn at the first write: the journal holds the beginning, and one run of three."""
     console = bench.spawn("run", *bench.steady_words("1n1g", lines=40), "--repeats", "3")
-    await until(lambda: list(bench.campaigns.glob("*/events.jsonl")), within_s=20)
-    await until(lambda: read_whole(bench, console), within_s=20)
+    await until(lambda: list(bench.campaigns.glob("*/events.jsonl")))
+    await until(lambda: read_whole(bench, console))
     kill_hard(console)
     path = bench.campaign
     journal = path / "events.jsonl"
@@ -149,9 +149,7 @@ async def test_a_run_whose_place_is_lost_is_followed_where_it_is(
     first = "os.environ['DLPERF_RUN_ID'].endswith('-0001-a1')"
     words = bench.steady_words("1n1g", lines=3, after=f"time.sleep(0 if {first} else 10)")
     console = bench.spawn("run", *words, "--repeats", "2")
-    await until(
-        lambda: launched(bench) == 2 and len(list(bench.copies.iterdir())) == 2, within_s=30
-    )
+    await until(lambda: launched(bench) == 2 and len(list(bench.copies.iterdir())) == 2)
     kill_hard(console)
     [second] = [path.name for path in bench.copies.iterdir() if "-0002-a1." in path.name]
     lose(bench, second.partition(".")[0])
@@ -169,7 +167,7 @@ async def test_a_run_whose_place_is_lost_is_followed_where_it_is(
 async def test_what_an_ended_run_left_is_swept_although_its_place_is_lost(bench: Bench) -> None:
     """Its log has no name of its own any more, and is kept nevertheless."""
     console = bench.spawn("run", *bench.steady_words("1n1g", lines=200, every=0.02))
-    await until(lambda: launched(bench) == 1 and list(bench.copies.iterdir()), within_s=30)
+    await until(lambda: launched(bench) == 1 and list(bench.copies.iterdir()))
     kill_hard(console)
     [copy] = bench.copies.iterdir()
     run_id, _, host = copy.name.partition(".")

@@ -47,7 +47,7 @@ async def killed_after(bench: Bench, *words: str, when: Callable[[CampaignState]
         except (ValueError, FileNotFoundError, DlperfError):  # not there yet
             return False
 
-    await until(ready, within_s=30)
+    await until(ready)
     kill_hard(console)
     return bench.campaign
 

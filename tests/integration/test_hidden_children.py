@@ -55,7 +55,7 @@ async def test_the_next_run_waits_for_what_hid_and_says_so(bench: Bench, tmp_pat
     pid = tmp_path / "pid"
     controller = await bench.start(repeats=2, lines=5, after=HIDE.format(pid=pid, wait=0))
     first, second = controller.state.runs
-    await until(lambda: controller.state.runs[first].state is RunState.SUCCEEDED, within_s=30)
+    await until(lambda: controller.state.runs[first].state is RunState.SUCCEEDED)
     survivor = pid.read_text().strip()
     [doubt] = controller.state.runs[first].cleanup.doubts
     assert (doubt.host, doubt.why, doubt.detail) == ("node1", Why.ORPHANS, survivor)
@@ -64,7 +64,7 @@ async def test_the_next_run_waits_for_what_hid_and_says_so(bench: Bench, tmp_pat
     assert await there(bench, f"kill -0 {survivor}")
     assert not (bench.copies / f"{second}.node1").exists(), "it has not begun"
     await there(bench, f"kill -9 {survivor}")
-    state = await finish(controller, within_s=90)
+    state = await finish(controller)
     assert {run.state for run in state.runs.values()} == {RunState.SUCCEEDED}
     assert [run.cleanup.doubts for run in state.runs.values()] == [(), ()], "verified in the end"
     assert bench.logs_are_exact(state, controller.path) == 2

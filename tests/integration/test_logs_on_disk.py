@@ -121,7 +121,7 @@ def whole(bench: Bench, state: CampaignState, log: Path, how: str) -> None:
 async def ended_by(controller: CampaignController, bench: Bench, how: str) -> CampaignState:
     if how == "is cancelled":
         [copy] = bench.copies.iterdir()
-        await until(lambda: copy.read_bytes().endswith(b"without a newline"), within_s=20)
+        await until(lambda: copy.read_bytes().endswith(b"without a newline"))
         controller.cancel_all()
     return await finish(controller)
 

@@ -145,7 +145,7 @@ async def test_a_follower_sees_lines_while_they_are_written(remote: RemoteHost) 
     await remote.start(spec("live", "echo one; sleep 600"))
     got = bytearray()
     following = asyncio.create_task(remote.follow("live", 0, got.extend))
-    await until(lambda: bytes(got) == b"one\n", within_s=20)
+    await until(lambda: bytes(got) == b"one\n")
     assert (await remote.status("live")).phase is RunPhase.RUNNING
     await remote.cancel("live", grace_s=1)
     assert (await following).signal == signal.SIGTERM
@@ -202,7 +202,7 @@ async def test_twelve_killed_consoles_lose_no_byte(remote: RemoteHost, tmp_path:
         before = mirror.stat().st_size
         console = await asyncio.create_subprocess_exec(sys.executable, str(program))
         if number % 2:
-            await until(lambda size=before: mirror.stat().st_size > size, within_s=30)
+            await until(lambda size=before: mirror.stat().st_size > size)
         else:
             await asyncio.sleep(0.03 * number)
         console.kill()
@@ -450,7 +450,7 @@ async def test_cancel_ends_children_of_every_escape_style(
     bystander = subprocess.Popen(["sleep", "600"])
     try:
         await here.start(spec("escape", ESCAPES[style], environment={"PIDS": str(pids)}))
-        await until(lambda: pids.exists() and pids.read_text().endswith("\n"), within_s=20)
+        await until(lambda: pids.exists() and pids.read_text().endswith("\n"))
         report = await here.cancel("escape", grace_s=0.5)
         assert report.left == 0, report
         assert report.killed >= 1
@@ -468,7 +468,7 @@ async def test_cancel_over_ssh_ends_a_crowd(remote: RemoteHost, tmp_path: Path) 
     pids = tmp_path / "pids"
     script = f"for i in 1 2 3 4 5; do setsid sleep 600 & echo $! >>{pids}; done; wait"
     await remote.start(spec("crowd", script))
-    await until(lambda: pids.exists() and len(pids.read_text().split()) == 5, within_s=20)
+    await until(lambda: pids.exists() and len(pids.read_text().split()) == 5)
     report = await remote.cancel("crowd", grace_s=1)
     assert report.left == 0
     assert all_gone(int(pid) for pid in pids.read_text().split())

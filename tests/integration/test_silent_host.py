@@ -96,6 +96,6 @@ async def test_a_run_goes_elsewhere_when_its_host_falls_silent_before_it_starts(
     plan = workspace.plan(Selection(profiles=("port",), values=values))
     silent.touch()
     controller = await workspace.start(plan)
-    state = await finish(controller, within_s=45)
+    state = await finish(controller)
     run = only_run(state)
     assert (run.state, run.hosts, run.attempt) == (RunState.SUCCEEDED, ("node2",), 1)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from backends.campaign.folder.paths import host_log_path
 from backends.campaign.folder.place import elsewhere_words
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.campaign.run.factory import local_log
 from backends.campaign.run.strays import NOT_ASKED
 from backends.simulated.host_files import RunFiles
 from backends.simulated.kernel import Process as HostProcess
@@ -73,7 +73,7 @@ class Invariants:
             return
         key = (files.run_id, files.host)
         self._removed.add(key)
-        here = local_log(campaign, run, files.host)
+        here = log_here(campaign, run, files.host)
         if here == bytes(files.log or b""):
             return
         asked_at, process = self._world.removals[key]
@@ -130,7 +130,7 @@ class Invariants:
         self._check_orphans()
         for process, campaign, run, host, log in self._owed:
             killed = process.dead and process.status is None
-            if not killed and local_log(campaign, run, host) != log:
+            if not killed and log_here(campaign, run, host) != log:
                 self._world.violated(f"{process} did not put back {run.run_id}'s log of {host}")
         for failure in self._world.loop.failures:
             self._world.violated(f"unhandled in the loop: {failure}")
@@ -247,12 +247,9 @@ def own_campaigns(world: World) -> list[Path]:
     return [path for path, state in states.items() if not elsewhere_words(state)]
 
 
-def local_log(campaign: Path, run: RunRecord, host: str) -> bytes:
+def log_here(campaign: Path, run: RunRecord, host: str) -> bytes:
     """What is here of a host's log."""
-    if not run.log:
-        return b""
-    name = run.log if host == run.hosts[0] else host_log_path(run.log, host)
     try:
-        return (campaign / name).read_bytes()
+        return (campaign / local_log(run, host)).read_bytes()
     except FileNotFoundError:
         return b""

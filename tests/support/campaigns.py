@@ -262,10 +262,10 @@ async def until_running(controller: CampaignController, count: int = 1, readings
         runs = controller.state.runs.values()
         return sum(r.state == "running" and r.reading_count >= readings for r in runs) >= count
 
-    await until(enough, within_s=20, what=f"{count} runs with {readings} readings")
+    await until(enough, what=f"{count} runs with {readings} readings")
 
 
-async def finish(controller: CampaignController, within_s: float = 60.0) -> CampaignState:
+async def finish(controller: CampaignController, within_s: float = 120.0) -> CampaignState:
     async with asyncio.timeout(within_s):
         await controller.wait()
     return controller.state

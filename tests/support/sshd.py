@@ -104,7 +104,7 @@ class ServedHost:
                 cwd=ROOT,
                 env={**os.environ, "HOME": str(self.home)},
             )
-        wait_until(self._answers, within_s=20, what=f"sshd of {self.host.name}")
+        wait_until(self._answers, what=f"sshd of {self.host.name}")
 
     def stop(self, *, sessions: bool = False) -> None:
         """End the server itself. Its open sessions go on, as with the real one, or end as well."""

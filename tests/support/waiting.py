@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 
 async def until(
-    condition: Callable[[], object | Awaitable[object]], *, within_s: float = 10.0, what: str = ""
+    condition: Callable[[], object | Awaitable[object]], *, within_s: float = 60.0, what: str = ""
 ) -> None:
     """Return as soon as ``condition`` holds; AssertionError after ``within_s`` seconds."""
     deadline = time.monotonic() + within_s
@@ -24,7 +24,7 @@ async def until(
         await asyncio.sleep(0.01)
 
 
-def wait_until(condition: Callable[[], object], *, within_s: float = 10.0, what: str = "") -> None:
+def wait_until(condition: Callable[[], object], *, within_s: float = 60.0, what: str = "") -> None:
     """The same without an event loop."""
     deadline = time.monotonic() + within_s
     while not condition():

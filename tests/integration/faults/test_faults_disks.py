@@ -33,15 +33,13 @@ async def test_a_full_disk_on_the_login_node_costs_nothing(bench: Bench, small_d
     controller = await bench.start("2n1g", repeats=2, lines=150, every=0.1)
     await until_running(controller, readings=5)
     filler = fill(small_disk)
-    await until(
-        lambda: any("No space left" in t for _, _, t in controller.snapshot().notes), within_s=30
-    )
+    await until(lambda: any("No space left" in t for _, _, t in controller.snapshot().notes))
     running = len([r for r in controller.state.runs.values() if r.state is not RunState.PLANNED])
     assert running <= 2
     copies = {path: path.stat().st_size for path in bench.copies.iterdir()}
     await until(lambda: any(p.stat().st_size > n for p, n in copies.items()), what="runs go on")
     filler.unlink()
-    state = await finish(controller, within_s=120)
+    state = await finish(controller)
     assert {run.reason for run in state.runs.values()} == {""}
     assert all(run.reading_count == 150 for run in state.runs.values())
     assert bench.logs_are_exact(state, controller.path) == 4
@@ -57,9 +55,7 @@ async def test_a_console_that_ends_while_the_disk_is_full_is_resumed(
     controller = await bench.start("1n1g", lines=100)
     await until_running(controller, readings=5)
     filler = fill(small_disk)
-    await until(
-        lambda: any("No space left" in t for _, _, t in controller.snapshot().notes), within_s=30
-    )
+    await until(lambda: any("No space left" in t for _, _, t in controller.snapshot().notes))
     await controller.detach()
     filler.unlink()
     state = await finish(await bench.workspace().resume(controller.path))

@@ -46,9 +46,9 @@ async def outage(
     end(1)
     mended = time.monotonic()
     size = log.stat().st_size
-    await until(lambda: log.stat().st_size > size, within_s=60, what="the log goes on")
+    await until(lambda: log.stat().st_size > size, what="the log goes on")
     back = time.monotonic() - mended
-    state = await finish(controller, within_s=120)
+    state = await finish(controller)
     run = only_run(state)
     assert run.reason == ""
     assert run.reading_count == lines
@@ -134,10 +134,10 @@ async def test_a_reboot_is_named_and_the_run_is_done_again(
     await until_running(controller, readings=5)
     machines.crash(2)
     crashed = time.monotonic()
-    await until(lambda: "retrying" in text_of(controller), within_s=40)
+    await until(lambda: "retrying" in text_of(controller))
     machines.boot(2)
     booted = time.monotonic()
-    await until(lambda: next(iter(controller.state.runs.values())).state.ended, within_s=60)
+    await until(lambda: next(iter(controller.state.runs.values())).state.ended)
     measured("reboot: named after the host is back in", time.monotonic() - booted)
     first = next(iter(controller.state.runs.values()))
     assert first.reason == "node2: the host rebooted"
@@ -158,7 +158,7 @@ async def test_a_changed_host_key_ends_the_run_there_and_says_so(
     served = machines.served[0]
     served.stop(sessions=True)
     served.new_host_key()
-    state = await finish(controller, within_s=120)
+    state = await finish(controller)
     by_host = {run.hosts[0]: run for run in state.runs.values() if run.attempt == 1}
     assert "host key has CHANGED" in by_host["node1"].reason
     assert by_host["node1"].cleanup.doubts
