@@ -8,6 +8,7 @@ from typing import Any
 
 from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
+from backends.results.explain_words import explained_lines, scaling_text
 from backends.results.grade import Grade
 from backends.results.grade_words import finding_lines, grade_reasons, worst_case
 from backends.results.layouts.cells import count_cell, cv_cell
@@ -136,10 +137,28 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
     blocks += [f"![{md_text(title)}](./{path})" for title, path in context.figures]
     blocks.append(f"### {w.statistics}")
     blocks.append("\n".join(markdown_rows(statistics_table(groups, lang))))
+    blocks += _explained(groups, lang, w)
     stopped = [
         line for group in groups for case in group.cases if (line := _stopped(case, groups, w))
     ]
     return [*blocks, "\n".join(stopped)] if stopped else blocks
+
+
+def _explained(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
+    """What every device does at each scale, and where the rest of the ideal goes."""
+    blocks = []
+    for group in groups:
+        if lines := explained_lines(group, lang):
+            heading = [group_title(group, groups)] if len(groups) > 1 else []
+            heading += [text] if (text := scaling_text(group, lang)) else []
+            listed = "\n".join(f"- {md_text(line)}" for line in lines)
+            blocks.append(
+                "\n\n".join([*([md_text("; ".join(heading))] if heading else []), listed])
+            )
+    if not blocks:
+        return []
+    told = any(case.profiled for group in groups for case in group.cases)
+    return [f"### {w.explained}", *blocks, *([] if told else [w.explain_how])]
 
 
 def _stopped(case: CaseResult, groups: Sequence[Group], w: Words) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backends.results.explain import Cause, explain, node_set, scaling
 from backends.results.grade_words import grade_reasons
 from backends.results.ratios import RatioInterval
 from backends.results.run_result import RunResult
@@ -98,6 +99,7 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "parameters": _plain(run.parameters.items()),
         "repeat": run.repeat,
         "attempt": run.attempt,
+        "profiled": run.profiled,
         "devices": {host: list(indices) for host, indices in run.devices.items()},
         "job_id": run.job_id,
         "state": run.state,
@@ -110,6 +112,7 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "metrics": _plain(run.metrics.items()),
         "warnings": list(run.warnings),
         "steady": [found.to_json() for found in run.steady] if run.steady else None,
+        "ranks": [rank.to_json() for rank in run.ranks] or None,
         "simulated": run.simulated,
         "imported": run.imported,
     }
@@ -143,6 +146,10 @@ def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
         "efficiency": case.efficiency,
         "efficiency_interval": _low_high(case.efficiency_interval),
         "ratio_method": str(ratio.method) if ratio else None,
+        "throughput_per_device": case.throughput_per_device,
+        "scaling": scaling(group),
+        "node_set": node_set(case, group.base_case),
+        "explained": _explained(case, group),
         "gpu_memory_mib": case.gpu_memory_mib,
         "metrics": _plain(case.metrics.items()),
         "repeats": case.repeats,
@@ -152,6 +159,22 @@ def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
         "grade": str(case.grade) if case.grade else None,
         "grade_reasons": grade_reasons(case, group),
         "flags": [str(concern) for concern in case.flags],
+    }
+
+
+def _explained(case: CaseResult, group: Group) -> dict[str, Any] | None:  # JSON
+    """What an efficiency below 1 is lost to; a cause that is not known is null."""
+    explained = explain(case, group.base_case)
+    if explained is None:
+        return None
+    return {
+        "loss": explained.loss,
+        **{str(cause): explained.shares.get(cause) for cause in Cause},
+        "unexplained": explained.unexplained,
+        "straggler_rank": explained.straggler,
+        "straggler_host": explained.straggler_host,
+        "profiled_run": explained.profiled.run_id if explained.profiled else None,
+        "profiled_slower": explained.slower if explained.profiled else None,
     }
 
 
@@ -169,7 +192,9 @@ def _plain(items: Iterable[tuple[str, Scalar]]) -> dict[str, Scalar | None]:
 
 def result_columns(groups: Sequence[Group]) -> tuple[str, ...]:
     """The columns of results.csv: what identifies a case, its parameters, figures, metrics."""
-    parameters = dict.fromkeys(_parameter(name) for group in groups for name in group.parameters)
+    parameters = dict.fromkeys(
+        _parameter(name) for group in groups for case in group.cases for name in case.parameters
+    )
     metrics = sorted({name for group in groups for case in group.cases for name in case.metrics})
     return (
         *RESULT_COLUMNS,

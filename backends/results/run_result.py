@@ -11,8 +11,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from profiles.format.case import GLOBAL_BATCH
+
 if TYPE_CHECKING:
     from profiles.format.profile import Scalar
+    from profiles.throughput.rank_times import RankTime
     from profiles.throughput.steady import Disturbance
 
 SUCCEEDED = "succeeded"
@@ -48,6 +51,7 @@ class RunResult:
     simulated: replayed by the simulated cluster; imported: not run here but read from logs or
         entered by hand.
     forced: started although preflight said no.
+    profiled: not a repeat: it counts for nothing, and tells of its ranks where their time goes.
     stopped: why its case gets no further repeats, empty while that is open; None where a number of
         repeats was asked for.
     campaign: keeps the repeats of several campaigns apart when they are reported together.
@@ -83,6 +87,8 @@ class RunResult:
     imported: bool = False
     simulated: bool = False
     forced: bool = False
+    profiled: bool = False
+    ranks: tuple[RankTime, ...] = ()
     stopped: str | None = None
     campaign: str = ""
 
@@ -93,11 +99,11 @@ class RunResult:
 
     @property
     def measured(self) -> float | None:
-        """The throughput where it may enter a statistic: of a succeeded run, finite, above 0."""
+        """The throughput where it may enter a statistic: of a succeeded repeat, finite, above 0."""
         value = self.throughput
-        if self.state != SUCCEEDED or value is None or not math.isfinite(value) or value <= 0:
+        if self.profiled or self.state != SUCCEEDED or value is None:
             return None
-        return value
+        return value if math.isfinite(value) and value > 0 else None
 
     @property
     def succeeded(self) -> bool:
@@ -120,6 +126,14 @@ def batch_size(parameters: Mapping[str, Scalar]) -> int | None:
     if isinstance(value, str):
         return int(value) if value.isascii() and value.isdecimal() else None
     return int(value) if value is not None and value == int(value) else None
+
+
+def kept_parameters(parameters: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
+    """Those that stay the same when a case is scaled: under strong scaling, where the global batch
+    is kept, the batch size per device does not."""
+    if GLOBAL_BATCH not in parameters:
+        return parameters
+    return {name: value for name, value in parameters.items() if name != "batch_size"}
 
 
 def precision(parameters: Mapping[str, Scalar]) -> str | None:

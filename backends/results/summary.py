@@ -22,7 +22,13 @@ from backends.results.grade import (
     grade_of,
 )
 from backends.results.ratios import RatioInterval, ratio_interval
-from backends.results.run_result import RunResult, batch_size, precision
+from backends.results.run_result import (
+    SUCCEEDED,
+    RunResult,
+    batch_size,
+    kept_parameters,
+    precision,
+)
 from backends.results.statistics import Spread, describe, efficiency, speedup
 
 if TYPE_CHECKING:
@@ -38,7 +44,8 @@ class CaseResult:
     ``runs`` are the last attempts of every repeat that has ended, in the order they were run;
     ``superseded`` the earlier attempts that a retry replaced. ``speedup`` and ``efficiency`` refer
     to the group's base and are None without one; their intervals are None for the base itself too,
-    whose speedup is 1 by definition. ``stopped``: why there are no further repeats, a value of
+    whose speedup is 1 by definition. ``profiled``: the run that tells where its ranks' time goes;
+    it is none of the repeats. ``stopped``: why there are no further repeats, a value of
     :class:`backends.results.auto_repeats.Stop`; None while there may be.
     """
 
@@ -54,6 +61,7 @@ class CaseResult:
     superseded: tuple[RunResult, ...]
     spread: Spread | None
     throughput: float | None
+    profiled: RunResult | None = None
     speedup: float | None = None
     efficiency: float | None = None
     speedup_interval: RatioInterval | None = None
@@ -80,6 +88,15 @@ class CaseResult:
     @property
     def gpus(self) -> int:
         return self.nodes * self.gpus_per_node
+
+    @property
+    def throughput_per_device(self) -> float | None:
+        return None if self.throughput is None else self.throughput / self.gpus
+
+    @property
+    def batch_size(self) -> int | None:
+        """Per device."""
+        return batch_size(self.parameters)
 
     @property
     def measured_runs(self) -> tuple[RunResult, ...]:
@@ -136,6 +153,9 @@ class CaseResult:
 class Group:
     """One profile with one set of parameters: its cases by number of GPUs, and their base.
 
+    ``parameters`` are those that all cases share: under strong scaling each case has a batch size
+    per device of its own.
+
     ``base`` is the tag that speedups refer to: 1n1g where it is among the cases, else the smallest;
     whether it was measured is a different question (without, there are no speedups).
     """
@@ -177,7 +197,8 @@ def summarise(runs: Iterable[RunResult], center: Center = "median") -> tuple[Gro
     profiles: dict[tuple[str, str], int] = {}
     for run in runs:
         order = profiles.setdefault((run.campaign, run.profile), len(profiles))
-        grouped.setdefault((order, _parameter_key(run.parameters)), []).append(run)
+        key = _parameter_key(kept_parameters(run.parameters))
+        grouped.setdefault((order, key), []).append(run)
     return tuple(_group(grouped[key], center) for key in sorted(grouped))
 
 
@@ -214,7 +235,7 @@ def _group(runs: Sequence[RunResult], center: Center) -> Group:
         profile=first.profile,
         framework=first.framework,
         model=first.model,
-        parameters=first.parameters,
+        parameters=kept_parameters(first.parameters),
         unit=first.unit,
         center=center,
         base=base.case,
@@ -223,7 +244,8 @@ def _group(runs: Sequence[RunResult], center: Center) -> Group:
 
 
 def _case(runs: Sequence[RunResult], center: Center) -> CaseResult:
-    last, superseded = _last_attempts(runs)
+    repeats = [run for run in runs if not run.profiled]
+    last, superseded = _last_attempts(repeats)
     first = runs[0]
     values = [value for run in last if (value := run.measured) is not None]
     spread = describe(values) if values else None
@@ -243,8 +265,21 @@ def _case(runs: Sequence[RunResult], center: Center) -> CaseResult:
         superseded=superseded,
         spread=spread,
         throughput=throughput,
-        stopped=_stopped(runs),
+        profiled=_profiled(runs),
+        stopped=_stopped(repeats) if repeats else None,
     )
+
+
+def _profiled(runs: Sequence[RunResult]) -> RunResult | None:
+    """The last one of which every rank has told."""
+    told = [
+        run
+        for run in runs
+        if run.profiled
+        and run.state == SUCCEEDED
+        and sorted(rank.rank for rank in run.ranks) == list(range(run.gpus))
+    ]
+    return told[-1] if told else None
 
 
 def _stopped(runs: Sequence[RunResult]) -> str | None:

@@ -72,6 +72,7 @@ class Words:
     centers: dict[str, str]
     caption: str
     caption_base: str
+    caption_strong: str
     no_base: str
     simulated: str
     mark_amber: str
@@ -88,6 +89,8 @@ class Words:
     window: str
     results: str
     statistics: str
+    explained: str
+    explain_how: str
     stopped: dict[str, str]
     stopped_line: str
     failed_runs: str
@@ -182,6 +185,7 @@ EN = Words(
     centers={"median": "median", "mean": "mean"},
     caption="Throughput in {unit}: {center} of the successful repeats.",
     caption_base="Speedup relative to {base}.",
+    caption_strong="Strong scaling, global batch {total}: speedup relative to {base}.",
     no_base="No speedups: the base {base} has no successful run.",
     simulated="SIMULATED: these figures come from the simulated cluster, no GPU was measured.",
     mark_amber="! CV above 2%",
@@ -197,6 +201,8 @@ EN = Words(
     window="Window: {window}. Statistic: {statistic}.",
     results="Results",
     statistics="Statistics over the repeats",
+    explained="Scaling, and what it is lost to",
+    explain_how="What is unexplained `run … --explain` tells apart, by one profiled run of a case.",
     stopped={
         "reached": "the interval is as narrow as asked",
         "plateau": "the interval no longer narrows: what scatters the repeats does not average out",
@@ -294,6 +300,7 @@ ZH = Words(
     centers={"median": "中位数", "mean": "平均值"},
     caption="吞吐单位为 {unit}，取成功重复的{center}。",
     caption_base="加速比以 {base} 为基准。",
+    caption_strong="强扩展（全局batch size为 {total}）：加速比以 {base} 为基准。",
     no_base="无加速比：基准 {base} 没有成功的运行。",
     simulated="模拟数据(SIMULATED)：以下数字来自模拟集群，并非真实GPU测得。",
     mark_amber="! 变异系数超过2%",
@@ -309,6 +316,8 @@ ZH = Words(
     window="统计窗口：{window}；统计量：{statistic}。",
     results="测试结果",
     statistics="重复测试的统计",
+    explained="扩展效率及其损失",
+    explain_how="用 `run … --explain` 对每个配置做一次剖析运行，可区分其余损失的原因。",
     stopped={
         "reached": "区间已达到要求的精度",
         "plateau": "区间不再变窄：重复之间的差异不会被平均掉",

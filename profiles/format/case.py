@@ -9,12 +9,16 @@ from profiles.errors import SelectionError
 from profiles.scalars import Scalar, scalar_text
 from profiles.tags import format_tag, parse_tag
 
+GLOBAL_BATCH = "global_batch"
+"""In place of ``batch_size``: samples of all devices per step, the same whatever their number."""
+
 
 @dataclass(frozen=True, eq=False)
 class Case:
     """One point of the matrix; equal and hashed by :attr:`key`.
 
-    ``parameters`` are in the profile's order and hold a value for every parameter.
+    ``parameters`` are in the profile's order and hold a value for every parameter; last comes
+    :data:`GLOBAL_BATCH` where ``batch_size`` was told by it: strong scaling.
     """
 
     profile: str

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from profiles.errors import SelectionError
-from profiles.format.case import Case
+from profiles.format.case import GLOBAL_BATCH, Case
 from profiles.format.expression import parse_expression
 from profiles.scalars import Scalar, scalar_text
 from profiles.tags import parse_tag
@@ -49,7 +49,9 @@ def expand(
     Parameters
     ----------
     tags: case tags; None or none: the profile's own. A tag that it does not list is allowed.
-    overrides: values as text per parameter; a parameter without one stays at its default.
+    overrides: values as text per parameter; a parameter without one stays at its default. Of
+        :data:`GLOBAL_BATCH` each device gets its share as ``batch_size``; one of the profile's own
+        cases among which it cannot be shared out is left out.
 
     Raises
     ------
@@ -57,27 +59,76 @@ def expand(
         :data:`MOST_CASES`, or nothing is left.
     """
     for name in overrides:
-        if name not in profile.parameters:
+        if not can_vary(profile, name):
             raise _no_parameter(profile, name)
     sizes = dict.fromkeys(parse_tag(tag) for tag in tags or profile.matrix.cases)
     refuse_too_many(profile.name, [len(sizes), *(len(set(v)) or 1 for v in overrides.values())])
-    axes = [
-        _values(name, parameter, overrides.get(name, ()))
-        for name, parameter in profile.parameters.items()
-    ]
     cases = [
-        Case(profile.name, nodes, gpus, dict(zip(profile.parameters, point, strict=True)))
+        Case(profile.name, nodes, gpus, values)
         for nodes, gpus in sizes
-        for point in itertools.product(*axes)
+        for values in (
+            *_weak(profile, overrides),
+            *_strong(profile, overrides, nodes * gpus, named=bool(tags)),
+        )
     ]
     left = tuple(case for case in cases if exclusion(profile, case) is None)
     if not left:
+        why = f" ({exclusion(profile, cases[0])})" if cases else ""
         raise SelectionError(
-            f"profile {profile.name} excludes every case of this selection "
-            f"({exclusion(profile, cases[0])})",
+            f"profile {profile.name} excludes every case of this selection{why}",
             remedy="choose other cases or values",
         )
     return left
+
+
+def can_vary(profile: Profile, name: str) -> bool:
+    """Whether a matrix can have values of that name: a parameter, or :data:`GLOBAL_BATCH`."""
+    return name in profile.parameters or (
+        name == GLOBAL_BATCH and "batch_size" in profile.parameters
+    )
+
+
+def _weak(profile: Profile, given: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Scalar]]:
+    """Every combination of values; none where the batch size is told by the global batch alone."""
+    if GLOBAL_BATCH in given and "batch_size" not in given:
+        return
+    parameters = profile.parameters.items()
+    axes = [_values(name, parameter, given.get(name, ())) for name, parameter in parameters]
+    for point in itertools.product(*axes):
+        yield dict(zip(profile.parameters, point, strict=True))
+
+
+def _strong(
+    profile: Profile, given: Mapping[str, Sequence[str]], gpus: int, *, named: bool
+) -> Iterator[dict[str, Scalar]]:
+    """The same with each global batch shared out; ``named``: say where that cannot be."""
+    for text in dict.fromkeys(given.get(GLOBAL_BATCH, ())):
+        try:
+            total, batch = _shared_out(profile, text.strip(), gpus)
+        except SelectionError:
+            if named:
+                raise
+            continue
+        others = {name: values for name, values in given.items() if name != GLOBAL_BATCH}
+        for values in _weak(profile, {**others, "batch_size": (batch,)}):
+            yield {**values, GLOBAL_BATCH: total}
+
+
+def _shared_out(profile: Profile, text: str, gpus: int) -> tuple[int, str]:
+    """The global batch, and what each of so many devices gets of it."""
+    total = int(text) if text.isascii() and text.isdecimal() else 0
+    share = total // gpus
+    if not share or share * gpus != total:
+        raise SelectionError(
+            f"{GLOBAL_BATCH}={text} cannot be shared out evenly among {_count(gpus, 'device')}",
+            remedy="give a multiple of the devices of every case",
+        )
+    try:
+        _parsed("batch_size", profile.parameters["batch_size"], str(share))
+    except SelectionError as error:
+        where = f"{GLOBAL_BATCH}={text} among {_count(gpus, 'device')}"
+        raise SelectionError(error.what, where=where, remedy=error.remedy) from None
+    return total, str(share)
 
 
 def refuse_too_many(profile: str, axes: Sequence[int]) -> None:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from profiles.errors import SelectionError
+from profiles.format.case_matrix import can_vary
 from profiles.format.profile import Profile
 
 
@@ -52,7 +53,7 @@ def split_overrides(
     parameters: dict[str, tuple[str, ...]] = {}
     settings: dict[str, str] = {}
     for name, values in given.items():
-        if name in profile.parameters:
+        if can_vary(profile, name):
             parameters[name] = tuple(values)
         elif name in profile.settings:
             settings[name] = ",".join(values)

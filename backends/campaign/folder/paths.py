@@ -71,7 +71,8 @@ def _others(profile: Profile, case: Case) -> Mapping[str, object]:
     return {
         name: value
         for name, value in sorted(case.parameters.items())
-        if name not in ("batch_size", "precision") and profile.parameters[name].default != value
+        if name not in ("batch_size", "precision")
+        and (name not in profile.parameters or profile.parameters[name].default != value)
     }
 
 

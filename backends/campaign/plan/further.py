@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from backends.campaign.record import events as ev
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.results.auto_repeats import Progress, decide
+from backends.results.run_result import kept_parameters
 
 
 def further_repeats(state: CampaignState, now: float) -> list[ev.Event]:
@@ -78,7 +79,7 @@ def _bases(cases: Mapping[str, Sequence[RunRecord]]) -> dict[str, str]:
     groups: dict[tuple[object, ...], list[tuple[int, int, str]]] = defaultdict(list)
     group_of = {}
     for key, (run, *_) in cases.items():
-        group = (run.profile, *sorted(run.parameters.items()))
+        group = (run.profile, *sorted(kept_parameters(run.parameters).items()))
         group_of[key] = group
         groups[group].append((run.nodes * run.gpus_per_node, run.nodes, key))
     return {key: min(groups[group])[2] for key, group in group_of.items()}

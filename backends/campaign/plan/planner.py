@@ -11,8 +11,9 @@ from backends.results.auto_repeats import MOST_REPEATS
 from profiles.durations import parse_duration
 from profiles.errors import SelectionError
 from profiles.format.case import Case, read_key
-from profiles.format.case_matrix import HostCapacity, expand, infeasible
+from profiles.format.case_matrix import HostCapacity, can_vary, expand, infeasible
 from profiles.format.catalog import Catalog
+from profiles.format.profile import Profile
 from profiles.format.site_settings import resolve_settings, split_overrides
 from profiles.tags import format_tag
 
@@ -103,17 +104,17 @@ def _for_profile(selection: Selection, catalog: Catalog, name: str) -> dict[str,
     """
     if len(selection.profiles) == 1:
         return dict(selection.values)
-    known_anywhere: set[str] = set()
-    for other in selection.profiles:
-        profile = catalog.get(other)
-        known_anywhere |= {*profile.parameters, *profile.settings}
+    chosen = [catalog.get(other) for other in selection.profiles]
     own = catalog.get(name)
-    known_here = {*own.parameters, *own.settings}
     return {
         key: value
         for key, value in selection.values.items()
-        if key in known_here or key not in known_anywhere
+        if _knows(own, key) or not any(_knows(other, key) for other in chosen)
     }
+
+
+def _knows(profile: Profile, name: str) -> bool:
+    return can_vary(profile, name) or name in profile.settings
 
 
 def _check_picked(selection: Selection, found: Sequence[PlannedCase]) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from backends.results.explain import Scaling, scaling
 from backends.results.grade import Concern
 from backends.results.summary import Group, parameters_text
 from backends.results.translations import Lang, Words
+from profiles.format.case import GLOBAL_BATCH
 
 Style = Literal["full", "oneflow"]
 
@@ -48,6 +50,9 @@ def throughput_caption(group: Group, w: Words) -> str:
 
 
 def base_caption(group: Group, w: Words) -> str:
+    if scaling(group) is Scaling.STRONG:
+        total = group.parameters[GLOBAL_BATCH]
+        return w.caption_strong.format(base=group.base, total=total)
     return w.caption_base.format(base=group.base)
 
 

@@ -26,7 +26,7 @@ def dlperf_document(groups: Sequence[Group]) -> dict[str, dict[str, Speeds]]:
         name: {
             case.case: {
                 "average_speed": _rounded(case.spread.mean if case.spread else None),
-                "batch_size_per_device": group.batch_size,
+                "batch_size_per_device": case.batch_size,
                 "median_speed": _rounded(case.spread.median if case.spread else None),
                 "speedup": _rounded(case.speedup),
             }

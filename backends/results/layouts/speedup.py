@@ -132,12 +132,11 @@ def _oneflow_headings(w: Words) -> dict[str, str]:
 
 
 def _cells(group: Group, decimals: int) -> Mapping[str, Callable[[CaseResult], str]]:
-    batch = NOTHING if group.batch_size is None else str(group.batch_size)
     return {
         "nodes": lambda case: str(case.nodes),
         "gpus_per_node": lambda case: str(case.gpus_per_node),
         "gpus": lambda case: str(case.gpus),
-        "batch": lambda case: batch,
+        "batch": lambda c: NOTHING if c.batch_size is None else str(c.batch_size),
         "memory": lambda c: NOTHING if c.gpu_memory_mib is None else str(c.gpu_memory_mib),
         "throughput": lambda case: fixed(case.throughput, decimals),
         "speedup": lambda case: speedup_cell(case, group),

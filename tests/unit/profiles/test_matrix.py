@@ -52,6 +52,40 @@ def test_overrides_span_the_axes_in_the_profiles_order() -> None:
     ]
 
 
+def batches(*tags: str, **overrides: list[str]) -> list[tuple[str, object, object]]:
+    cases = expand(profile(), tags, overrides)
+    return [(it.tag, it.batch_size, it.parameters.get("global_batch")) for it in cases]
+
+
+def test_a_global_batch_is_shared_out_among_the_devices_of_each_case() -> None:
+    assert batches("1n2g", "2n1g", global_batch=["320"]) == [("1n2g", 160, 320), ("2n1g", 160, 320)]
+    (it,) = expand(profile(), ["1n2g"], {"global_batch": ["256"]})
+    assert it.key == "sample/1n2g/batch_size=128,global_batch=256,precision=fp32"
+    assert it.global_batch == it.values()["global_batch"] == 256
+
+
+def test_weak_and_strong_scaling_can_be_in_one_matrix() -> None:
+    found = batches("1n2g", batch_size=["128"], global_batch=["256", "320"])
+    assert found == [("1n2g", 128, None), ("1n2g", 128, 256), ("1n2g", 160, 320)]
+
+
+@pytest.mark.parametrize("text", ["255", "1", "0", "-2", "many", "1e3"])
+def test_a_batch_that_cannot_be_shared_out_is_told(text: str) -> None:
+    with pytest.raises(SelectionError, match=rf"global_batch={text} cannot be shared out evenly"):
+        batches("1n2g", global_batch=[text])
+
+
+def test_a_share_that_is_no_choice_is_told() -> None:
+    with pytest.raises(SelectionError, match="batch_size=64 is not a choice"):
+        batches("1n2g", global_batch=["128"])
+
+
+def test_the_profiles_own_cases_are_left_out_where_a_batch_cannot_be_shared_out() -> None:
+    assert [tag for tag, *_ in batches(global_batch=["1280"])] == ["1n8g"]
+    with pytest.raises(SelectionError, match="excludes every case of this selection"):
+        batches(global_batch=["7"])
+
+
 def test_a_tag_or_value_given_twice_is_one_case() -> None:
     assert len(expand(profile(), ["1n1g", "1n1g"], {"batch_size": ["128", "128"]})) == 1
 

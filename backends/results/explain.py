@@ -1,0 +1,159 @@
+"""Why a case is below ideal: the share of its efficiency that each cause takes, as far as known.
+
+Efficiency is ideal step time over step time, also under strong scaling, where the ideal is the
+base's in proportion to the batch. A step is a sum of parts, each of which takes the fraction f of
+it; so a part takes f(case) - E x f(base) of the efficiency E, and these differences add up to the
+loss, 1 - E. Fractions are those of the profiled run, in its step's last rank: the one that all
+others wait for. docs/statistics.md, "Why it does not scale", says what each part is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median_low
+
+from backends.results.run_result import RunResult
+from backends.results.summary import CaseResult, Group
+from profiles.format.case import GLOBAL_BATCH
+from profiles.throughput.rank_times import RankTime
+
+
+class Scaling(StrEnum):
+    """What stays the same over the cases of a group: the batch per device, or of all devices."""
+
+    WEAK = "weak"
+    STRONG = "strong"
+
+
+class NodeSet(StrEnum):
+    """The hosts of a case against those of its base."""
+
+    SAME = "same"
+    WIDER = "wider"  # those of the base, and more
+    OTHER = "other"  # not all of the base's are among them
+
+
+class Cause(StrEnum):
+    """Keys of ``explained`` in results.json."""
+
+    COMMUNICATION = "communication"  # exposed
+    STRAGGLERS = "stragglers"  # the last rank, beyond the others' time
+    INPUT = "input"
+    COMPUTE = "compute"  # slower on every device
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Of a case with an efficiency below 1. Shares are fractions of the ideal, as efficiency is.
+
+    Parameters
+    ----------
+    shares: of what is known, 0 where it is known to take nothing; never negative, and with
+        ``unexplained`` they add up to ``loss``. A cause that is missing is not known.
+    straggler: the last rank, where others wait for it.
+    profiled: the run that tells; None: only its counted runs' own logs do.
+    slower: how much slower that run was than the counted ones, as a fraction; profiling costs.
+    """
+
+    loss: float
+    shares: Mapping[Cause, float]
+    straggler: int | None = None
+    profiled: RunResult | None = None
+    slower: float = 0.0
+
+    @property
+    def straggler_host(self) -> str | None:
+        """Launchers fill one host after the other. None where nobody is behind."""
+        if self.straggler is None or self.profiled is None:
+            return None
+        at = self.straggler // self.profiled.gpus_per_node
+        return self.profiled.hosts[at] if at < len(self.profiled.hosts) else None
+
+    @property
+    def unexplained(self) -> float:
+        return max(0.0, self.loss - sum(self.shares.values()))
+
+
+def scaling(group: Group) -> Scaling | None:
+    """None where the batch size is not known."""
+    if GLOBAL_BATCH in group.parameters:
+        return Scaling.STRONG
+    return None if group.batch_size is None else Scaling.WEAK
+
+
+def node_set(case: CaseResult, base: CaseResult) -> NodeSet | None:
+    """None where the hosts of one of them are not known."""
+    ours, theirs = (frozenset(h for r in c.measured_runs for h in r.hosts) for c in (case, base))
+    if not ours or not theirs:
+        return None
+    if ours == theirs:
+        return NodeSet.SAME
+    return NodeSet.WIDER if theirs < ours else NodeSet.OTHER
+
+
+def explain(case: CaseResult, base: CaseResult) -> Explanation | None:
+    """None for the base, and where nothing is lost or no efficiency is known."""
+    if case is base or case.efficiency is None or case.efficiency >= 1:
+        return None
+    loss = 1 - case.efficiency
+    mine, its = case.profiled, base.profiled
+    if mine is not None and its is not None:
+        ours, theirs = fractions(mine), fractions(its)
+        grown = {cause: ours[cause] - case.efficiency * theirs[cause] for cause in Cause}
+        shares = _within(grown, loss)
+        last = last_rank(mine).rank if shares[Cause.STRAGGLERS] else None
+        return Explanation(loss, shares, last, mine, _slower(mine, case))
+    waits = _input_fraction(case), _input_fraction(base)
+    if waits[0] is None or waits[1] is None:
+        return Explanation(loss, {})
+    return Explanation(loss, _within({Cause.INPUT: waits[0] - case.efficiency * waits[1]}, loss))
+
+
+def _within(grown: Mapping[Cause, float], loss: float) -> dict[Cause, float]:
+    """No less than nothing; and where that is more than was lost, because something else became
+    faster, in proportion less."""
+    positive = {cause: max(0.0, value) for cause, value in grown.items()}
+    total = sum(positive.values())
+    scale = loss / total if total > loss else 1.0
+    return {cause: value * scale for cause, value in positive.items()}
+
+
+def fractions(run: RunResult) -> dict[Cause, float]:
+    """Of its last rank's step, by cause; what is missing to 1 the devices were idle.
+
+    The median of two ranks is the lower: half of one's delay is not the other's.
+    """
+    last = last_rank(run)
+    waited = min(last.input_s, last.late_s)
+    own = last.late_s - waited  # computing, or idle for a reason of its own
+    usual = median_low(rank.late_s - rank.input_s for rank in run.ranks)
+    computing = min(median_low(rank.compute_s for rank in run.ranks), own)
+    seconds = {
+        Cause.COMMUNICATION: last.communication_s,
+        Cause.STRAGGLERS: max(0.0, own - max(usual, computing)),
+        Cause.INPUT: waited,
+        Cause.COMPUTE: computing,
+    }
+    return {cause: value / last.step_s for cause, value in seconds.items()}
+
+
+def last_rank(run: RunResult) -> RankTime:
+    """The one that all others of a profiled run wait for."""
+    return max(run.ranks, key=lambda rank: rank.late_s)
+
+
+def _slower(run: RunResult, case: CaseResult) -> float:
+    if not run.throughput or not case.throughput:
+        return 0.0
+    return max(0.0, 1 - run.throughput / case.throughput)
+
+
+def _input_fraction(case: CaseResult) -> float | None:
+    """Of a step, by what the logs of the counted runs say of the wait for data."""
+    wait = case.metrics.get("data_time_s")
+    batch, speed = case.batch_size, case.throughput_per_device
+    if wait is None or batch is None or speed is None or not 0 <= wait * speed / batch <= 1:
+        return None
+    return wait * speed / batch
