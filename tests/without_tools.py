@@ -32,6 +32,7 @@ def link_all_but(hidden: Sequence[str], directory: Path) -> None:
 
 def main(command: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="without-tools") as directory:
+        Path(directory).chmod(0o755)  # tests become other users, who need programs as well
         link_all_but(HIDDEN, Path(directory))
         environment = {**os.environ, "PATH": directory, "DLPERF_WITHOUT_TOOLS": "1"}
         environment.pop("DLPERF_NO_SKIPS", None)
