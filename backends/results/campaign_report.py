@@ -15,6 +15,7 @@ from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.speedup import speedup_tables
 from backends.results.numbers import NOTHING, percent, trimmed
+from backends.results.projection_words import projection_section
 from backends.results.render import Column, Table, markdown_rows, render_markdown
 from backends.results.run_result import RunResult
 from backends.results.summary import CaseResult, Group, parameters_text
@@ -62,6 +63,7 @@ def render_report(
     blocks += [f"## {w.environment}", *environment_section(context.environment, w)]
     blocks += [f"## {w.what_was_run}", *_what_was_run(context, groups, w)]
     blocks += [f"## {w.results}", *_results(context, groups, lang, w)]
+    blocks += projection_section(groups, lang)
     blocks += [f"## {w.flags_heading}", _flags(groups, lang, w)]
     blocks += [f"## {w.failed_runs}", _failed(groups, w)]
     logs = _logs(groups, w)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from backends.results.explain import Cause, explain, node_set, scaling
 from backends.results.grade_words import grade_reasons
+from backends.results.projection import Projected, Projection, project_group
 from backends.results.ratios import RatioInterval
 from backends.results.run_result import RunResult
 from backends.results.statistics import Interval
@@ -72,7 +73,7 @@ Cell = str | int | float | bool | None
 def document(
     campaign: str, runs: Iterable[RunResult], groups: Sequence[Group], path: Path | None = None
 ) -> dict[str, Any]:  # JSON
-    """``{"campaign", "path", "runs": […], "results": […]}`` with every run, ended or not.
+    """``{"campaign", "path", "runs", "results", "projections"}`` with every run, ended or not.
 
     ``path``: the campaign's directory; left out of a file that lies in it, and where figures of
     several are reported together.
@@ -83,6 +84,11 @@ def document(
         **where,
         "runs": [run_document(run) for run in runs],
         "results": [case_document(case, group) for group in groups for case in group.cases],
+        "projections": [
+            projection_document(found, group)
+            for group in groups
+            if (found := project_group(group)) is not None
+        ],
     }
 
 
@@ -175,6 +181,39 @@ def _explained(case: CaseResult, group: Group) -> dict[str, Any] | None:  # JSON
         "straggler_host": explained.straggler_host,
         "profiled_run": explained.profiled.run_id if explained.profiled else None,
         "profiled_slower": explained.slower if explained.profiled else None,
+    }
+
+
+def projection_document(found: Projection, group: Group) -> dict[str, Any]:  # JSON
+    return {
+        "profile": group.profile,
+        "framework": group.framework,
+        "model": group.model,
+        "parameters": _plain(group.parameters.items()),
+        "unit": group.unit,
+        "base": group.base,
+        "scaling_model": str(found.model) if found.model else None,
+        "coefficients": dict(found.coefficients or {}),
+        "error": found.error,
+        "reason": str(found.reason) if found.reason else None,
+        "withheld": list(found.withheld),
+        "points": [_projected(point, group) for point in found.points],
+    }
+
+
+def _projected(point: Projected, group: Group) -> dict[str, Any]:  # JSON
+    base = group.base_case
+    speedup = point.over(base.throughput) if base.throughput else None
+    return {
+        "case": point.case,
+        "nodes": point.nodes,
+        "gpus_per_node": point.gpus_per_node,
+        "gpus": point.gpus,
+        "throughput": point.throughput,
+        "band": [point.low, point.high],
+        "speedup": speedup.throughput if speedup else None,
+        "speedup_band": [speedup.low, speedup.high] if speedup else None,
+        "efficiency": speedup.throughput * base.gpus / point.gpus if speedup else None,
     }
 
 

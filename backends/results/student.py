@@ -1,7 +1,7 @@
 """Student's t and the beta distribution, in the little that intervals of ratios take.
 
-scipy has it, and weighs 140 MB and a second of import on a login node for two functions; it is the
-oracle of the tests instead.
+scipy has it and takes half a second to import, which every table would wait for; it is the oracle
+of the tests instead.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from backends.results.escaping import one_line
 from backends.results.layouts.common import group_title, simulated
+from backends.results.projection import Projected, project_group
 from backends.results.summary import CaseResult, Group
 from backends.results.translations import Lang, pick
 from profiles.errors import DlperfError
@@ -22,6 +23,7 @@ from profiles.errors import DlperfError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _LABEL = 60
 _STYLE: Any = {  # the keys are typed as a Literal of three hundred names
@@ -129,7 +131,9 @@ def _speedup(own: Sequence[Group], title: str, lang: Lang) -> str:
 
     with mpl.rc_context(_STYLE):
         figure, axes = _blank(own, title)
-        all_gpus = sorted({case.gpus for group in own for case in group.measured_cases})
+        farther = [_projected(group) for group in own]
+        measured = {case.gpus for group in own for case in group.measured_cases}
+        all_gpus = sorted(measured.union(point.gpus for points in farther for point in points))
         bases = {group.base_case.gpus for group in own if group.base_case.throughput}
         smallest = min(bases)
         axes.plot(
@@ -146,7 +150,7 @@ def _speedup(own: Sequence[Group], title: str, lang: Lang) -> str:
                 continue
             # A base of its own shifts a series onto the ideal line it is to be held against.
             shift = group.base_case.gpus / smallest
-            axes.errorbar(
+            series = axes.errorbar(
                 [case.gpus for case in cases],
                 [(case.speedup or 0.0) * shift for case in cases],
                 yerr=[[reach * shift for reach in side] for side in _whiskers(cases)],
@@ -155,6 +159,8 @@ def _speedup(own: Sequence[Group], title: str, lang: Lang) -> str:
                 marker=_MARKERS[i % len(_MARKERS)],
                 label=_label(group, own),
             )
+            last = (cases[-1].gpus, (cases[-1].speedup or 0.0) * shift)
+            _draw_projected(axes, series.lines[0], last, [p.over(1 / shift) for p in farther[i]])
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)
         axes.set_xticks(all_gpus, [str(gpus) for gpus in all_gpus], minor=False)
@@ -165,6 +171,35 @@ def _speedup(own: Sequence[Group], title: str, lang: Lang) -> str:
         axes.set_ylabel(pick(lang, "speedup", "加速比"))
         axes.grid(linewidth=0.5, alpha=0.5)
         return _svg(figure, axes)
+
+
+def _projected(group: Group) -> list[Projected]:
+    """Speedups that nobody measured."""
+    found, base = project_group(group), group.base_case.throughput
+    return [point.over(base) for point in found.points] if found and base else []
+
+
+def _draw_projected(
+    axes: Axes, measured: Line2D, last: tuple[int, float], points: Sequence[Projected]
+) -> None:
+    """Dashed on from the last measured point, with hollow markers and a band."""
+    if not points:
+        return
+    colour = measured.get_color()
+    x = [last[0], *(point.gpus for point in points)]
+    low = [last[1], *(point.low for point in points)]
+    high = [last[1], *(point.high for point in points)]
+    axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.plot(
+        x,
+        [last[1], *(point.throughput for point in points)],
+        color=colour,
+        linestyle="--",
+        marker=measured.get_marker(),
+        markerfacecolor="white",
+        markevery=slice(1, None),
+        label="PROJECTED",
+    )
 
 
 def _whiskers(cases: Sequence[CaseResult]) -> tuple[list[float], list[float]]:

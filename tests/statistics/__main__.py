@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.statistics import comparisons, intervals, steadiness, stopping
+from tests.statistics import comparisons, intervals, projections, steadiness, stopping
 from tests.statistics.table import replaced
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "statistics.md"
@@ -17,6 +17,7 @@ SIMULATIONS = (
     *intervals.SIMULATIONS,
     *steadiness.SIMULATIONS,
     *stopping.SIMULATIONS,
+    *projections.SIMULATIONS,
 )
 
 
@@ -29,7 +30,8 @@ def main(arguments: list[str]) -> None:
             continue
         count = simulation.quick if quick else simulation.count
         table = simulation.run(count).markdown()
-        print(f"{simulation.name}, {count} each\n\n{table}", flush=True)
+        heading = simulation.name if simulation.exact else f"{simulation.name}, {count} each"
+        print(f"{heading}\n\n{table}", flush=True)
         text = replaced(text, simulation.name, table)
     if not quick:
         DOCUMENT.write_text(text, encoding="utf-8")

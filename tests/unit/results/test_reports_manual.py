@@ -58,16 +58,20 @@ def test_the_script_that_is_shown_runs(capsys: pytest.CaptureFixture[str], monke
 
 
 def test_keys_of_the_document_are_listed(runs_of):
-    runs = runs_of("1n1g", [1])
+    measured = {"1n1g": 100.0, "1n2g": 196.0, "1n4g": 377.0, "2n4g": 701.0}
+    runs = [run for tag, value in measured.items() for run in runs_of(tag, [value])]
     written = document("c", runs, summarise(runs))
     listed = re.search(r"```\n(\{\"campaign.*?)```", section("The JSON document"), re.S)
     assert listed is not None
-    run_part, result_part = listed[1].split('"results"')
+    run_part, rest = listed[1].split('"results"')
+    result_part, projection_part = rest.split('"projections"')
     keys = set(re.findall(r'"(\w+)"', run_part)) - {"campaign", "path", "runs"}
     inner = {field.name for field in fields(Disturbance)}
     assert keys - inner == set(written["runs"][0])
     assert inner <= keys
     assert set(re.findall(r'"(\w+)"', result_part)) == set(written["results"][0])
+    (projection,) = written["projections"]
+    assert set(re.findall(r'"(\w+)"', projection_part)) == {*projection, *projection["points"][0]}
 
 
 def test_keys_of_a_comparison_are_listed(runs_of):
