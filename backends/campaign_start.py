@@ -81,7 +81,9 @@ class Starter:
             if snapshot.state is not HostState.UNREACHABLE
         ]
         runs = []
-        for repeat, planned in plan.rounds():
+        profiled = [(planned.repeats + 1, planned) for planned in plan.profiled]
+        rounds = plan.rounds()
+        for number, (repeat, planned) in enumerate([*rounds, *profiled]):
             want = Wanted(
                 "dry-run",
                 planned.case.nodes,
@@ -93,8 +95,11 @@ class Starter:
                 _site(hosts[name], planned, len(names), has_gpus=bool(known[name].capacity.gpus))
                 for name in names
             ]
-            label = f"{planned.profile.name} {planned.case.label} #{repeat}"
-            runs.append(DryRun(label, names, _texts(factory, planned, repeat, sites)))
+            again = number >= len(rounds)
+            which = "profiled" if again else f"#{repeat}"
+            label = f"{planned.profile.name} {planned.case.label} {which}"
+            texts = _texts(factory, planned, repeat, sites, profiled=again)
+            runs.append(DryRun(label, names, texts))
         return tuple(runs)
 
     def dry_run_elsewhere(self, plan: Plan) -> tuple[DryRun, ...]:
@@ -341,11 +346,17 @@ def _site(host: Host, planned: PlannedCase, nodes: int, *, has_gpus: bool) -> La
 
 
 def _texts(
-    factory: RunFactory, planned: PlannedCase, repeat: int, sites: Sequence[LaunchSite]
+    factory: RunFactory,
+    planned: PlannedCase,
+    repeat: int,
+    sites: Sequence[LaunchSite],
+    *,
+    profiled: bool = False,
 ) -> tuple[str, ...]:
     if not sites:
         return ()
-    commands = factory.commands(_record(planned, repeat, "RUN"), sites, 29500)
+    record = replace(_record(planned, repeat, "RUN"), profiled=profiled)
+    commands = factory.commands(record, sites, 29500)
     return tuple(command.text for command in commands)
 
 

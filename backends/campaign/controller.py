@@ -19,7 +19,7 @@ from backends.campaign.cancelling import CancelOrder
 from backends.campaign.dispatch import Dispatcher
 from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.plan.attempts import next_attempt
-from backends.campaign.plan.further import further_repeats
+from backends.campaign.plan.further import further_runs
 from backends.campaign.plan.selection import ATTEMPTS
 from backends.campaign.record import events as ev
 from backends.campaign.record.doubts import Cleanup
@@ -227,7 +227,7 @@ class CampaignController:
                 for keeper in keepers:
                     keeper.cancel()
             if self._order is None:
-                for event in further_repeats(self.state, self._clock()):
+                for event in further_runs(self.state, self._clock()):
                     self.note(event)
             open_runs = any(not run.state.ended for run in self.state.runs.values())
             if not open_runs and not self.state.finished:

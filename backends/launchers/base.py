@@ -39,7 +39,10 @@ class LaunchSite:
 
 @dataclass(frozen=True, slots=True)
 class LaunchRequest:
-    """Everything a launcher needs. ``sites`` is in rank order; ``port`` is free on the first."""
+    """Everything a launcher needs. ``sites`` is in rank order; ``port`` is free on the first.
+
+    ``profiled``: it is to tell where its time goes.
+    """
 
     profile: Profile
     case: Case
@@ -48,6 +51,7 @@ class LaunchRequest:
     repeat: int
     port: int
     settings: Mapping[str, str]
+    profiled: bool = False
 
     def devices(self, node_rank: int) -> tuple[int, ...]:
         """The device indices on that node."""

@@ -101,6 +101,9 @@ def _environment(
         result[check_name(key, request.profile)] = render_text(template, values)
     for key, value in parameter_environment(request.profile, request.case).items():
         result[check_name(key, request.profile)] = value
+    if request.profiled and (explain := request.profile.explain) is not None:
+        for key, value in explain.environment.items():
+            result[check_name(key, request.profile)] = value
     for variable in site.host.environment:  # what the cluster needs, whoever wrote the profile
         name, _, value = variable.partition("=")
         result[name] = value

@@ -159,7 +159,7 @@ def _explained(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
             )
     if not blocks:
         return []
-    told = any(case.profiled for group in groups for case in group.cases)
+    told = any(case.profiled_runs for group in groups for case in group.cases)
     return [f"### {w.explained}", *blocks, *([] if told else [w.explain_how])]
 
 
@@ -228,9 +228,11 @@ def _failed(groups: Sequence[Group], w: Words) -> str:
     lines: list[str] = []
     for group in groups:
         for case in group.cases:
+            name = _case_name(case, groups)
+            untold = [run for run in case.profiled_runs if run.ended and run is not case.profiled]
+            lines += [f"- {name}, {w.profiled}: {_failed_run(run)}" for run in untold]
             if not case.failed_runs and not case.superseded:
                 continue
-            name = _case_name(case, groups)
             lines.append(
                 "- "
                 + w.failed_line.format(case=name, succeeded=case.succeeded, repeats=case.repeats)
@@ -256,6 +258,7 @@ def _logs(groups: Sequence[Group], w: Words) -> str:
     for group in groups:
         for case in group.cases:
             links = [md_link(str(run.repeat), run.log) for run in case.runs if run.log]
+            links += [md_link(w.profiled, run.log) for run in case.profiled_runs if run.log]
             if links:
                 lines.append(f"- {_case_name(case, groups)}: {', '.join(links)}")
     return "\n".join(lines)

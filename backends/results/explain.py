@@ -13,11 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import median_low
+from typing import TYPE_CHECKING
 
 from backends.results.run_result import RunResult
 from backends.results.summary import CaseResult, Group
 from profiles.format.case import GLOBAL_BATCH
-from profiles.throughput.rank_times import RankTime
+
+if TYPE_CHECKING:
+    from profiles.throughput.rank_times import RankTime
 
 
 class Scaling(StrEnum):
@@ -54,14 +57,15 @@ class Explanation:
         ``unexplained`` they add up to ``loss``. A cause that is missing is not known.
     straggler: the last rank, where others wait for it.
     profiled: the run that tells; None: only its counted runs' own logs do.
-    slower: how much slower that run was than the counted ones, as a fraction; profiling costs.
+    slower: how much slower its steps were than those of the counted runs, as a fraction, for
+        profiling costs; None where the batch size is not known.
     """
 
     loss: float
     shares: Mapping[Cause, float]
     straggler: int | None = None
     profiled: RunResult | None = None
-    slower: float = 0.0
+    slower: float | None = None
 
     @property
     def straggler_host(self) -> str | None:
@@ -144,10 +148,12 @@ def last_rank(run: RunResult) -> RankTime:
     return max(run.ranks, key=lambda rank: rank.late_s)
 
 
-def _slower(run: RunResult, case: CaseResult) -> float:
-    if not run.throughput or not case.throughput:
-        return 0.0
-    return max(0.0, 1 - run.throughput / case.throughput)
+def _slower(run: RunResult, case: CaseResult) -> float | None:
+    """Of the steps that the ranks tell of against those of the counted runs."""
+    batch, speed = case.batch_size, case.throughput_per_device
+    if batch is None or speed is None:
+        return None
+    return max(0.0, 1 - batch / speed / last_rank(run).step_s)
 
 
 def _input_fraction(case: CaseResult) -> float | None:

@@ -93,7 +93,7 @@ def _line(case: CaseResult, group: Group, lang: Lang) -> str:
 
 def _measured_by(explained: Explanation, lang: Lang) -> str:
     """One run, and what profiling did to it."""
-    if explained.slower <= NOTABLE:
+    if (explained.slower or 0.0) <= NOTABLE:
         return pick(lang, "by one profiled run", "依据一次剖析运行")
     off = percent(explained.slower)
     return pick(

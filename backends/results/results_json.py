@@ -180,7 +180,7 @@ def _explained(case: CaseResult, group: Group) -> dict[str, Any] | None:  # JSON
         "straggler_rank": explained.straggler,
         "straggler_host": explained.straggler_host,
         "profiled_run": explained.profiled.run_id if explained.profiled else None,
-        "profiled_slower": explained.slower if explained.profiled else None,
+        "profiled_slower": explained.slower,
     }
 
 

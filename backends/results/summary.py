@@ -44,8 +44,8 @@ class CaseResult:
     ``runs`` are the last attempts of every repeat that has ended, in the order they were run;
     ``superseded`` the earlier attempts that a retry replaced. ``speedup`` and ``efficiency`` refer
     to the group's base and are None without one; their intervals are None for the base itself too,
-    whose speedup is 1 by definition. ``profiled``: the run that tells where its ranks' time goes;
-    it is none of the repeats. ``stopped``: why there are no further repeats, a value of
+    whose speedup is 1 by definition. ``profiled_runs`` are none of the repeats.
+    ``stopped``: why there are no further repeats, a value of
     :class:`backends.results.auto_repeats.Stop`; None while there may be.
     """
 
@@ -61,7 +61,7 @@ class CaseResult:
     superseded: tuple[RunResult, ...]
     spread: Spread | None
     throughput: float | None
-    profiled: RunResult | None = None
+    profiled_runs: tuple[RunResult, ...] = ()
     speedup: float | None = None
     efficiency: float | None = None
     speedup_interval: RatioInterval | None = None
@@ -88,6 +88,17 @@ class CaseResult:
     @property
     def gpus(self) -> int:
         return self.nodes * self.gpus_per_node
+
+    @property
+    def profiled(self) -> RunResult | None:
+        """The last run that tells of every rank where its time went."""
+        told = [
+            run
+            for run in self.profiled_runs
+            if run.state == SUCCEEDED
+            and sorted(rank.rank for rank in run.ranks) == list(range(run.gpus))
+        ]
+        return told[-1] if told else None
 
     @property
     def throughput_per_device(self) -> float | None:
@@ -265,21 +276,9 @@ def _case(runs: Sequence[RunResult], center: Center) -> CaseResult:
         superseded=superseded,
         spread=spread,
         throughput=throughput,
-        profiled=_profiled(runs),
+        profiled_runs=tuple(run for run in runs if run.profiled),
         stopped=_stopped(repeats) if repeats else None,
     )
-
-
-def _profiled(runs: Sequence[RunResult]) -> RunResult | None:
-    """The last one of which every rank has told."""
-    told = [
-        run
-        for run in runs
-        if run.profiled
-        and run.state == SUCCEEDED
-        and sorted(rank.rank for rank in run.ranks) == list(range(run.gpus))
-    ]
-    return told[-1] if told else None
 
 
 def _stopped(runs: Sequence[RunResult]) -> str | None:

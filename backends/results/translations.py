@@ -91,6 +91,7 @@ class Words:
     statistics: str
     explained: str
     explain_how: str
+    profiled: str
     stopped: dict[str, str]
     stopped_line: str
     failed_runs: str
@@ -202,6 +203,7 @@ EN = Words(
     results="Results",
     statistics="Statistics over the repeats",
     explained="Scaling, and what it is lost to",
+    profiled="profiled",
     explain_how="What is unexplained `run … --explain` tells apart, by one profiled run of a case.",
     stopped={
         "reached": "the interval is as narrow as asked",
@@ -317,6 +319,7 @@ ZH = Words(
     results="测试结果",
     statistics="重复测试的统计",
     explained="扩展效率及其损失",
+    profiled="剖析",
     explain_how="用 `run … --explain` 对每个配置做一次剖析运行，可区分其余损失的原因。",
     stopped={
         "reached": "区间已达到要求的精度",

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from profiles.format.field_types import Condition, Count, Model, Pattern
-from profiles.format.validators import READING_GROUPS, check_pattern
+from profiles.format.validators import RANK_GROUPS, READING_GROUPS, check_pattern
 
 Statistic = Literal["elapsed", "mean", "median", "trimmed_mean", "harmonic_mean", "last"]
 
@@ -104,6 +104,22 @@ class Rule(Model):
             check_pattern(self.rank_prefix, required={"rank"}, known={"rank"})
         if self.summary:
             check_pattern(self.summary, required={"value"}, known={"value"})
+        return self
+
+
+class Explain(Model):
+    """One more run of a case, which counts for nothing and tells where each rank's time goes.
+
+    ``environment``: what tells the workload so. ``reading``: its line of a rank, in any host's log,
+    with seconds per step; see :class:`profiles.throughput.rank_times.RankTime`.
+    """
+
+    environment: Mapping[str, str] = Field(default_factory=dict)
+    reading: Pattern
+
+    @model_validator(mode="after")
+    def _groups(self) -> Self:
+        check_pattern(self.reading, required=RANK_GROUPS, known=RANK_GROUPS)
         return self
 
 

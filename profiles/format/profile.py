@@ -23,7 +23,16 @@ from profiles.format.field_types import (
     Pattern,
 )
 from profiles.format.launching import Launch
-from profiles.format.measuring import FailurePattern, Measure, Metric, Rule, Trim, Variant, Window
+from profiles.format.measuring import (
+    Explain,
+    FailurePattern,
+    Measure,
+    Metric,
+    Rule,
+    Trim,
+    Variant,
+    Window,
+)
 from profiles.format.validators import (
     PATH_GROUPS,
     Key,
@@ -39,6 +48,7 @@ __all__ = [
     "ANY_CHOICE",
     "CASE_NAMES",
     "LAUNCH_NAMES",
+    "Explain",
     "FailurePattern",
     "ImportPaths",
     "Matrix",
@@ -165,6 +175,7 @@ class Profile(Model):
     matrix: Matrix
     launch: Launch
     measure: Measure
+    explain: Explain | None = None
     import_: ImportPaths = Field(default=ImportPaths(), alias="import")
 
     @model_validator(mode="after")

@@ -16,6 +16,7 @@ from profiles.format.case import Case
 from profiles.format.profile import Profile, Rule
 from profiles.logs.log_parser import LogParser
 from profiles.logs.readings import to_number
+from profiles.throughput.rank_times import RankTime
 from profiles.throughput.steady import Disturbance
 from profiles.throughput.tally import Span, Tally
 from profiles.throughput.window import describe_window
@@ -31,7 +32,8 @@ class Measurement:
 
     ``throughput`` is global, in ``unit``; None when nothing could be measured, and ``reason`` says
     why. ``readings`` is how many the log has, ``used`` how many counted. ``steady``: what was not
-    steady in the window; None where its readings are too few to tell.
+    steady in the window; None where its readings are too few to tell. ``ranks``: of a profiled
+    run, read from the logs of all its hosts.
     """
 
     throughput: float | None
@@ -45,6 +47,7 @@ class Measurement:
     warnings: tuple[str, ...] = ()
     reason: str = ""
     steady: tuple[Disturbance, ...] | None = None
+    ranks: tuple[RankTime, ...] = ()
 
 
 def measure_run(

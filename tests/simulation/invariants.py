@@ -122,11 +122,12 @@ class Invariants:
         for path, state in states.items():
             if state.runs and not state.finished:
                 self._world.violated(f"{path.name} has not finished and nobody says why")
-            done = len(state.latest_attempts())
+            done = sum(not run.profiled for run in state.latest_attempts())
             if state.runs and done != self._planned:
                 self._world.violated(f"{path.name} has {done} runs of {self._planned}")
             for run in state.runs.values():
                 self._check_run(path, state, run)
+            self._check_profiled(path, state)
         self._check_orphans()
         for process, campaign, run, host, log in self._owed:
             killed = process.dead and process.status is None
@@ -134,6 +135,16 @@ class Invariants:
                 self._world.violated(f"{process} did not put back {run.run_id}'s log of {host}")
         for failure in self._world.loop.failures:
             self._world.violated(f"unhandled in the loop: {failure}")
+
+    def _check_profiled(self, campaign: Path, state: CampaignState) -> None:
+        """One of a case at most, when its repeats are done, and none of a case without success."""
+        profiled = [run for run in state.latest_attempts() if run.profiled]
+        cases = {run.case.key for run in profiled}
+        if len(cases) < len(profiled):
+            self._world.violated(f"{campaign.name} has two profiled runs of a case")
+        good = {run.case.key for run in state.runs.values() if run.throughput and not run.profiled}
+        if not cases <= good:
+            self._world.violated(f"{campaign.name} profiles a case without a success")
 
     def _check_run(self, campaign: Path, state: CampaignState, run: RunRecord) -> None:
         world = self._world

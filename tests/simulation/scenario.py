@@ -131,6 +131,8 @@ class Story:
         tags = chance.sample(tags, chance.randint(1, len(tags)))
         repeats = chance.randint(1, 2)
         self._words = ["run", "-p", NAME, "-c", *tags, "-r", str(repeats), "--force"]
+        if random.Random(f"explain/{world.seed}").random() < 0.25:
+            self._words.append("--explain")
         planned = len(tags) * repeats
         self._invariants = Invariants(world, self._faults, load_file(path), planned)
 

@@ -29,6 +29,9 @@ reading = 'iter (?P<step>\\d+), .*samples/s: (?P<value>[\\d.]+)'
 scope = "{scope}"
 window = {{ {window} }}
 statistic = "{statistic}"
+[explain]
+environment = {{ PROFILED = "1" }}
+reading = '(?P<rank>\\d) (?P<step>\\d) (?P<compute>\\d) (?P<communication>\\d) (?P<input>\\d)'
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from backends.campaign.plan.remarks import repeats_remarks
+from backends.campaign.plan.remarks import plan_remarks
 from backends.campaign.plan.selection import DryRun
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_json
@@ -48,7 +48,7 @@ async def _plan(arguments: argparse.Namespace) -> int:
                         for planned, r in zip(made.refused, elsewhere, strict=True)
                     ],
                     "expected_s": made.expected_s,
-                    "remarks": repeats_remarks(made),
+                    "remarks": plan_remarks(made),
                 }
             )
             return OK

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from backends.campaign.plan.remarks import repeats_remarks
+from backends.campaign.plan.remarks import plan_remarks
 from backends.campaign.plan.selection import Plan
 from backends.hosts.finding import Finding
 from profiles.durations import format_duration
@@ -52,7 +52,7 @@ def plan_text(plan: Plan) -> Text:
     if plan.expected_s is not None:
         text.append(f" · about {format_duration(plan.expected_s)}")
     text.append(f" · on {hosts}{more}\n", MUTED)
-    for remark in repeats_remarks(plan):
+    for remark in plan_remarks(plan):
         text.append(f"▲ {plain(remark)}\n", WARN)
     return text
 

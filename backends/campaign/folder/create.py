@@ -73,6 +73,7 @@ async def open_campaign(
                 version=version(),
                 forced=request.forced,
                 overridden=tuple(overridden),
+                explain=tuple(dict.fromkeys(p.profile.name for p in plan.profiled)),
                 frozen=digest,
                 place=place.inodes,
                 host=place.host,

@@ -45,13 +45,19 @@ def create_directory(campaigns: Path, name: str, share: Share = Share.PRIVATE) -
 
 
 def log_path(
-    profile: Profile, case: Case, repeat: int, attempt: int, taken: Container[str] = ()
+    profile: Profile,
+    case: Case,
+    repeat: int,
+    attempt: int,
+    taken: Container[str] = (),
+    *,
+    profiled: bool = False,
 ) -> str:
     """``logs/<framework>/<model>/<tag>/<model>_b<batch>_<precision>_<repeat>.log``.
 
     Parameters that are not at the profile's default follow the precision; a retry ends in ``-a2``,
-    so that the failed attempt's log stays. Where two profiles share framework and model, the one
-    that finds its name ``taken`` puts its own name in front.
+    so that the failed attempt's log stays; a profiled run has no number. Where two profiles share
+    framework and model, the one that finds its name ``taken`` puts its own name in front.
     """
     model = safe_name(profile.model.lower())
     parts = [model]
@@ -59,7 +65,8 @@ def log_path(
         parts.append(f"b{case.batch_size}")
     parts.append(safe_name(case.precision or "fp32"))
     parts += [f"{safe_name(k)}-{safe_name(str(v))}" for k, v in _others(profile, case).items()]
-    parts.append(f"{repeat}-a{attempt}" if attempt > 1 else str(repeat))
+    number = "profiled" if profiled else str(repeat)
+    parts.append(f"{number}-a{attempt}" if attempt > 1 else number)
     folder = PurePosixPath("logs", safe_name(profile.framework.lower()), model, case.tag)
     path = str(folder / ("_".join(parts) + ".log"))
     if path in taken:

@@ -47,4 +47,5 @@ def _planned(
         attempt=attempt,
         not_before=not_before,
         retry_of=retry_of,
+        profiled=run.profiled,
     )

@@ -31,6 +31,7 @@ class _Asked(BaseModel):
     hosts: str = ""
     name: str = ""
     attempts: int = ATTEMPTS
+    explain: bool = False
     values: Mapping[str, tuple[str, ...] | str | int | float] = {}
 
 
@@ -71,6 +72,8 @@ def write_request(path: Path, request: Request) -> None:
             asked["budget"] = f"{rule.budget_gpu_s:g}s"
     if selection.attempts != ATTEMPTS:
         asked["attempts"] = selection.attempts
+    if selection.explain:
+        asked["explain"] = True
     if selection.hosts:
         asked["hosts"] = selection.hosts
     if selection.values:
@@ -130,6 +133,7 @@ def read_request(path: Path) -> Request:
         picked=asked.picked,
         name=asked.name,
         attempts=asked.attempts,
+        explain=asked.explain,
     )
     return Request(selection, hosts, parsed.profile_dirs, parsed.forced)
 

@@ -1,4 +1,5 @@
-"""What follows when all runs of a campaign have ended: more repeats, or why there are none."""
+"""What follows when all runs of a campaign have ended: more repeats, or why there are none, and
+then the profiled runs."""
 
 from __future__ import annotations
 
@@ -7,24 +8,40 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
-from backends.results.auto_repeats import Progress, decide
+from backends.results.auto_repeats import AutoRepeats, Progress, decide
 from backends.results.run_result import kept_parameters
 
 
-def further_repeats(state: CampaignState, now: float) -> list[ev.Event]:
-    """The repeats that the campaign's rule asks for next, and the cases that it is done with.
+def further_runs(state: CampaignState, now: float) -> list[ev.Event]:
+    """The repeats that the campaign's rule asks for next, and the cases that it is done with; where
+    there are no further ones, a profiled run of each case that is to be explained.
 
-    Nothing where so many were asked for, something is still under way, or the end of it all was
-    asked for. Repeats go round-robin over the cases, as those of the plan do.
+    Nothing where something is still under way, or the end of it all was asked for. Repeats go
+    round-robin over the cases, as those of the plan do.
     """
-    rule = state.auto
-    if rule is None or state.cancel_asked or state.finished:
+    if state.cancel_asked or state.finished:
         return []
     if any(not run.state.ended for run in state.runs.values()):
         return []
     cases: dict[str, list[RunRecord]] = defaultdict(list)
+    told = {run.case.key for run in state.runs.values() if run.profiled}
     for run in state.latest_attempts():
-        cases[run.case.key].append(run)
+        if not run.profiled:
+            cases[run.case.key].append(run)
+    events = [] if state.auto is None else _further_repeats(state, state.auto, cases, now)
+    if any(isinstance(event, ev.RunPlanned) for event in events):
+        return events
+    unexplained = {
+        key: 1
+        for key, runs in cases.items()
+        if runs[0].profile in state.explain and key not in told and any(r.throughput for r in runs)
+    }
+    return [*events, *_planned(state, cases, unexplained, now, profiled=True)]
+
+
+def _further_repeats(
+    state: CampaignState, rule: AutoRepeats, cases: Mapping[str, Sequence[RunRecord]], now: float
+) -> list[ev.Event]:
     bases = _bases(cases)
     decision = decide(
         rule, [_progress(key, runs, bases[key]) for key, runs in cases.items()], _spent(state)
@@ -70,8 +87,8 @@ def _gpu_s(run: RunRecord) -> float:
 
 
 def _spent(state: CampaignState) -> float:
-    """Of every attempt, whatever became of it."""
-    return sum(_gpu_s(run) for run in state.runs.values())
+    """Of every attempt at a repeat, whatever became of it."""
+    return sum(_gpu_s(run) for run in state.runs.values() if not run.profiled)
 
 
 def _bases(cases: Mapping[str, Sequence[RunRecord]]) -> dict[str, str]:
@@ -90,9 +107,11 @@ def _planned(
     cases: Mapping[str, Sequence[RunRecord]],
     more: Mapping[str, int],
     now: float,
+    *,
+    profiled: bool = False,
 ) -> Iterator[ev.RunPlanned]:
     token = next(iter(state.runs)).partition("-")[0]
-    number = max(_number(run_id) for run_id in state.runs)
+    number = max(_number(run_id) for run_id in (*state.runs, *state.strays))
     for turn in range(max(more.values(), default=0)):
         for key, wanted in more.items():
             if turn >= wanted:
@@ -110,6 +129,7 @@ def _planned(
                 gpus_per_node=first.gpus_per_node,
                 parameters=first.parameters,
                 repeat=max(run.repeat for run in cases[key]) + 1 + turn,
+                profiled=profiled,
             )
 
 

@@ -12,7 +12,29 @@ FEWEST_FOR_A_RATIO = 3
 """Below, a ratio has no interval, so that no comparison can be decided (docs/reports.md)."""
 
 
-def repeats_remarks(plan: Plan) -> tuple[str, ...]:
+def plan_remarks(plan: Plan) -> tuple[str, ...]:
+    """About its repeats, and about what explains them."""
+    return (*_repeats_remarks(plan), *_explain_remarks(plan))
+
+
+def _explain_remarks(plan: Plan) -> tuple[str, ...]:
+    if not plan.selection.explain:
+        return ()
+    silent = dict.fromkeys(p.profile.name for p in plan.cases if p.profile.explain is None)
+    remarks = []
+    if plan.profiled:
+        runs = (
+            "1 profiled run" if len(plan.profiled) == 1 else f"{len(plan.profiled)} profiled runs"
+        )
+        remarks.append(f"{runs}, one per case, when all repeats are done; they count for nothing")
+    if silent:
+        remarks.append(
+            f"nothing will explain the cases of {', '.join(silent)}: the profile has no [explain]"
+        )
+    return tuple(remarks)
+
+
+def _repeats_remarks(plan: Plan) -> tuple[str, ...]:
     """What the repeats will be, or what too few of them cannot give: a line for each number of
     them."""
     if plan.selection.auto is not None:

@@ -28,7 +28,8 @@ class Selection:
     ``cases``: tags; empty means the profile's own. ``values``: parameter choices and profile
     settings by name. ``repeats``: None means the profile's own. ``hosts``: a nodeset, empty: all.
     ``attempts``: how often a run is tried where another attempt can help; 1: never again.
-    ``auto``: repeats until it is known, in place of a number of them.
+    ``auto``: repeats until it is known, in place of a number of them. ``explain``: one profiled run
+    of each case after all repeats, where its profile can tell where the time goes.
     ``picked``: exact case keys marked on the matrix; when given they win over ``cases``.
     """
 
@@ -41,6 +42,7 @@ class Selection:
     name: str = ""
     attempts: int = ATTEMPTS
     auto: AutoRepeats | None = None
+    explain: bool = False
 
     def first_repeats(self, own: int) -> int:
         """Of every case, planned from the beginning; ``own``: the profile's number."""
@@ -71,6 +73,12 @@ class Plan:
     @property
     def run_count(self) -> int:
         return sum(planned.repeats for planned in self.cases)
+
+    @property
+    def profiled(self) -> tuple[PlannedCase, ...]:
+        """The cases that get a profiled run, once their repeats are done."""
+        wanted = self.cases if self.selection.explain else ()
+        return tuple(planned for planned in wanted if planned.profile.explain is not None)
 
     def rounds(self) -> Sequence[tuple[int, PlannedCase]]:
         """Repeats round-robin over the cases, so that heat and time of day spread evenly."""

@@ -39,8 +39,8 @@ def encode(event: Event) -> bytes:
         value = getattr(event, key)
         if isinstance(value, Cleanup):
             value = value.to_json()
-        elif key == "steady" and value is not None:
-            value = [disturbance.to_json() for disturbance in value]
+        elif key in ("steady", "ranks") and value is not None:
+            value = [item.to_json() for item in value]
         elif key in _FLAT and isinstance(value, tuple):
             value = list(chain.from_iterable(value))  # read twice as fast
         record[key] = dict(value) if isinstance(value, Mapping) else value

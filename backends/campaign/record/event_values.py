@@ -13,6 +13,7 @@ from pydantic import AfterValidator, AliasChoices, Field, PlainValidator
 
 from backends.campaign.record.doubts import Cleanup
 from profiles.scalars import Scalar
+from profiles.throughput.rank_times import RankTime
 from profiles.throughput.steady import Disturbance
 
 JournaledReading = tuple[float | None, float, float]
@@ -86,6 +87,13 @@ def _steady(value: Any) -> tuple[Disturbance, ...]:
         raise ValueError("no disturbances") from error
 
 
+def _ranks(value: Any) -> tuple[RankTime, ...]:
+    try:
+        return tuple(RankTime.from_json(item) for item in value)
+    except (TypeError, LookupError) as error:
+        raise ValueError("no seconds of ranks") from error
+
+
 Text = Annotated[str, PlainValidator(_text)]
 Texts = tuple[Text, ...]
 Truth = Annotated[bool, Field(strict=True)]
@@ -112,4 +120,5 @@ LookedAfter = Annotated[
     Field(validation_alias=AliasChoices("cleanup", "clean")),  # the key of earlier versions
     PlainValidator(_cleanup),
 ]
+RankTimes = Annotated[tuple[RankTime, ...], PlainValidator(_ranks)]
 Disturbances = Annotated[tuple[Disturbance, ...], PlainValidator(_steady)]

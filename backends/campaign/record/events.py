@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # only a journal that is read needs pydantic
         Parameters,
         Port,
         PowerOfTwo,
+        RankTimes,
         RelativePath,
         Share,
         Text,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:  # only a journal that is read needs pydantic
         Whole,
     )
 
-SCHEMA = 3
+SCHEMA = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,7 @@ class CampaignCreated(Event):
     place: Text = ""  # the directory's inode numbers, see backends.campaign.folder.place
     host: Text = ""  # the machine it was made on
     path: Text = ""  # … and under which path
+    explain: Texts = ()  # profiles whose cases get a profiled run each, after all repeats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +101,10 @@ class CampaignHandedOn(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlanned(Event):
-    """A run that is to be done: a repeat of a case, or with ``attempt`` > 1 a retry of it."""
+    """A run that is to be done: a repeat of a case, or with ``attempt`` > 1 a retry of it.
+
+    ``profiled``: no repeat, but the run that tells where the time of each rank goes.
+    """
 
     run_id: Text
     profile: Text
@@ -113,6 +118,7 @@ class RunPlanned(Event):
     attempt: Number = 1
     not_before: Time = 0.0
     retry_of: Text = ""
+    profiled: Truth = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,6 +260,7 @@ class RunSucceeded(Event):
     warnings: Texts = ()
     fingerprint: Text = ""
     steady: Disturbances | None = None  # None: nobody could tell
+    ranks: RankTimes = ()  # of a profiled run
     cleanup: LookedAfter = UNKNOWN
     log: RelativePath = ""
     hosts: Texts = ()

@@ -40,6 +40,7 @@ def _record(event: ev.RunPlanned, *, imported: bool) -> RunRecord:
         planned_at=event.t if event.not_before else 0.0,  # a delay is counted from it
         not_before=event.not_before,
         retry_of=event.retry_of,
+        profiled=event.profiled,
     )
 
 
@@ -142,6 +143,7 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         warnings=event.warnings,
         fingerprint=event.fingerprint,
         steady=event.steady,
+        ranks=event.ranks,
         cleanup=event.cleanup,
         log=event.log or run.log,
         hosts=run.hosts or event.hosts,

@@ -13,6 +13,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.doubts import UNKNOWN, Cleanup
 from profiles.format.case import Case
 from profiles.scalars import Scalar
+from profiles.throughput.rank_times import RankTime
 from profiles.throughput.steady import Disturbance
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ class RunRecord:
     repeat: int
     attempt: int
     imported: bool = False
+    profiled: bool = False  # no repeat: it tells where the time goes, and counts for nothing
     state: RunState = RunState.PLANNED
     planned_at: float = 0.0
     not_before: float = 0.0
@@ -129,6 +131,7 @@ class RunRecord:
     warnings: tuple[str, ...] = ()
     fingerprint: str = ""
     steady: tuple[Disturbance, ...] | None = None
+    ranks: tuple[RankTime, ...] = ()
     reason: str = ""
     evidence: tuple[str, ...] = ()
     category: str = ""
@@ -148,8 +151,8 @@ class RunRecord:
 
     @property
     def slot(self) -> tuple[object, ...]:
-        """The repeat that this run is an attempt at."""
-        size = (self.profile, self.nodes, self.gpus_per_node, self.repeat)
+        """The repeat, or the profiled run, that this run is an attempt at."""
+        size = (self.profile, self.nodes, self.gpus_per_node, self.repeat, self.profiled)
         return (*size, *sorted(self.parameters.items()))
 
 

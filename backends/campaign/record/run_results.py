@@ -41,6 +41,8 @@ def _result(run: RunRecord, state: CampaignState) -> RunResult:
         fingerprint=run.fingerprint,
         steady=run.steady,
         started_at=run.started_at,
+        profiled=run.profiled,
+        ranks=run.ranks,
         imported=state.imported,
         simulated=state.simulated,
         forced=state.forced,

@@ -181,7 +181,7 @@ def _durations(state: CampaignState, expected_s: Mapping[str, float]) -> dict[st
 
 
 def _label(run: RunRecord) -> str:
-    text = f"{run.case.label} #{run.repeat}"
+    text = f"{run.case.label} {'profiled' if run.profiled else f'#{run.repeat}'}"
     return f"{text} attempt {run.attempt}" if run.attempt > 1 else text
 
 

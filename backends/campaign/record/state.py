@@ -64,6 +64,7 @@ class CampaignState:
     overridden: tuple[str, ...] = ()
     finished: bool = False
     cancel_asked: bool = False  # of all that is; nothing is started while it holds
+    explain: tuple[str, ...] = ()  # profiles whose cases get a profiled run each
     auto: AutoRepeats | None = None  # repeats until it is known; None: so many were asked for
     settled: Mapping[str, Stop] = field(default_factory=dict)  # by case: why no further repeats
     runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
@@ -186,6 +187,7 @@ def _created(state: CampaignState, event: ev.CampaignCreated) -> CampaignState:
         imported=event.imported,
         forced=event.forced,
         overridden=event.overridden,
+        explain=event.explain,
         frozen=event.frozen,
         place=Place(event.place, event.host, event.path),
     )
@@ -263,6 +265,7 @@ def _requeued(state: CampaignState, event: ev.RunRequeued) -> CampaignState:
         parameters=run.parameters,
         repeat=run.repeat,
         attempt=run.attempt + 1,
+        profiled=run.profiled,
         state=RunState.QUEUED,
         retry_of=run.run_id,
         job_id=event.job_id or run.job_id,

@@ -50,6 +50,7 @@ def succeeded(
         warnings=warnings,
         fingerprint=fingerprint,
         steady=measured.steady,
+        ranks=measured.ranks,
         cleanup=cleanup,
         log=run.log,
         hosts=run.hosts,

@@ -111,6 +111,7 @@ class RunFactory:
                 repeat=run.repeat,
                 port=port,
                 settings=recipe.settings,
+                profiled=run.profiled,
             )
         )
 
@@ -127,7 +128,14 @@ class RunFactory:
             job_id=allocation.job_id,
             port=port,
             commands=tuple(command.text for command in commands),
-            log=log_path(self.profile(run.profile), run.case, run.repeat, run.attempt, taken),
+            log=log_path(
+                self.profile(run.profile),
+                run.case,
+                run.repeat,
+                run.attempt,
+                taken,
+                profiled=run.profiled,
+            ),
         )
 
     def supervisor(

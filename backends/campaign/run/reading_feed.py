@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.campaign.record import events as ev
@@ -12,6 +14,7 @@ from backends.campaign.record.run_record import RunRecord, stride_of
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser, Readings
 from profiles.throughput.measure import Measurement, global_throughput, measure_run
+from profiles.throughput.rank_lines import read_rank_times
 from profiles.throughput.tally import Tally
 from profiles.throughput.window import warm_up
 
@@ -67,9 +70,12 @@ class ReadingFeed:
         self._note(self.parser.finish())
         self.send()
 
-    def measured(self) -> Measurement:
-        """What the whole log, after its end, comes to."""
-        return measure_run(self._profile, self._case, self.parser, self._tally)
+    def measured(self, logs: Sequence[Path]) -> Measurement:
+        """What the whole log, after its end, comes to; ``logs``: of all hosts, on this disk."""
+        measured = measure_run(self._profile, self._case, self.parser, self._tally)
+        if not self._run.profiled:
+            return measured
+        return replace(measured, ranks=read_rank_times(self._profile, logs))
 
     def restart(self) -> None:
         """The log is read anew from its first byte; what was sent of it does not count."""

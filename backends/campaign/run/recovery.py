@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any  # JSON
 
+from backends.campaign.folder.paths import host_log_path
 from backends.campaign.record import events as ev
 from backends.campaign.record.doubts import Cleanup, Doubt, Why
 from backends.campaign.record.run_changes import END_LOST
@@ -16,6 +17,7 @@ from backends.campaign.run.verdict import memory_of
 from profiles.errors import LogError
 from profiles.format.profile import Profile
 from profiles.throughput.file import measure_file
+from profiles.throughput.rank_lines import read_rank_times
 
 MEASURED_AGAIN = f"measured again from its log: {END_LOST}"
 
@@ -73,6 +75,9 @@ def _measured(
         return None
     try:
         measured, _ = measure_file(profiles[run.profile], path, run.case)
+        others = [directory / host_log_path(run.log, host) for host in run.hosts[1:]]
+        logs = [path, *others] if run.profiled else []
+        ranks = read_rank_times(profiles[run.profile], logs)
         ended_at = path.stat().st_mtime
     except (LogError, OSError):
         return None
@@ -89,6 +94,7 @@ def _measured(
         metrics=dict(measured.metrics),
         gpu_memory_mib=memory_of(measured),
         warnings=(*measured.warnings, MEASURED_AGAIN),
+        ranks=ranks,
         log=run.log,
         hosts=run.hosts,
     )

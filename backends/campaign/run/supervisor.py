@@ -380,7 +380,8 @@ class RunSupervisor:
 
     async def _finish_measured(self, ended: Ended) -> None:
         self.feed.finish()
-        measured = await asyncio.to_thread(self.feed.measured)
+        logs = [member.log.path for member in self.members]
+        measured = await asyncio.to_thread(self.feed.measured, logs)
         if measured.throughput is None:
             nothing = unmeasured(measured, await self.members[0].log.last_lines())
             failed = replace(nothing.explained(self._failures()), cleanup=ended.cleanup)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.doubts import Cleanup, Doubt, Why
+from profiles.throughput.rank_times import RankTime
 from profiles.throughput.steady import Disturbance, Shape
 
 RUN_IDS = ("r-0001-a1", "r-0002-a1", "r-0002-a2")
@@ -121,6 +122,17 @@ events = st.one_of(
     st.builds(ev.RunCancelling, t=times, run_id=run_ids),
     st.builds(
         ev.RunSucceeded,
+        ranks=st.lists(
+            st.builds(
+                RankTime,
+                rank=st.integers(0, 99),
+                step_s=st.floats(0.001, 10),
+                compute_s=st.floats(0, 10),
+                communication_s=st.floats(0, 10),
+                input_s=st.floats(0, 10),
+            ),
+            max_size=2,
+        ).map(tuple),
         t=times,
         run_id=run_ids,
         throughput=rates,

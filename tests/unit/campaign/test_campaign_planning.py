@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -21,7 +22,7 @@ from backends.campaign.folder.paths import (
 )
 from backends.campaign.plan.campaign_file import Request, read_request, write_request
 from backends.campaign.plan.planner import make_plan
-from backends.campaign.plan.remarks import repeats_remarks
+from backends.campaign.plan.remarks import plan_remarks
 from backends.campaign.plan.selection import Plan, Selection
 from backends.campaign.record.state import fold
 from backends.hosts.facts import HostSnapshot, HostState
@@ -182,7 +183,7 @@ def test_a_request_survives_its_file(tmp_path: Path) -> None:
         Host("a", address="10.0.0.1", port=2222, labels=("v100", "rack1"), slots=4, jump="b"),
         Host("here", transport="local"),
     )
-    request = Request(selection, described, ("/profiles",), forced=True)
+    request = Request(replace(selection, explain=True), described, ("/profiles",), forced=True)
     write_request(tmp_path / "campaign.toml", request)
     assert read_request(tmp_path) == request
     assert read_request(tmp_path / "campaign.toml") == request
@@ -315,7 +316,7 @@ def test_a_plan_says_what_too_few_repeats_cannot_tell(
     catalog: Catalog, repeats: int | None, says: str | None
 ) -> None:
     chosen_plan = make_plan(chosen(cases=("1n1g",), repeats=repeats), catalog, hosts(1), ())
-    remarks = repeats_remarks(chosen_plan)
+    remarks = plan_remarks(chosen_plan)
     assert len(remarks) == (says is not None)
     assert all(remark.startswith(says or "") for remark in remarks)
 
@@ -324,5 +325,25 @@ def test_a_profile_of_one_repeat_is_told_apart_from_the_others() -> None:
     catalog = Catalog.load()
     selection = Selection(("cpu-smoke", "torch-resnet50"), cases=("1n1g",))
     made = make_plan(selection, catalog, hosts(1), ())
-    (remark,) = repeats_remarks(made)
+    (remark,) = plan_remarks(made)
     assert remark.startswith("1 repeat per case of cpu-smoke, the profile's own number: ")
+
+
+def test_a_plan_says_what_is_profiled_and_what_cannot_be() -> None:
+    catalog = Catalog.load()
+    selection = Selection(("cpu-smoke",), cases=("1n1g", "1n2g"), repeats=3, explain=True)
+    made = make_plan(selection, catalog, hosts(1), ())
+    assert [planned.case.tag for planned in made.profiled] == ["1n1g", "1n2g"]
+    assert made.run_count == 6
+    (remark,) = plan_remarks(made)
+    assert remark.startswith("2 profiled runs, one per case, when all repeats are done")
+
+
+def test_a_profile_that_cannot_tell_is_named(catalog: Catalog) -> None:
+    made = make_plan(
+        replace(chosen(cases=("1n1g",), repeats=3), explain=True), catalog, hosts(1), ()
+    )
+    assert made.profiled == ()
+    assert plan_remarks(made) == (
+        "nothing will explain the cases of tiny: the profile has no [explain]",
+    )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from backends.campaign.plan.further import further_repeats
+from backends.campaign.plan.attempts import next_attempt
+from backends.campaign.plan.further import further_runs
 from backends.campaign.record import events as ev
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, fold
@@ -68,11 +70,11 @@ def campaign(values: Sequence[float | None], tag: str = "1n1g", **more: object) 
 
 
 def next_runs(state: CampaignState) -> list[ev.RunPlanned]:
-    return [e for e in further_repeats(state, 5000.0) if isinstance(e, ev.RunPlanned)]
+    return [e for e in further_runs(state, 5000.0) if isinstance(e, ev.RunPlanned)]
 
 
 def settled(state: CampaignState) -> list[str]:
-    return [e.why for e in further_repeats(state, 5000.0) if isinstance(e, ev.CaseSettled)]
+    return [e.why for e in further_runs(state, 5000.0) if isinstance(e, ev.CaseSettled)]
 
 
 WIDE = [95.0, 105.0] * 3
@@ -104,11 +106,11 @@ def test_repeats_go_round_robin_over_the_cases() -> None:
 
 def test_a_case_that_is_known_is_settled_once() -> None:
     state = fold(campaign([100.0 + 0.1 * (-1) ** i for i in range(8)]))
-    events = further_repeats(state, 5000.0)
+    events = further_runs(state, 5000.0)
     assert [type(event) for event in events] == [ev.CaseSettled]
     after = fold(events, state)
     assert after.settled == {"p/1n1g/batch_size=32": Stop.REACHED}
-    assert further_repeats(after, 5001.0) == []
+    assert further_runs(after, 5001.0) == []
     (group,) = summarise(run_results(after))
     assert group.cases[0].stopped == "reached"
     assert summarise(run_results(state))[0].cases[0].stopped is None
@@ -116,18 +118,18 @@ def test_a_case_that_is_known_is_settled_once() -> None:
 
 def test_a_number_of_repeats_is_left_as_it_is() -> None:
     state = fold([event for event in campaign(WIDE) if not isinstance(event, ev.RepeatsAsked)])
-    assert further_repeats(state, 5000.0) == []
+    assert further_runs(state, 5000.0) == []
     assert summarise(run_results(state))[0].cases[0].stopped == "asked"
 
 
 def test_nothing_is_planned_while_something_is_under_way() -> None:
     events = campaign(WIDE)
-    assert further_repeats(fold(events[:-1]), 5000.0) == []
+    assert further_runs(fold(events[:-1]), 5000.0) == []
 
 
 def test_nothing_is_planned_after_a_cancel() -> None:
     state = fold([*campaign(WIDE), ev.CancelAsked(t=4000.0)])
-    assert further_repeats(state, 5000.0) == []
+    assert further_runs(state, 5000.0) == []
     one = fold([*campaign(WIDE)[:-1], ev.RunCancelled(t=4000.0, run_id="abcd-0006-a1")])
     assert (next_runs(one), settled(one)) == ([], ["cancelled"])
 
@@ -172,3 +174,54 @@ def test_the_base_is_the_smallest_case(quantity: str) -> None:
     state = fold([*asked(quantity=quantity), *plan, *runs])
     assert {run.gpus_per_node for run in next_runs(state)} == {1}
     assert settled(state) == (["reached"] if quantity == "throughput" else [])
+
+
+def explained(values: Sequence[float | None], *, auto: bool = False) -> list[ev.Event]:
+    created, asked_for, *rest = campaign(values)
+    assert isinstance(created, ev.CampaignCreated)
+    return [replace(created, explain=("p",)), *([asked_for] if auto else []), *rest]
+
+
+def test_a_case_to_be_explained_gets_one_profiled_run_when_its_repeats_are_done() -> None:
+    events = explained([100.0, None])
+    assert next_runs(fold(events[:-1])) == []
+    state = fold(events)
+    (run,) = next_runs(state)
+    assert (run.profiled, run.repeat, run.run_id) == (True, 3, "abcd-0003-a1")
+    done = fold([run, *ran(run.run_id, 6000.0, 90.0)], state)
+    assert further_runs(done, 7000.0) == []
+    assert [one.profiled for one in done.latest_attempts()] == [False, False, True]
+    (group,) = summarise(run_results(done))
+    assert (group.cases[0].repeats, group.cases[0].throughputs) == (2, (100.0,))
+
+
+def test_repeats_until_it_is_known_come_before_the_profiled_run() -> None:
+    state = fold(explained(WIDE, auto=True))
+    assert [run.profiled for run in next_runs(state)] == [False, False]
+    known = fold(explained([100.0 + 0.1 * (-1) ** i for i in range(8)], auto=True))
+    assert settled(known) == ["reached"]
+    assert [run.profiled for run in next_runs(known)] == [True]
+
+
+def test_what_never_succeeded_is_not_profiled() -> None:
+    assert next_runs(fold(explained([None, None]))) == []
+    assert next_runs(fold([*explained([100.0]), ev.CancelAsked(t=4000.0)])) == []
+
+
+def test_another_attempt_at_a_profiled_run_is_profiled_too() -> None:
+    state = fold(explained([100.0]))
+    (run,) = next_runs(state)
+    failed = fold([run, *ran(run.run_id, 6000.0, None)], state)
+    again = next_attempt(failed.runs[run.run_id], 7000.0)
+    assert (again.profiled, again.repeat) == (True, run.repeat)
+    requeued = ev.RunRequeued(t=1.0, run_id=run.run_id, next_id="abcd-0002-a2", reason="r")
+    assert fold([run, requeued], state).runs["abcd-0002-a2"].profiled
+
+
+def test_a_number_that_a_stray_has_is_not_given_again() -> None:
+    state = fold(explained([100.0]))
+    stray = ev.RunAssigned(
+        t=1.0, run_id="abcd-0002-a1", hosts=("node1",), commands=("x",), port=1, log="logs/x"
+    )
+    (run,) = next_runs(fold([stray], state))
+    assert run.run_id == "abcd-0003-a1"

@@ -6,6 +6,7 @@ import json
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -275,3 +276,16 @@ def test_a_missing_workdir_ends_the_script_before_the_command(tmp_path: Path) ->
     done = subprocess.run(["/bin/sh", "-c", command.script], capture_output=True, check=False)
     assert done.returncode != 0
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_profiled_run_alone_is_told_so(tmp_path: Path) -> None:
+    explain = "\n[explain]\nenvironment = { PROFILE_ME = '1' }\nreading = '''"
+    explain += " ".join(f"(?P<{name}>.)" for name in ("rank", "step", "compute")) + " "
+    explain += "(?P<communication>.) (?P<input>.)'''\n"
+    launch = 'launcher = "per_node"\ncommand = "train"\n'
+    it = profile(tmp_path, launch + explain)
+    case = Case("tiny", 1, 1, {"batch_size": 16, "precision": "fp32"})
+    request = LaunchRequest(it, case, [LaunchSite(Host("a"), "a")], "r", 1, 0, {"data": "/d"})
+    (plain,), (profiled,) = build(request), build(replace(request, profiled=True))
+    assert "PROFILE_ME" not in plain.environment
+    assert profiled.environment == {**plain.environment, "PROFILE_ME": "1"}

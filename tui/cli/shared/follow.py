@@ -91,7 +91,8 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
                 for line in finding_lines(case, group):
                     say(f"note: {case.case}{grade}: {line}")
     for run in failed:
-        say(f"failed: {run.case.label} #{run.repeat}: {run.reason}")
+        which = "profiled" if run.profiled else f"#{run.repeat}"
+        say(f"failed: {run.case.label} {which}: {run.reason}")
         for line in run.evidence:
             say(f"    {line}")
     say(f"report and raw logs: {path}")

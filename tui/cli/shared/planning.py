@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from backends.campaign.plan.remarks import repeats_remarks
+from backends.campaign.plan.remarks import plan_remarks
 from backends.campaign.plan.selection import MANY_RUNS, Plan
 from backends.hosts.software import sought_for
 from backends.use_cases import Workspace
@@ -78,7 +78,7 @@ def refuse_unmeant(made: Plan, arguments: argparse.Namespace) -> None:
 
 def say_summary(made: Plan) -> None:
     say(_summary(made))
-    for remark in repeats_remarks(made):
+    for remark in plan_remarks(made):
         say(f"note: {remark}")
 
 

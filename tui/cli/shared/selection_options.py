@@ -50,6 +50,11 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--attempts", metavar="N", type=int, help="tries of a run that another try can help (2)"
     )
+    group.add_argument(
+        "--explain",
+        action="store_true",
+        help="and one profiled run per case, uncounted, that tells where its time goes",
+    )
     group.add_argument("--hosts", metavar="NODESET", help="such as node[1-4] or @v100")
     group.add_argument("--name", default="", help="the campaign's name, after the date")
     group.add_argument(
@@ -71,6 +76,7 @@ def asked(arguments: argparse.Namespace) -> tuple[Selection, Request | None]:
         hosts=chosen_hosts(arguments) or base.hosts,
         picked=() if arguments.case or arguments.profile else base.picked,
         name=arguments.name or base.name,
+        explain=arguments.explain or base.explain,
         attempts=base.attempts if arguments.attempts is None else arguments.attempts,
     )
     return selection, request

@@ -1,0 +1,45 @@
+"""What the ranks of a profiled run tell in the logs of its hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from profiles.format.patterns import LINE_LIMIT, line_pattern
+from profiles.format.profile import Profile
+from profiles.logs.literals import required_literals
+from profiles.throughput.rank_times import RankTime
+
+_GROUPS = ("rank", "step", "compute", "communication", "input")
+
+
+def read_rank_times(profile: Profile, logs: Iterable[Path]) -> tuple[RankTime, ...]:
+    """What the ranks of a profiled run have told in its hosts' logs, the last word of each.
+
+    Blocking. Nothing of a log that cannot be read, or of a line that no rank can have meant.
+    """
+    if profile.explain is None:
+        return ()
+    found: dict[int, RankTime] = {}
+    for log in logs:
+        for groups in _matches(profile.explain.reading, log):
+            try:
+                told = RankTime(int(groups[0]), *map(float, groups[1:]))
+            except ValueError:
+                continue
+            found[told.rank] = told
+    return tuple(found[rank] for rank in sorted(found))
+
+
+def _matches(reading: str, log: Path) -> Iterator[tuple[str, ...]]:
+    pattern = line_pattern(reading)
+    order = [pattern.groupindex[name] for name in _GROUPS]
+    literals = required_literals(reading)
+    try:
+        with log.open("rb") as lines:
+            for line in iter(lambda: lines.readline(LINE_LIMIT), b""):
+                if not literals or literals[0] in line:
+                    for match in pattern.finditer(line.decode("utf-8", "replace")):
+                        yield tuple(match.group(number) or "" for number in order)
+    except OSError:
+        return
