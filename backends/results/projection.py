@@ -14,8 +14,11 @@ alpha-beta, two links     t = c·(1 + β₁·(g − 1)/g + β₂·(m − 1)/m): 
                           between the nodes
 ========================  ======================================================================
 
+c is a sample's computing, the rest what devices cost each other. Under strong scaling, where the
+global batch is fixed, a device has n times fewer samples per step to spread an all-reduce over:
+both alpha-beta models have n times their α and β.
+
 Linear in the coefficients, fits have one best answer (Lawson and Hanson's NNLS) and need no start.
-c is the cost of a step's computing: batch sizes per device are equal in a group that scales weakly.
 
 How good the chosen model and its band are: docs/statistics.md, "Projections".
 """
@@ -28,6 +31,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from backends.results.explain import Scaling, scaling
 from profiles.tags import format_tag
 
 if TYPE_CHECKING:
@@ -88,7 +92,7 @@ TERMS: Mapping[ScalingModel, tuple[tuple[str, ...], Terms]] = {
         lambda m, g: (1 - 1 / g, 1 - 1 / m),
     ),
 }
-"""The names of a model's coefficients relative to c, and what they stand before."""
+"""The names of a model's coefficients relative to c, and what they stand before (weak scaling)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +169,8 @@ class _Fit:
 
 def project_group(group: Group) -> Projection | None:
     """From the medians of a group's cases; None below four different numbers of devices."""
-    return project([_measured(case) for case in group.measured_cases])
+    strong = scaling(group) is Scaling.STRONG
+    return project([_measured(case) for case in group.measured_cases], strong=strong)
 
 
 def _measured(case: CaseResult) -> Measured:
@@ -174,9 +179,12 @@ def _measured(case: CaseResult) -> Measured:
     return Measured(case.nodes, case.gpus_per_node, case.throughput or 0.0, error)
 
 
-def project(measured: Sequence[Measured], widest: float = WIDEST) -> Projection | None:
+def project(
+    measured: Sequence[Measured], *, strong: bool = False, widest: float = WIDEST
+) -> Projection | None:
     """Fit, choose by leave-one-out, extrapolate to 2 and 4 times the largest scale.
 
+    ``strong``: the global batch is fixed, else that of a device.
     ``widest``: a band that reaches farther from its figure, relative to it, is withheld.
 
     Returns
@@ -188,7 +196,11 @@ def project(measured: Sequence[Measured], widest: float = WIDEST) -> Projection 
         return None
     if all(one.nodes == 1 for one in measured):
         return Projection(reason=Reason.ONE_NODE)
-    fits = {model: fit for model in ScalingModel if (fit := _fit(measured, model))}
+    fits = {
+        model: fit
+        for model in ScalingModel
+        if (fit := _fit(measured, terms_of(model, strong=strong))) is not None
+    }
     if not fits:
         return Projection(reason=Reason.NO_BETTER)
     lowest = min(fit.error for fit in fits.values())
@@ -236,9 +248,16 @@ def _banded(
     )
 
 
-def _fit(measured: Sequence[Measured], model: ScalingModel) -> _Fit | None:
-    """None where the figures cannot tell its terms apart, or make computing cost nothing."""
+def terms_of(model: ScalingModel, *, strong: bool = False) -> Terms:
+    """What stands before the coefficients, on ``nodes`` and ``gpus_per_node``."""
     _, terms = TERMS[model]
+    if not strong or model in (ScalingModel.AMDAHL, ScalingModel.USL):
+        return terms
+    return lambda m, g: tuple(m * g * term for term in terms(m, g))
+
+
+def _fit(measured: Sequence[Measured], terms: Terms) -> _Fit | None:
+    """None where the figures cannot tell the terms apart, or make computing cost nothing."""
     scales = {one.gpus for one in measured}
     theta = _solve(measured, terms)
     noise = _noise(measured, terms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from backends.results.escaping import md_text
-from backends.results.layouts.common import group_title
+from backends.results.layouts.common import group_title, speedup_notes
 from backends.results.numbers import NOTHING, percent
 from backends.results.projection import (
     FACTORS,
@@ -89,7 +89,7 @@ def _table(group: Group, found: Projection, groups: Sequence[Group], lang: Lang)
                 tuple(Column(heading) for heading in headings),
                 tuple(_row(point, group) for point in found.points),
                 caption=_caption(group, found, lang),
-                notes=_notes(found, lang),
+                notes=(*_notes(found, lang), *speedup_notes([group], w)),
             )
         ]
     )

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from backends.campaign.record.snapshot import ChartSeries
+from backends.results.projection import Projected
 from tui.theme import ACCENT
 from tui.widgets.chart import Line, Plot, clipped, decimated, draw, finite, nice_step, value_scale
 from tui.widgets.plot_data import speedup_plot, throughput_plot, time_ticks
@@ -187,6 +188,26 @@ def test_the_speedup_curve_has_the_ideal_and_ticks_at_the_measured_sizes() -> No
     assert plot.lines[-1].label == "ideal"
     assert plot.lines[-1].points == ((1, 1.0), (32, 32.0))
     assert [words for _, words in plot.x_ticks] == ["1", "8", "32"]
+
+
+MEASURED = [(1.0, 1.0), (8.0, 7.6), (16.0, 15.0), (32.0, 29.6)]
+FARTHER = Projected(8, 8, 57.0, low=45.0, high=69.0)
+
+
+def test_a_projection_is_dashed_with_its_band_and_says_what_it_is() -> None:
+    plot = speedup_plot([("b128", MEASURED), ("b160", MEASURED)], FARTHER, width=70)
+    (projected,) = (line for line in plot.lines if line.band is not None)
+    assert (projected.label, projected.note) == ("PROJECTED", "64: 57, 45 to 69")
+    shown = picture(plot, 70, 20)
+    assert (shown.count("◇"), shown.count("┊") > 2, shown.count("-") > 4) == (1, True, True)
+    assert [words for _, words in plot.x_ticks][-2:] == ["32", "64"]
+    measured = [line for line in plot.lines if line.band is None and line.label != "ideal"]
+    assert all(max(x for x, _ in line.points) == 32 for line in measured)
+
+
+def test_a_narrow_chart_keeps_its_room_for_what_was_measured() -> None:
+    plot = speedup_plot([("b128", MEASURED)], FARTHER, width=40)
+    assert plot == speedup_plot([("b128", MEASURED)], width=40)
 
 
 def test_a_base_of_several_devices_is_where_the_ideal_begins() -> None:

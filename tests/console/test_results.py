@@ -47,6 +47,25 @@ async def test_the_table_tells_throughput_speedup_efficiency_cv_and_repeats(
         assert "images/s, median of the repeats · base 1n1g" in screen_text(app)
 
 
+async def test_four_scales_are_projected_in_the_chart_and_never_in_the_table(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_results(workspace, app, pilot)
+        await until(pilot, lambda: "PROJECTED 64:" in screen_text(app))
+        assert page.main_panel().table.row_count == 4
+
+
+async def test_three_scales_are_not_projected(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace, ("1n1g", "1n8g", "4n8g"))
+        await open_results(workspace, app, pilot)
+        projecting = [w for w in app.workers if w.group == "projection"]
+        await until(pilot, lambda: all(w.is_finished for w in projecting))
+        assert "PROJECTED" not in screen_text(app)
+
+
 async def test_while_nothing_has_ended_the_cases_are_there_without_figures(
     workspace: FakeWorkspace,
 ) -> None:
@@ -76,7 +95,8 @@ async def test_the_curve_shows_speedup_against_the_ideal(workspace: FakeWorkspac
         page = await open_results(workspace, app, pilot)
         assert page.query_one(Chart).display
         assert page.query_one(Details).display
-        assert "1 b128 fp32   ideal" in screen_text(app)
+        legend = next(row for row in screen_text(app).splitlines() if "1 b128 fp32 " in row)
+        assert "ideal" in legend
 
 
 async def test_at_80_columns_v_switches_between_curve_and_case(workspace: FakeWorkspace) -> None:

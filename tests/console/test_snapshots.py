@@ -55,9 +55,14 @@ def steps(workspace: FakeWorkspace, *keys: str | float, campaign: bool = False) 
         tick(app)
         await pilot.pause()
         tick(app)
+        await until(pilot, lambda: not projecting(app))
         await pilot.pause()
 
     return go
+
+
+def projecting(app: DlperfApp) -> bool:
+    return any(w.group == "projection" and not w.is_finished for w in app.workers)
 
 
 @SIZES

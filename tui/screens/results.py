@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from textual import on, work
@@ -14,6 +14,7 @@ from textual.widget import Widget
 from backends.campaign.folder.export import export
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.snapshot import CampaignSnapshot
+from backends.results.projection import Projected, Projection, project_group
 from backends.results.publish import LAYOUTS
 from backends.results.summary import CaseResult, Group, summarise
 from profiles.errors import DlperfError
@@ -47,6 +48,7 @@ class ResultsPage(Page):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._groups: tuple[Group, ...] = ()
+        self._projections: Sequence[Projection | None] = ()
         self._summarised: object = None
         self._view = "chart"
 
@@ -85,6 +87,20 @@ class ResultsPage(Page):
         if ended != self._summarised:
             self._summarised = ended
             self._groups = summarise(run_results(viewed.state)) if viewed else ()
+            self._projections = ()
+            self._project(self._groups)
+
+    @work(exclusive=True, group="projection", description="project the scaling further out")
+    async def _project(self, groups: tuple[Group, ...]) -> None:
+        """Not on the loop: the first fit imports scipy."""
+        self._projections = await asyncio.to_thread(lambda: [project_group(g) for g in groups])
+        self._show_selected()
+
+    def _farther(self, group: Group) -> Projected | None:
+        """The nearest projected speedup of a group."""
+        found = dict(zip(map(id, self._groups), self._projections, strict=False)).get(id(group))
+        base = group.base_case.throughput
+        return found.points[0].over(base) if found and found.points and base else None
 
     def _footer(self, viewed: CampaignSnapshot | None) -> str:
         if viewed is None or not self._groups:
@@ -125,7 +141,8 @@ class ResultsPage(Page):
                 )
                 for g in sorted(self._groups, key=lambda g: g is not group)
             ]
-            chart.show(speedup_plot(curves, width=chart.content_size.width))
+            width = chart.content_size.width
+            chart.show(speedup_plot(curves, self._farther(group), width=width))
             set_frame(chart, "Speedup over GPUs")
         if details.display:
             rule = self.viewed.state.auto if self.viewed else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 
 from rich.ansi import AnsiDecoder
 from rich.color import Color
@@ -36,6 +37,7 @@ class Line:
     """One curve. ``lead``: how many of the first points are drawn as single dots (warm-up).
 
     ``tag``: one character drawn at its end and before its legend; colour is not all that tells.
+    ``band``: what nobody measured: the line is dashed, and ends between these values.
     """
 
     label: str
@@ -44,6 +46,7 @@ class Line:
     tag: str = ""
     lead: int = 0
     note: str = ""
+    band: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +170,9 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
         points = clipped(finite(line.points), plot.x_limits, (0.0, plot.top))
         lead = points[: line.lead]
         rest = decimated(points[line.lead :], plot.x_limits, width)
+        if line.band is not None:
+            _draw_dashed(plt, line, line.band, scale, 2 * column)
+            continue
         if lead:
             dots = [(x, scale.middle(y)) for x, y in lead]
             plt.scatter(*_columns(dots), color=_rgb(MUTED), marker="·")
@@ -184,6 +190,21 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
         text.no_wrap = True
         strips.append(Strip(text.render(console)).crop(0, width))
     return strips[:height]
+
+
+def _draw_dashed(
+    plt: ModuleType, line: Line, band: tuple[float, float], scale: Scale, apart: float
+) -> None:
+    """One character every ``apart`` of the straight line, and a bar where its band is."""
+    (x0, y0), (x1, y1) = line.points[0], line.points[-1]
+    steps = (i * apart for i in range(1, max(1, int((x1 - x0) / apart))))
+    dashes = [(x0 + step, scale.middle(y0 + (y1 - y0) * step / (x1 - x0))) for step in steps]
+    low, high = (scale.middle(edge) for edge in band)
+    rows = range(round((high - low) / (DOTS * scale.dot)) + 1)
+    bar = [(x1, low + row * DOTS * scale.dot) for row in rows]
+    for marker, points in (("-", dashes), ("┊", bar), (line.tag, [(x1, scale.middle(y1))])):
+        if points and marker:
+            plt.scatter(*_columns(points), color=_rgb(line.colour), marker=marker)
 
 
 def _columns(points: Sequence[Point]) -> tuple[list[float], list[float]]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backends.campaign.record.snapshot import ChartSeries
+from backends.results.projection import Projected
 from profiles.durations import format_duration
 from tui.text import number
 from tui.theme import MUTED
 from tui.widgets.chart import MAX_LINES, Line, Plot, finite, nice_step, series_colour
 
+WIDE = 50
+"""Columns from which a curve may go on to twice its length without hiding what was measured."""
 TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 
 
@@ -57,22 +60,38 @@ def _run_id(series: ChartSeries) -> str:
 
 
 def speedup_plot(
-    curves: Sequence[tuple[str, Sequence[tuple[float, float]]]], *, width: int
+    curves: Sequence[tuple[str, Sequence[tuple[float, float]]]],
+    farther: Projected | None = None,
+    *,
+    width: int,
 ) -> Plot:
-    """Speedup over devices for every curve that has more than its base, against the ideal."""
+    """Speedup over devices for every curve that has more than its base, against the ideal.
+
+    ``farther``: a projected speedup of the first curve, drawn where the measured ones keep room.
+    """
     drawable = [(label, finite(points)) for label, points in curves]
     drawable = [(label, points) for label, points in drawable if points]
     places = sorted({x for _, points in drawable for x, _ in points})
     if len(places) < 2:
         return Plot(empty="a curve needs two sizes of the same case")
     end, start = places[-1], places[0]
+    if farther is not None and (
+        width < WIDE or drawable[0] != (curves[0][0], finite(curves[0][1]))
+    ):
+        farther = None
+    if farther is not None:
+        end = max(end, float(farther.gpus))
+        places.append(float(farther.gpus))
     ideal = ((start, 1.0), (end, end / start))
     top = max(end / start, *(y for _, points in drawable for _, y in points))
+    top = max(top, farther.high) if farther is not None else top
     shown = drawable[: MAX_LINES - 1]
     lines = [
         Line(label, tuple(points), series_colour(i), tag=str(i + 1))
         for i, (label, points) in enumerate(shown)
     ]
+    if farther is not None:
+        lines.append(_projected(lines[0], farther))
     lines.append(Line("ideal", ideal, MUTED))
     return Plot(
         tuple(lines),
@@ -80,6 +99,18 @@ def speedup_plot(
         top,
         _device_ticks(places, end, width),
         more=len(drawable) - len(shown),
+    )
+
+
+def _projected(measured: Line, farther: Projected) -> Line:
+    point = (float(farther.gpus), farther.throughput)
+    return Line(
+        "PROJECTED",
+        (measured.points[-1], point),
+        measured.colour,
+        tag="◇",
+        note=f"{farther.gpus}: {farther.throughput:.3g}, {farther.low:.3g} to {farther.high:.3g}",
+        band=(farther.low, farther.high),
     )
 
 

@@ -25,6 +25,7 @@ from backends.results.projection import (
     ScalingModel,
     project,
     project_group,
+    terms_of,
 )
 from backends.results.results_json import document
 from backends.results.summary import summarise
@@ -39,15 +40,24 @@ ONEFLOW = dict(
 """ResNet50 V1.5, batch size 128: OneFlow's own report of August 2020."""
 
 
-def cost(model: ScalingModel, coefficients: Sequence[float], nodes: int, gpus: int) -> float:
+def cost(
+    model: ScalingModel,
+    coefficients: Sequence[float],
+    nodes: int,
+    gpus: int,
+    *,
+    strong: bool = False,
+) -> float:
     """Device-seconds per sample, relative to one device's computing."""
-    terms = TERMS[model][1](nodes, gpus)
+    terms = terms_of(model, strong=strong)(nodes, gpus)
     return 1 + sum(value * term for value, term in zip(coefficients, terms, strict=True))
 
 
-def throughput(model: ScalingModel, coefficients: Sequence[float], tag: str) -> float:
+def throughput(
+    model: ScalingModel, coefficients: Sequence[float], tag: str, *, strong: bool = False
+) -> float:
     nodes, gpus = parse_tag(tag)
-    return 384 * nodes * gpus / cost(model, coefficients, nodes, gpus)
+    return 384 * nodes * gpus / cost(model, coefficients, nodes, gpus, strong=strong)
 
 
 def measured(figures: Mapping[str, float], error: float = UNKNOWN_ERROR) -> list[Measured]:
@@ -85,6 +95,24 @@ def test_exact_figures_give_back_their_model_and_its_coefficients(model, data):
         truth = throughput(model, coefficients, point.case)
         assert point.throughput == pytest.approx(truth, rel=1e-4)
         assert point.low <= truth <= point.high
+
+
+def test_a_ring_under_strong_scaling_takes_more_of_every_step_that_shrinks(runs_of):
+    """A step of 1024 samples: 1024/n on each device, and an all-reduce that stays as long."""
+    step_s = {
+        tag: 1024 / math.prod(parse_tag(tag)) / 384 + 0.004 * math.log2(math.prod(parse_tag(tag)))
+        for tag in LADDER
+    }
+    runs = [
+        run
+        for tag, seconds in step_s.items()
+        for run in runs_of(tag, [1024 / seconds] * 6, parameters={"global_batch": 1024})
+    ]
+    (group,) = summarise(runs)
+    found = project_group(group)
+    assert found is not None
+    assert found.model is ScalingModel.ALPHA_BETA
+    assert found.coefficients == pytest.approx({"alpha": 0.004 * 384 / 1024, "beta": 0}, abs=1e-6)
 
 
 def test_fit_is_that_of_scipys_curve_fit_where_no_coefficient_is_held_at_zero():
