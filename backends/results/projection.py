@@ -29,6 +29,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from backends.results.explain import Scaling, scaling
@@ -170,7 +171,13 @@ class _Fit:
 def project_group(group: Group) -> Projection | None:
     """From the medians of a group's cases; None below four different numbers of devices."""
     strong = scaling(group) is Scaling.STRONG
-    return project([_measured(case) for case in group.measured_cases], strong=strong)
+    return _remembered(tuple(_measured(case) for case in group.measured_cases), strong)
+
+
+@lru_cache(maxsize=256)
+def _remembered(measured: tuple[Measured, ...], strong: bool) -> Projection | None:
+    """Report, JSON and figure of a campaign ask for the same, after every run; a fit takes 4 ms."""
+    return project(measured, strong=strong)
 
 
 def _measured(case: CaseResult) -> Measured:

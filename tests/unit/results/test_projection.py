@@ -91,6 +91,7 @@ def test_exact_figures_give_back_their_model_and_its_coefficients(model, data):
     assert found.coefficients == pytest.approx(
         dict(zip(TERMS[model][0], coefficients, strict=True)), rel=1e-4, abs=1e-7
     )
+    assert (*(point.case for point in found.points), *found.withheld) == ("8n8g", "16n8g")
     for point in found.points:
         truth = throughput(model, coefficients, point.case)
         assert point.throughput == pytest.approx(truth, rel=1e-4)
