@@ -40,6 +40,7 @@ from backends.engines.first_fit import Offer, first_fit
 from backends.file_modes import Share
 from backends.hosts.environment import fingerprint_of
 from backends.hosts.facts import HostState, Sought
+from backends.hosts.finding import InSpiteOf
 from backends.hosts.software import sought_for
 from backends.inventory.host_entry import Host, reached_as
 from backends.launchers.base import LaunchSite
@@ -121,12 +122,12 @@ class Starter:
         return tuple(runs)
 
     async def start(
-        self, plan: Plan, force: bool, overridden: Sequence[str], share: Share
+        self, plan: Plan, force: bool, against: InSpiteOf, share: Share
     ) -> CampaignController:
         """Create the campaign's directory and set to work; returns at once.
 
         ``force``: the operator overrode preflight's stops, which the report will say;
-        ``overridden``: these findings; ``share``: who may read the campaign.
+        ``against``: what it found; ``share``: who may read the campaign.
 
         Raises
         ------
@@ -148,7 +149,7 @@ class Starter:
             plan,
             request,
             tuple(recipes.values()),
-            overridden,
+            against,
             self._clock,
             share,
         )

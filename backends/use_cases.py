@@ -195,11 +195,11 @@ class Workspace:
         ------
         StoppedError: a finding stops it.
         """
-        from backends.hosts.finding import overridden_stops  # noqa: PLC0415 (loads when needed)
+        from backends.hosts.finding import in_spite_of  # noqa: PLC0415 (loads when needed)
 
-        overridden = overridden_stops(findings, force=force)
+        against = in_spite_of(findings, force=force)
         share = share or self.cluster.inventory.share
-        return self._attached(await self._starter.start(plan, force, overridden, share))
+        return self._attached(await self._starter.start(plan, force, against, share))
 
     async def resume(
         self, path: Path, *, take_over: bool = False, adopt: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,6 +20,7 @@ class Finding:
     """``host`` is empty where the finding is about all hosts together.
 
     ``passing``: it is so at this moment and may be over in the next, such as load.
+    ``harmless``: whatever else it does, it cannot change what is measured.
     """
 
     host: str
@@ -27,6 +28,16 @@ class Finding:
     what: str
     remedy: str = ""
     passing: bool = False
+    harmless: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InSpiteOf:
+    """What a campaign is started in spite of, for its results to say: stops that its operator
+    overrode, and warnings of what may change its figures."""
+
+    stops: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class StoppedError(SelectionError):
@@ -40,8 +51,8 @@ class StoppedError(SelectionError):
         )
 
 
-def overridden_stops(findings: Iterable[Finding], *, force: bool) -> tuple[str, ...]:
-    """What an operator overrides who starts in spite of these findings, for the campaign to say.
+def in_spite_of(findings: Sequence[Finding], *, force: bool) -> InSpiteOf:
+    """What an operator overrides who starts in spite of these findings.
 
     Raises
     ------
@@ -50,7 +61,12 @@ def overridden_stops(findings: Iterable[Finding], *, force: bool) -> tuple[str, 
     stops = [finding for finding in findings if finding.level == Level.STOP]
     if stops and not force:
         raise StoppedError(stops[0])
-    return tuple(f"{stop.host}: {stop.what}" for stop in stops)
+    warnings = (f for f in findings if f.level == Level.WARN and not f.harmless)
+    return InSpiteOf(_lines(stops), _lines(warnings))
+
+
+def _lines(findings: Iterable[Finding]) -> tuple[str, ...]:
+    return tuple(f"{found.host}: {found.what}" if found.host else found.what for found in findings)
 
 
 def worst(findings: Iterable[Finding]) -> Level:

@@ -14,7 +14,7 @@ from backends.hosts.facts import Gpu, GpuProcess
 from profiles.cleantext import clean_text
 
 # nvmlClocksEventReasons; 0x1, idle, is no throttling.
-_THROTTLE_REASONS = {
+THROTTLE_REASONS = {
     0x2: "application clocks setting",
     0x4: "power cap",
     0x8: "hardware slowdown",
@@ -25,7 +25,7 @@ _THROTTLE_REASONS = {
     0x100: "display clock setting",
 }
 _MODES = {"Enabled": True, "Disabled": False}
-_NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{1,6})?", re.ASCII)
+_NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{1,6})?", re.ASCII)
 _UNIT = re.compile(r"\s*\[[^\]]*\]$")
 
 
@@ -142,4 +142,4 @@ def _throttle_reasons(cell: str | None) -> tuple[str, ...]:
         mask = int(cell or "", 16)
     except ValueError:
         return ()
-    return tuple(reason for bit, reason in _THROTTLE_REASONS.items() if mask & bit)
+    return tuple(reason for bit, reason in THROTTLE_REASONS.items() if mask & bit)

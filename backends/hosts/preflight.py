@@ -149,11 +149,13 @@ def host_findings(name: str, facts: HostFacts, *, gpus_needed: bool) -> tuple[Fi
     """Warnings and stops that one host's probe shows."""
     found = (
         *_gpu_findings(facts, gpus_needed),
-        *_disk_findings(facts),
-        *_clock_findings(facts),
         *_lease_findings(facts),
     )
     findings = [Finding(name, level, what, remedy) for level, what, remedy in found]
+    findings += [
+        Finding(name, level, what, remedy, harmless=True)
+        for level, what, remedy in (*_disk_findings(facts), *_clock_findings(facts))
+    ]
     load = [
         Finding(name, level, what, remedy, passing=True)
         for level, what, remedy in _load_findings(facts)

@@ -1,97 +1,191 @@
-"""What the GPUs do while a run trains: one line per GPU and second, from ``nvidia-smi -l 1``.
+"""What a host and its GPUs do while a run trains: the lines that ``telemetry.sh`` prints.
 
-The stream of :data:`TELEMETRY_COMMAND` is kept byte for byte as ``telemetry/<run id>.<host>.csv``;
-:class:`TelemetryParser` reads it, live or from the file. Hosts without GPUs have none.
+The stream is kept byte for byte as ``telemetry/<run id>.<host>.csv``; :func:`read_telemetry` makes
+frames of it. pandas is imported only then.
 """
 
 from __future__ import annotations
 
-import csv
 import re
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
-from backends.hosts.nvidia import number, whole
+from backends.hosts.nvidia import THROTTLE_REASONS
 
-TELEMETRY_COMMAND = (
-    "exec nvidia-smi --query-gpu=timestamp,index,memory.used,utilization.gpu,power.draw,"
-    "clocks.current.sm,temperature.gpu --format=csv -l 1"
-)
+if TYPE_CHECKING:
+    import pandas as pd
 
-_UNIT = re.compile(r"\s*\[[^\]]*\]$")
-_MAX_LINE = 4096  # bytes; a longer one is not nvidia-smi's
+_SCRIPT = (Path(__file__).parent / "telemetry.sh").read_text("utf-8")
+_BLOCK = 4 << 20
+_COLUMNS = {
+    "timestamp": "time_s",
+    "index": "gpu",
+    "memory.used": "memory_mib",
+    "utilization.gpu": "utilization",
+    "power.draw": "power_w",
+    "clocks.current.sm": "clock_mhz",
+    "clocks.max.sm": "clock_max_mhz",
+    "temperature.gpu": "temperature_c",
+    "ecc.errors.uncorrected.volatile.total": "ecc_errors",
+}
+_COUNTERS = {
+    "clocks_event_reasons_counters.sw_power_cap": "power cap",
+    "clocks_event_reasons_counters.sync_boost": "sync boost",
+    "clocks_event_reasons_counters.sw_thermal_slowdown": "software thermal slowdown",
+    "clocks_event_reasons_counters.hw_thermal_slowdown": "hardware thermal slowdown",
+    "clocks_event_reasons_counters.hw_power_brake_slowdown": "power brake",
+}
+"""Of microseconds, with the words that a mask of reasons has for the same."""
+_ACTIVE = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
+_NOW = "now: "
+_HOST = ("time_s", "cpus", "load1", "busy", "total", "swapped_kib")
+_OTHER = ("time_s", "gpu", "pid")
+LONGEST_GAP_S = 5.0
+"""Two samples of a GPU further apart than this say nothing about the time between them."""
+
+
+def telemetry_command(*, gpus: bool) -> str:
+    """For a shell; prints until nobody reads any more."""
+    return f"exec sh -c {shlex.quote(_SCRIPT)} telemetry {'gpu' if gpus else 'nogpu'}"
 
 
 @dataclass(frozen=True, slots=True)
-class TelemetrySample:
-    """One GPU at one moment; None where nvidia-smi says N/A.
+class HostTelemetry:
+    """Everything that was seen of one host, in the order of time.
 
-    ``time_s``: the host's wall clock in its own time zone, so that only differences mean anything.
+    Times are seconds since the epoch by the host's clock; what the host does not tell is NaN.
+
+    Parameters
+    ----------
+    gpus: a row per GPU and second: ``time_s``, ``gpu`` (its index), ``passed`` (seconds for which
+        the row stands, 0 after a gap), ``memory_mib``, ``utilization`` (percent), ``power_w``,
+        ``clock_mhz``, ``clock_max_mhz``, ``temperature_c``, ``ecc_errors`` (since its driver was
+        loaded), and for each reason a column of that name with the seconds for which the GPU was
+        throttled by it; no such column where the driver does not say.
+    host: a row every few seconds: ``time_s``, ``cpus``, ``load1``, ``busy`` and ``total`` (ticks of
+        all CPUs since boot), ``swapped_kib`` (in and out since boot).
+    others: processes of no run of ours on its GPUs: ``time_s``, ``gpu``, ``pid``.
     """
 
-    time_s: float | None
-    gpu_index: int
-    memory_used_mib: int | None
-    utilization_pct: int | None
-    power_w: float | None
-    sm_clock_mhz: int | None
-    temperature_c: int | None
+    gpus: pd.DataFrame
+    host: pd.DataFrame
+    others: pd.DataFrame
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why a GPU is throttled, as far as this driver knows."""
+        return [str(name) for name in self.gpus.columns if name in THROTTLE_REASONS.values()]
 
 
-class TelemetryParser:
-    """Bytes in any chunking to samples; lines that are none (errors, a torn end) are counted."""
+def read_telemetry(file: BinaryIO) -> HostTelemetry:
+    """Everything in a file that makes sense; a line that does not (an error, a torn one) is none.
 
-    def __init__(self) -> None:
-        self.skipped = 0
-        self._rest = b""
-        self._columns: list[str] = []
-
-    def feed(self, data: bytes) -> list[TelemetrySample]:
-        """Samples of the lines that ``data`` completes."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        self._rest = self._rest[:_MAX_LINE]
-        samples = []
-        for line in lines:
-            text = line[:_MAX_LINE].decode("utf-8", "replace").strip()
-            sample = self._sample(text) if text else None
-            if sample is not None:
-                samples.append(sample)
-            elif text and not self._is_header(text):
-                self.skipped += 1
-        return samples
-
-    def _is_header(self, text: str) -> bool:
-        cells = [_UNIT.sub("", cell) for cell in text.split(", ")]
-        if "index" not in cells or "timestamp" not in cells:
-            return False
-        self._columns = cells
-        return True
-
-    def _sample(self, text: str) -> TelemetrySample | None:
-        try:
-            cells = next(csv.reader([text], skipinitialspace=True))
-        except (csv.Error, StopIteration):
-            return None
-        if not self._columns or len(cells) != len(self._columns):
-            return None
-        row = dict(zip(self._columns, cells, strict=True))
-        index = whole(row.get("index"))
-        if index is None:
-            return None
-        return TelemetrySample(
-            time_s=_seconds(row.get("timestamp", "")),
-            gpu_index=index,
-            memory_used_mib=whole(row.get("memory.used")),
-            utilization_pct=whole(row.get("utilization.gpu")),
-            power_w=number(row.get("power.draw")),
-            sm_clock_mhz=whole(row.get("clocks.current.sm")),
-            temperature_c=whole(row.get("temperature.gpu")),
-        )
+    Takes some 100 bytes of memory per GPU and second.
+    """
+    header: list[str] = []
+    zone_s = 0.0
+    gpus, hosts, others = [], [], []
+    for block in _blocks(file):
+        header = _header(block) or header
+        rows = _gpu_rows(_found(rb"^(\d{4}/\d\d/\d\d [^\r\n]+)", block), header)
+        host = _frame(_found(rb"^host, ([0-9., ]+)$", block), _HOST).dropna(ignore_index=True)
+        if len(host) and len(rows):  # printed within seconds; zones differ by quarters of an hour
+            zone_s = round((host.time_s[0] - rows.time_s[0]) / 900) * 900.0
+        rows["time_s"] += zone_s
+        gpus.append(rows)
+        hosts.append(host)
+        others.append(_frame(_found(rb"^other, ([0-9., ]+)$", block), _OTHER).dropna())
+    return HostTelemetry(
+        _with_durations(_joined(gpus, (*_COLUMNS.values(),))),
+        _joined(hosts, _HOST),
+        _joined(others, _OTHER),
+    )
 
 
-def _seconds(timestamp: str) -> float | None:
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    """Whole lines, some millions of bytes at a time."""
+    rest = b""
+    while data := file.read(_BLOCK):
+        whole, end, rest = (rest + data).rpartition(b"\n")
+        yield whole + end
+        rest = rest[:_BLOCK]  # a line that long is none
+
+
+def _found(pattern: bytes, block: bytes) -> list[bytes]:
+    return re.findall(pattern, block, re.MULTILINE)
+
+
+def _header(block: bytes) -> list[str]:
+    """Names of columns, of the last line that has them; empty where none does."""
+    line = b"".join(_found(rb"^(timestamp, [^\r\n]+)", block)[-1:]).decode("ascii", "replace")
+    names = [re.sub(r"\s*\[[^\]]*\]$", "", name) for name in line.split(", ")]
+    return names if len(set(names)) == len(names) > 1 else []
+
+
+def _frame(lines: list[bytes], columns: Sequence[str]) -> pd.DataFrame:
+    """Of numbers: those lines that have as many cells as there are columns."""
+    import pandas as pd  # noqa: PLC0415
+
+    cells = [line.decode("ascii", "replace").split(", ") for line in lines]
+    rows = [row for row in cells if len(row) == len(columns)]
+    text = pd.DataFrame(rows, columns=list(columns), dtype=str)
+    return pd.DataFrame({name: _floats(text[name]) for name in columns})
+
+
+def _floats(cells: pd.Series[str]) -> pd.Series[float]:
+    """NaN for what is not a number, such as ``[N/A]``."""
+    import pandas as pd  # noqa: PLC0415
+
+    return pd.to_numeric(cells, errors="coerce").astype(float)
+
+
+def _gpu_rows(lines: list[bytes], header: list[str]) -> pd.DataFrame:
+    """Times as if they were UTC; of each reason the seconds counted, or 1 where it is so now."""
+    import pandas as pd  # noqa: PLC0415
+
+    names = header or list(_COLUMNS)
+    cells = [line.decode("ascii", "replace").split(", ") for line in lines]
+    text = pd.DataFrame([row for row in cells if len(row) == len(names)], columns=names, dtype=str)
+    known = {**_COLUMNS, **_COUNTERS}.items()
+    rows = pd.DataFrame({name: _floats(text[key]) for key, name in known if key in text})
+    rows = rows.reindex(columns=list(dict.fromkeys([*_COLUMNS.values(), *rows.columns])))
+    moments = pd.to_datetime(text["timestamp"], format="%Y/%m/%d %H:%M:%S.%f", errors="coerce")
+    rows["time_s"] = (moments - pd.Timestamp(0)).dt.total_seconds()
+    for reason in rows.columns.intersection(list(_COUNTERS.values())):
+        rows[reason] /= 1e6
+    for key in text.columns.intersection(list(_ACTIVE)):
+        masks = [_mask(cell) for cell in text[key]]
+        for bit, reason in THROTTLE_REASONS.items():
+            rows[_NOW + reason] = [float(mask & bit > 0) for mask in masks]
+    return rows.dropna(subset=["time_s", "gpu"], ignore_index=True)
+
+
+def _mask(cell: str) -> int:
     try:
-        moment = datetime.strptime(timestamp, "%Y/%m/%d %H:%M:%S.%f")
+        return int(cell, 16)
     except ValueError:
-        return None
-    return moment.replace(tzinfo=UTC).timestamp()
+        return 0
+
+
+def _joined(frames: list[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd  # noqa: PLC0415
+
+    given = [frame for frame in frames if len(frame)]
+    return pd.concat(given, ignore_index=True) if given else pd.DataFrame(columns=list(columns))
+
+
+def _with_durations(rows: pd.DataFrame) -> pd.DataFrame:
+    """For how long each row stands, and for how much of it its GPU was throttled."""
+    by_gpu = rows.groupby("gpu")
+    passed = by_gpu["time_s"].diff()
+    rows["passed"] = passed.where((passed > 0) & (passed <= LONGEST_GAP_S), 0.0)
+    for reason in THROTTLE_REASONS.values():
+        if reason in rows:
+            counted = by_gpu[reason].diff().fillna(0.0)
+            rows[reason] = counted.clip(lower=0.0).clip(upper=rows["passed"])
+        elif _NOW + reason in rows:
+            rows[reason] = rows.pop(_NOW + reason) * rows["passed"]
+    return rows

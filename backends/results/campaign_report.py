@@ -14,6 +14,7 @@ from backends.results.grade_words import finding_lines, grade_reasons, worst_cas
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.speedup import speedup_tables
+from backends.results.meanwhile_table import telemetry_table
 from backends.results.numbers import NOTHING, percent, trimmed
 from backends.results.projection_words import projection_section
 from backends.results.render import Column, Table, markdown_rows, render_markdown
@@ -139,6 +140,8 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
     blocks += [f"![{md_text(title)}](./{path})" for title, path in context.figures]
     blocks.append(f"### {w.statistics}")
     blocks.append("\n".join(markdown_rows(statistics_table(groups, lang))))
+    if (machines := telemetry_table(groups, lang)) is not None:
+        blocks += [f"### {machines.title}", "\n".join(markdown_rows(machines))]
     blocks += _explained(groups, lang, w)
     stopped = [
         line for group in groups for case in group.cases if (line := _stopped(case, groups, w))

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import several
+from backends.results.meanwhile import POWER_CAPPED, THROTTLED, disturbed, throttled
 from backends.results.statistics import CV_AMBER, CV_RED, MATERIAL, Spread
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ class Concern(StrEnum):
     DRIFT = "drift"
     DEPENDENT_REPEATS = "dependent_repeats"
     UNSTEADY = "unsteady"
+    PREFLIGHT = "preflight"
+    THROTTLED = "throttled"
+    POWER_CAPPED = "power_capped"
+    DISTURBED = "disturbed"
     NEGATIVE_SCALING = "negative_scaling"
     SUPERLINEAR = "superlinear"
     NO_BASE = "no_base"
@@ -71,6 +76,8 @@ MOST_FAILED: Mapping[Grade, float] = {Grade.A: 0.0, Grade.B: 0.25, Grade.C: 0.5}
 """Share of the repeats that did not succeed."""
 MOST_DISTURBED: Mapping[Grade, float] = {Grade.B: 0.02, Grade.C: 1.0}
 """By how much what was not steady in a run moves its figure; the worst of the repeats."""
+MOST_THROTTLED: Mapping[Grade, float] = {Grade.A: THROTTLED, Grade.B: 0.1, Grade.C: 1.0}
+"""Share of the time for which any GPU was throttled by what is no limit that was set."""
 CEILINGS: Mapping[Concern, Grade] = {
     Concern.SIMULATED: Grade.D,
     Concern.FORCED: Grade.C,
@@ -80,6 +87,9 @@ CEILINGS: Mapping[Concern, Grade] = {
     Concern.FIRST_RUN_SLOW: Grade.B,
     Concern.DRIFT: Grade.C,
     Concern.DEPENDENT_REPEATS: Grade.C,
+    Concern.PREFLIGHT: Grade.B,
+    Concern.POWER_CAPPED: Grade.A,
+    Concern.DISTURBED: Grade.C,
     Concern.NEGATIVE_SCALING: Grade.A,
     Concern.SUPERLINEAR: Grade.C,
     Concern.NO_BASE: Grade.B,
@@ -88,7 +98,8 @@ CEILINGS: Mapping[Concern, Grade] = {
     Concern.UNKNOWN_ENVIRONMENT: Grade.B,
     Concern.WARNINGS: Grade.B,
 }
-"""The best grade beside a finding. That more GPUs are slower is a result, and no doubt about it."""
+"""The best grade beside a finding. That more GPUs are slower is a result, and no doubt about it;
+that the power limit sets the pace is how these GPUs are."""
 SUPERLINEAR = 1.05
 """Efficiency above which the base is more likely wrong than the scaling that good."""
 
@@ -135,6 +146,7 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
         yield from _of_the_spread(case.spread)
     if unsteady := [found.cost for run in case.measured_runs for found in run.steady or ()]:
         yield Finding(Concern.UNSTEADY, _at_most(max(unsteady), MOST_DISTURBED))
+    yield from _of_the_machines(case)
     if case.throughput is not None:
         yield from _of_the_scaling(case, base, cases)
         yield from _of_the_environment(case, base)
@@ -170,6 +182,19 @@ def _of_the_spread(spread: Spread) -> Iterator[Finding]:
         yield _usual(Concern.DRIFT)
     elif spread.dependence is not None:
         yield _usual(Concern.DEPENDENT_REPEATS)
+
+
+def _of_the_machines(case: CaseResult) -> Iterator[Finding]:
+    if any(run.warned for run in case.runs):
+        yield _usual(Concern.PREFLIGHT)
+    slowed = throttled(case.measured_runs, at_its_limit=False)
+    if slowed is not None and slowed.share > THROTTLED:
+        yield Finding(Concern.THROTTLED, _at_most(slowed.share, MOST_THROTTLED))
+    capped = throttled(case.measured_runs, at_its_limit=True)
+    if capped is not None and capped.share > POWER_CAPPED:
+        yield _usual(Concern.POWER_CAPPED)
+    if disturbed(case.measured_runs):
+        yield _usual(Concern.DISTURBED)
 
 
 def _of_the_scaling(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from backends.results.grade import Concern, Finding, Grade, slower_than
+from backends.results.meanwhile import disturbed, throttled
+from backends.results.meanwhile_words import disturbed_line, throttled_line
 from backends.results.numbers import percent, signed_percent, trimmed
 from backends.results.statistics import Spread
 from backends.results.steady_words import unsteady_lines
@@ -35,15 +37,44 @@ def _worst_first(finding: Finding) -> int:
 
 def _lines(finding: Finding, case: CaseResult, group: Group, lang: Lang) -> list[str]:
     concern = finding.concern
-    if concern is Concern.WARNINGS:
-        return sorted({warning for run in case.runs for warning in run.warnings})
-    if concern is Concern.UNSTEADY:
-        return unsteady_lines(case, lang)
+    if concern in _OF_THE_RUNS:
+        return _OF_THE_RUNS[concern](case, lang)
     if case.spread is not None and concern in _OF_THE_SPREAD:
         return [pick(lang, *both) for both in _spread_lines(concern, case, case.spread)]
     return [pick(lang, *_case_line(concern, case, group))]
 
 
+def _warnings(case: CaseResult, _lang: Lang) -> list[str]:
+    return sorted({warning for run in case.runs for warning in run.warnings})
+
+
+def _preflight(case: CaseResult, lang: Lang) -> list[str]:
+    warned = dict.fromkeys(text for run in case.runs for text in run.warned)
+    return [pick(lang, f"preflight warned: {text}", f"预检警告：{text}") for text in warned]
+
+
+def _throttled(case: CaseResult, lang: Lang) -> list[str]:
+    found = throttled(case.measured_runs, at_its_limit=False)
+    return [throttled_line(found, lang)] if found else []
+
+
+def _power_capped(case: CaseResult, lang: Lang) -> list[str]:
+    found = throttled(case.measured_runs, at_its_limit=True)
+    return [throttled_line(found, lang)] if found else []
+
+
+def _disturbed(case: CaseResult, lang: Lang) -> list[str]:
+    return [disturbed_line(found, lang) for found in disturbed(case.measured_runs)]
+
+
+_OF_THE_RUNS: Mapping[Concern, Callable[[CaseResult, Lang], list[str]]] = {
+    Concern.WARNINGS: _warnings,
+    Concern.UNSTEADY: unsteady_lines,
+    Concern.PREFLIGHT: _preflight,
+    Concern.THROTTLED: _throttled,
+    Concern.POWER_CAPPED: _power_capped,
+    Concern.DISTURBED: _disturbed,
+}
 _OF_THE_SPREAD = frozenset(
     {
         Concern.FEW_REPEATS,

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from backends.results.explain import Cause, explain, node_set, scaling
 from backends.results.grade_words import grade_reasons
+from backends.results.meanwhile import joules_per_sample, typical
 from backends.results.projection import Projected, Projection, project_group
 from backends.results.ratios import RatioInterval
 from backends.results.run_result import RunResult
@@ -51,6 +53,7 @@ FIGURE_COLUMNS = (
     "efficiency_high",
     "ratio_method",
     "gpu_memory_mib",
+    "joules_per_sample",
     "repeats",
     "succeeded",
     "stopped",
@@ -117,6 +120,12 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "gpu_memory_mib": run.gpu_memory_mib,
         "metrics": _plain(run.metrics.items()),
         "warnings": list(run.warnings),
+        "telemetry": [asdict(gpu) for gpu in run.telemetry.gpus] if run.telemetry else None,
+        "host_load": [asdict(host) for host in run.telemetry.hosts] if run.telemetry else None,
+        "meanwhile": [asdict(one) for one in run.telemetry.meanwhile] if run.telemetry else [],
+        "joules_per_sample": joules_per_sample(run),
+        "preflight": list(run.warned),
+        "forced": run.forced,
         "steady": [found.to_json() for found in run.steady] if run.steady else None,
         "ranks": [rank.to_json() for rank in run.ranks] or None,
         "simulated": run.simulated,
@@ -157,6 +166,7 @@ def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
         "node_set": node_set(case, group.base_case),
         "explained": _explained(case, group),
         "gpu_memory_mib": case.gpu_memory_mib,
+        "joules_per_sample": typical(case.measured_runs, joules_per_sample),
         "metrics": _plain(case.metrics.items()),
         "repeats": case.repeats,
         "succeeded": case.succeeded,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from profiles.format.case import GLOBAL_BATCH
 
 if TYPE_CHECKING:
+    from backends.hosts.telemetry_summary import Telemetry
     from profiles.format.profile import Scalar
     from profiles.throughput.rank_times import RankTime
     from profiles.throughput.steady import Disturbance
@@ -47,10 +48,11 @@ class RunResult:
     fingerprint: names the environment (driver, GPU model, image …); equal text, equal environment;
         empty where it is unknown.
     steady: what was not steady in the run's window; None where nobody could tell.
+    telemetry: what its hosts and GPUs did meanwhile; None where nobody watched.
     started_at: seconds since the epoch.
     simulated: replayed by the simulated cluster; imported: not run here but read from logs or
         entered by hand.
-    forced: started although preflight said no.
+    forced: started although preflight said no; warned: what preflight said that may change it.
     profiled: not a repeat: it counts for nothing, and tells of its ranks where their time goes.
     stopped: why its case gets no further repeats, empty while that is open; None where a number of
         repeats was asked for.
@@ -83,10 +85,12 @@ class RunResult:
     warnings: tuple[str, ...] = ()
     fingerprint: str = ""
     steady: tuple[Disturbance, ...] | None = None
+    telemetry: Telemetry | None = None
     started_at: float | None = None
     imported: bool = False
     simulated: bool = False
     forced: bool = False
+    warned: tuple[str, ...] = ()
     profiled: bool = False
     ranks: tuple[RankTime, ...] = ()
     stopped: str | None = None

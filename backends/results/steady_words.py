@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from backends.results.meanwhile_words import coinciding
 from backends.results.numbers import percent, signed_percent
 from backends.results.run_result import RunResult
 from backends.results.summary import CaseResult
@@ -19,16 +20,16 @@ def unsteady_lines(case: CaseResult, lang: Lang = "en") -> list[str]:
     lines = []
     for shape in Shape:
         having = [
-            (found, run)
+            (found, run, number)
             for run in case.measured_runs
-            for found in run.steady or ()
+            for number, found in enumerate(run.steady or ())
             if found.shape is shape
         ]
         if having:
-            found, run = max(having, key=lambda pair: pair[0].cost)
-            lines.append(
-                _whose(run, len(having), case.succeeded, lang) + disturbance_text(found, lang)
-            )
+            found, run, number = max(having, key=lambda one: one[0].cost)
+            whose = _whose(run, len(having), case.succeeded, lang)
+            text = disturbance_text(found, lang) + coinciding(run, number, lang)
+            lines.append(whose + text)
     return lines
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -64,6 +65,14 @@ _PROBED = (
 )
 
 
+WATCHED = (
+    *("timestamp", "index", "memory.used", "utilization.gpu", "power.draw", "clocks.current.sm"),
+    *("temperature.gpu", "clocks.max.sm", "ecc.errors.uncorrected.volatile.total"),
+    "clocks_event_reasons.active",
+)
+_UNIT = re.compile(r" (?:MiB|%|W|MHz)$")
+
+
 def _gpu_sections(machine: Machine) -> Iterable[tuple[str, str]]:
     spec = machine.spec
     yield "gpus", gpu_header(_PROBED) + gpu_rows(machine, _PROBED)
@@ -96,7 +105,14 @@ def gpu_header(fields: Sequence[str]) -> str:
     return ", ".join(names) + "\n"
 
 
-def gpu_rows(machine: Machine, fields: Sequence[str]) -> str:
+def host_line(machine: Machine) -> str:
+    """As ``telemetry.sh`` prints it, of a host that does nothing else."""
+    spec, ticks = machine.spec, int(machine.kernel.now * 100) * machine.spec.cpus
+    busy = int(ticks * min(1.0, spec.load / spec.cpus))
+    return f"host, {int(machine.kernel.wall)}, {spec.cpus}, {spec.load:.2f}, {busy}, {ticks}, 0\n"
+
+
+def gpu_rows(machine: Machine, fields: Sequence[str], *, units: bool = True) -> str:
     """One line per GPU; a field that the model does not know is "[N/A]"."""
     busy = {foreign.gpu_index for foreign in machine.spec.foreign}
     if machine.at_work():
@@ -104,7 +120,8 @@ def gpu_rows(machine: Machine, fields: Sequence[str]) -> str:
     lines = []
     for index, gpu in enumerate(machine.spec.gpus):
         cells = _cells(machine, index, gpu, busy=index in busy)
-        lines.append(", ".join(cells.get(field, "[N/A]") for field in fields))
+        row = [cells.get(field, "[N/A]") for field in fields]
+        lines.append(", ".join(row if units else [_UNIT.sub("", cell) for cell in row]))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -127,6 +144,7 @@ def _cells(machine: Machine, index: int, gpu: GpuSpec, *, busy: bool) -> dict[st
         "power.limit": f"{gpu.power_limit_w:.2f} W",
         "temperature.gpu": str(BUSY_TEMPERATURE_C if busy else gpu.temperature_c),
         "clocks.current.sm": f"{gpu.sm_clock_mhz} MHz",
+        "clocks.max.sm": f"{gpu.sm_clock_mhz} MHz",
         "ecc.errors.uncorrected.volatile.total": str(gpu.ecc_uncorrected),
         "mig.mode.current": "[N/A]",
         "clocks_event_reasons.active": reasons,

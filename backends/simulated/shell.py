@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from backends.hosts.preflight import CHECK_SCRIPT
 from backends.hosts.probe import PROBE_SCRIPT
+from backends.hosts.telemetry import telemetry_command
 from backends.simulated import probe_answers as answers
 from backends.simulated.kernel import Pause, Routine
 from backends.simulated.supervising import Asked
@@ -91,8 +92,9 @@ def _look(machine: Machine, execution: Execution, words: list[str], script: byte
 
 
 def _program(machine: Machine, execution: Execution, command: str) -> Routine:
-    if "nvidia-smi --query-gpu=" in command and machine.spec.gpus:
-        return _telemetry(machine, execution, command)
+    for gpus in (False, True):
+        if command == telemetry_command(gpus=gpus):
+            return _telemetry(machine, execution, gpus=gpus)
     if "python3 -c" in command:
         return _reach(machine, execution, command)
     if "@free" in command:
@@ -173,15 +175,18 @@ def _follow(machine: Machine, execution: Execution, run_id: str, offset: int) ->
     execution.stderr += str(wrapper.look(wrapper.files(run_id))).encode()
 
 
-def _telemetry(machine: Machine, execution: Execution, command: str) -> Routine:
-    """One line per GPU and second, as ``nvidia-smi -l 1``, until nobody reads any more."""
-    fields = command.partition("--query-gpu=")[2].split()[0].split(",")
-    execution.say(answers.gpu_header(fields))
+def _telemetry(machine: Machine, execution: Execution, *, gpus: bool) -> Routine:
+    """What ``telemetry.sh`` prints, until nobody reads any more."""
+    execution.say(
+        answers.host_line(machine) + (answers.gpu_header(answers.WATCHED) if gpus else "")
+    )
     while not execution.deaf:
-        execution.say(answers.gpu_rows(machine, fields))
-        if " -l" not in command:
-            return
-        yield Pause(machine.kernel.now + 1.0)
+        for _ in range(5 if gpus else 0):
+            execution.say(answers.gpu_rows(machine, answers.WATCHED, units=False))
+            yield Pause(machine.kernel.now + 1.0)
+        if not gpus:
+            yield Pause(machine.kernel.now + 5.0)
+        execution.say(answers.host_line(machine))
 
 
 def _reach(machine: Machine, execution: Execution, command: str) -> Routine:

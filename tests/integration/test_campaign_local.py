@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -385,48 +384,3 @@ def test_what_preflight_stops_starts_nothing_unless_forced_and_then_the_report_s
     assert "--force" in report
     assert "/no/such" in report
     assert "forced = true" in (bench.campaign / "campaign.toml").read_text()
-
-
-FAKE_SMI = """#!/bin/sh
-case "$*" in
-*-l*)
-    echo "timestamp, index, memory.used [MiB], utilization.gpu [%], power.draw [W], \
-clocks.current.sm [MHz], temperature.gpu"
-    while :; do
-        echo "2026/11/21 02:00:00.000, 0, 4711 MiB, 97 %, 300.00 W, 1500 MHz, 60"
-        echo "2026/11/21 02:00:00.000, 1, 99999 MiB, 97 %, 300.00 W, 1500 MHz, 60"
-        sleep 0.2
-    done ;;
-esac
-"""
-
-
-async def test_telemetry_is_kept_and_its_peak_memory_reported(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    smi = tmp_path / "bin" / "nvidia-smi"
-    smi.parent.mkdir()
-    smi.write_text(FAKE_SMI)
-    smi.chmod(smi.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", f"{smi.parent}:{os.environ['PATH']}")
-    monkeypatch.setattr("backends.engines.base.AllocatedHost.has_gpus", True)
-    controller = await bench.start(lines=20)
-    run = only_run(await finish(controller))
-    assert run.gpu_memory_mib == 4711
-    [csv] = (controller.path / "telemetry").iterdir()
-    assert csv.name == f"{run.run_id}.{bench.hosts[0].name}.csv"
-    assert csv.read_text().startswith("timestamp, index")
-    await until(lambda: not _running(smi), what="the end of nvidia-smi")
-
-
-def _running(program: Path) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                command = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if str(program).encode() in command:
-                found.append(int(entry.name))
-    return found

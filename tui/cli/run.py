@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Sequence
 
 from backends.campaign.plan.selection import Plan
-from backends.hosts.finding import Finding, overridden_stops
+from backends.hosts.finding import Finding, in_spite_of
 from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_json, add_share
 from tui.cli.shared.output import say
@@ -37,7 +37,7 @@ async def _run(arguments: argparse.Namespace) -> int:
         refuse_unmeant(made, arguments)
         findings = await workspace.preflight(made)
         _say_findings(findings)
-        overridden_stops(findings, force=arguments.force)
+        in_spite_of(findings, force=arguments.force)
         say_summary(made)
         controller = await workspace.start(
             made, findings, force=arguments.force, share=arguments.share

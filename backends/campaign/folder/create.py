@@ -19,6 +19,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, Journal
 from backends.campaign.record.lock import CampaignLock
 from backends.file_modes import Share
+from backends.hosts.finding import InSpiteOf
 from profiles.errors import DlperfError
 
 
@@ -38,13 +39,13 @@ async def open_campaign(
     plan: Plan,
     request: Request,
     recipes: Sequence[Recipe],
-    overridden: Sequence[str],
+    against: InSpiteOf,
     clock: Callable[[], float],
     share: Share = Share.PRIVATE,
 ) -> tuple[Path, CampaignLock]:
     """Create a campaign for the plan and become its writer. What fails leaves nothing behind.
 
-    ``recipes``: of the plan's profiles. ``overridden``: what preflight would have stopped it for.
+    ``recipes``: of the plan's profiles. ``against``: what preflight found.
     ``share``: who may read it.
 
     Raises
@@ -72,7 +73,8 @@ async def open_campaign(
                 campaign=path.name,
                 version=version(),
                 forced=request.forced,
-                overridden=tuple(overridden),
+                overridden=against.stops,
+                warned=against.warnings,
                 explain=tuple(dict.fromkeys(p.profile.name for p in plan.profiled)),
                 frozen=digest,
                 place=place.inodes,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, fields, replace
+from dataclasses import MISSING, Field, asdict, fields, replace
 from functools import cache
 from itertools import chain
 from typing import Any, NotRequired, get_type_hints  # Any: what JSON may hold, before the check
@@ -19,6 +19,7 @@ from typing_extensions import TypedDict  # of Python 3.11 pydantic takes none of
 from backends.campaign.record import events
 from backends.campaign.record.doubts import Cleanup
 from backends.campaign.record.events import EVENT_TYPES, Event, ReadingsSampled
+from backends.hosts.telemetry_summary import Telemetry
 
 _FIELDS = {name: tuple(f.name for f in fields(cls)) for name, cls in EVENT_TYPES.items()}
 _FLAT = frozenset({"readings", "points", "last"})  # of readings; elsewhere a number of them
@@ -41,6 +42,8 @@ def encode(event: Event) -> bytes:
             value = value.to_json()
         elif key in ("steady", "ranks") and value is not None:
             value = [item.to_json() for item in value]
+        elif isinstance(value, Telemetry):
+            value = asdict(value)
         elif key in _FLAT and isinstance(value, tuple):
             value = list(chain.from_iterable(value))  # read twice as fast
         record[key] = dict(value) if isinstance(value, Mapping) else value

@@ -3,15 +3,17 @@ so that whatever reads a journal (charts, dates, paths, sums) never meets one.""
 
 from __future__ import annotations
 
+import json
 from array import array
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import PurePosixPath
 from typing import Annotated, Any  # what JSON may hold is only known after the check
 
-from pydantic import AfterValidator, AliasChoices, Field, PlainValidator
+from pydantic import AfterValidator, AliasChoices, Field, PlainValidator, TypeAdapter
 
 from backends.campaign.record.doubts import Cleanup
+from backends.hosts.telemetry_summary import Telemetry
 from profiles.scalars import Scalar
 from profiles.throughput.rank_times import RankTime
 from profiles.throughput.steady import Disturbance
@@ -94,6 +96,14 @@ def _ranks(value: Any) -> tuple[RankTime, ...]:
         raise ValueError("no seconds of ranks") from error
 
 
+_telemetry = TypeAdapter(Telemetry)
+
+
+def _watched(value: Any) -> Telemetry:
+    json.dumps(value, allow_nan=False)  # no figure of it may be none
+    return _telemetry.validate_python(value)
+
+
 Text = Annotated[str, PlainValidator(_text)]
 Texts = tuple[Text, ...]
 Truth = Annotated[bool, Field(strict=True)]
@@ -121,4 +131,5 @@ LookedAfter = Annotated[
     PlainValidator(_cleanup),
 ]
 RankTimes = Annotated[tuple[RankTime, ...], PlainValidator(_ranks)]
+Watched = Annotated[Telemetry, PlainValidator(_watched)]
 Disturbances = Annotated[tuple[Disturbance, ...], PlainValidator(_steady)]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # only a journal that is read needs pydantic
         Texts,
         Time,
         Truth,
+        Watched,
         Whole,
     )
 
@@ -54,6 +55,7 @@ class CampaignCreated(Event):
     imported: Truth = False
     forced: Truth = False  # preflight stops were overridden by the operator
     overridden: Texts = ()  # … namely these
+    warned: Texts = ()  # preflight warned of these, which may change the figures
     frozen: Text = ""  # SHA-256 of frozen/manifest.json; empty: nothing was frozen (schema 1)
     place: Text = ""  # the directory's inode numbers, see backends.campaign.folder.place
     host: Text = ""  # the machine it was made on
@@ -261,6 +263,7 @@ class RunSucceeded(Event):
     fingerprint: Text = ""
     steady: Disturbances | None = None  # None: nobody could tell
     ranks: RankTimes = ()  # of a profiled run
+    telemetry: Watched | None = None
     cleanup: LookedAfter = UNKNOWN
     log: RelativePath = ""
     hosts: Texts = ()

@@ -144,6 +144,7 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         fingerprint=event.fingerprint,
         steady=event.steady,
         ranks=event.ranks,
+        telemetry=event.telemetry,
         cleanup=event.cleanup,
         log=event.log or run.log,
         hosts=run.hosts or event.hosts,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.doubts import UNKNOWN, Cleanup
+from backends.hosts.telemetry_summary import Telemetry
 from profiles.format.case import Case
 from profiles.scalars import Scalar
 from profiles.throughput.rank_times import RankTime
@@ -132,6 +133,7 @@ class RunRecord:
     fingerprint: str = ""
     steady: tuple[Disturbance, ...] | None = None
     ranks: tuple[RankTime, ...] = ()
+    telemetry: Telemetry | None = None
     reason: str = ""
     evidence: tuple[str, ...] = ()
     category: str = ""

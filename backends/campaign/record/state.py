@@ -62,6 +62,7 @@ class CampaignState:
     imported: bool = False
     forced: bool = False
     overridden: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
     finished: bool = False
     cancel_asked: bool = False  # of all that is; nothing is started while it holds
     explain: tuple[str, ...] = ()  # profiles whose cases get a profiled run each
@@ -188,6 +189,7 @@ def _created(state: CampaignState, event: ev.CampaignCreated) -> CampaignState:
         forced=event.forced,
         overridden=event.overridden,
         explain=event.explain,
+        warned=event.warned,
         frozen=event.frozen,
         place=Place(event.place, event.host, event.path),
     )

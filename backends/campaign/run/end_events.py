@@ -7,6 +7,7 @@ from backends.campaign.record.doubts import Cleanup
 from backends.campaign.record.state import RunRecord, next_attempt_id
 from backends.campaign.run.verdict import Ended, judge_allocation_end
 from backends.engines.base import AllocationEnd
+from backends.hosts.telemetry_summary import Telemetry
 from profiles.cleantext import clean_text
 from profiles.throughput.measure import Measurement
 
@@ -30,6 +31,7 @@ def succeeded(
     measured: Measurement,
     now: float,
     *,
+    telemetry: Telemetry,
     gpu_memory_mib: int | None,
     warnings: tuple[str, ...],
     fingerprint: str,
@@ -51,6 +53,7 @@ def succeeded(
         fingerprint=fingerprint,
         steady=measured.steady,
         ranks=measured.ranks,
+        telemetry=telemetry,
         cleanup=cleanup,
         log=run.log,
         hosts=run.hosts,

@@ -13,8 +13,8 @@ from backends.campaign.plan.recipe import Recipe
 from backends.campaign.record import events as ev
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord
-from backends.campaign.run.gpu_watch import TelemetryLog
 from backends.campaign.run.host_part import Member
+from backends.campaign.run.host_watch import HostWatch
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.reconnect import Contact
 from backends.campaign.run.supervisor import RunSupervisor
@@ -160,14 +160,9 @@ class RunFactory:
             self._member(run, given, command, campaign, recorder)
             for given, command in zip(allocation.hosts, commands, strict=True)
         ]
-        telemetry = [
-            TelemetryLog(
-                given.transport,
-                RawLog(campaign / telemetry_path(run.run_id, given.name), self._disk),
-                given.devices,
-            )
+        watches = [
+            HostWatch(given, RawLog(campaign / telemetry_path(run.run_id, given.name), self._disk))
             for given in allocation.hosts
-            if given.has_gpus
         ]
         launch = recipe.profile.launch_for(run.case)
         sought = sought_by(recipe.profile, recipe.settings, launch)
@@ -181,7 +176,7 @@ class RunFactory:
             lease_text=allocation.lease,
             fingerprint=joined(kinds),
             warnings=_differences(kinds),
-            telemetry=telemetry,
+            watches=watches,
             diagnosis_path=campaign / diagnosis_path(run.log),
             idle=idle,
             fresh=fresh,

@@ -19,9 +19,9 @@ from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.end_events import failed, requeued, succeeded
 from backends.campaign.run.ending import Ending, Kept, cleanup_of
-from backends.campaign.run.gpu_watch import TelemetryLog, peak_memory_mib
 from backends.campaign.run.hang_report import all_answer, diagnose
 from backends.campaign.run.host_part import FailureLog, Member
+from backends.campaign.run.host_watch import HostWatch, seen_meanwhile
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.postmortem import ask_host
 from backends.campaign.run.reading_feed import ReadingFeed
@@ -58,7 +58,7 @@ class RunSupervisor:
     Parameters
     ----------
     members: rank 0's host first.
-    telemetry: of the members that have GPUs.
+    watches: on what the hosts do meanwhile.
     fingerprint: of the hosts' environment; ``warnings``: what is noted with the result.
     idle: called when nothing of the run is at work on its hosts any more; the next may start there.
     fresh: the run was assigned just now: its logs begin.
@@ -78,7 +78,7 @@ class RunSupervisor:
         lease_text: str,
         fingerprint: str = "",
         warnings: tuple[str, ...] = (),
-        telemetry: Sequence[TelemetryLog] = (),
+        watches: Sequence[HostWatch] = (),
         diagnosis_path: Path | None = None,
         idle: Callable[[], None] = lambda: None,
         fresh: bool = False,
@@ -92,7 +92,7 @@ class RunSupervisor:
         self._now = asyncio.get_running_loop().time  # which nobody sets
         self._fingerprint = fingerprint
         self._warnings = warnings
-        self._telemetry = tuple(telemetry)
+        self._watches = tuple(watches)
         self._diagnosis_path = diagnosis_path
         self._idle = idle
         self._fresh = fresh
@@ -197,7 +197,7 @@ class RunSupervisor:
         cancelled = asyncio.create_task(self._cancel.wait())
         work = asyncio.create_task(self._start_and_follow())
         aside = [asyncio.create_task(self.feed.pump())]
-        aside += [asyncio.create_task(telemetry.follow()) for telemetry in self._telemetry]
+        aside += [asyncio.create_task(watch.follow()) for watch in self._watches]
         try:
             first: set[asyncio.Future[Any]] = {cancelled, work, self._taken}  # of three kinds
             await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
@@ -387,12 +387,15 @@ class RunSupervisor:
             failed = replace(nothing.explained(self._failures()), cleanup=ended.cleanup)
             await self._finish_failed(failed)
             return
+        run = self._recorder.state.runs[self.run.run_id]
+        seen = await seen_meanwhile(self._watches, run, measured.steady or ())
         await self._recorder.record(
             succeeded(
                 self.run,
                 measured,
                 self._clock(),
-                gpu_memory_mib=memory_of(measured) or peak_memory_mib(self._telemetry),
+                telemetry=seen,
+                gpu_memory_mib=memory_of(measured) or seen.memory_mib,
                 warnings=(*measured.warnings, *self._warnings),
                 fingerprint=self._fingerprint,
                 cleanup=ended.cleanup,

@@ -1,65 +1,223 @@
-"""One-second GPU telemetry, live and from the kept file."""
+"""Telemetry of a host and its GPUs: what is read of the kept file, and what it comes to."""
 
 from __future__ import annotations
 
-import itertools
+import io
+from dataclasses import asdict
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.hosts.telemetry import TelemetryParser
+from backends.hosts.telemetry import HostTelemetry, read_telemetry
+from backends.hosts.telemetry_summary import GpuUse, Span, Telemetry, summarise
 
-STREAM = b"""\
-timestamp, index, memory.used [MiB], utilization.gpu [%], power.draw [W], \
-clocks.current.sm [MHz], temperature.gpu
-2026/01/02 23:59:59.500, 0, 100 MiB, 10 %, 80.00 W, 345 MHz, 38
-2026/01/02 23:59:59.510, 1, 0 MiB, 0 %, [N/A], 345 MHz, [N/A]
-2026/01/03 00:00:00.500, 0, 300 MiB, 90 %, 400.00 W, 1980 MHz, 52
-Unable to determine the device handle for GPU1: GPU is lost.
-2026/01/03 00:00:01.500, 0, 200 MiB, 80 %, 3"""
-
-
-def test_samples_come_with_complete_lines_only() -> None:
-    parser = TelemetryParser()
-    first, second, third = parser.feed(STREAM)
-    assert (first.gpu_index, first.memory_used_mib, first.utilization_pct) == (0, 100, 10)
-    assert (first.power_w, first.sm_clock_mhz, first.temperature_c) == (80.0, 345, 38)
-    assert (second.gpu_index, second.power_w, second.temperature_c) == (1, None, None)
-    assert first.time_s is not None
-    assert third.time_s == first.time_s + 1.0
-    assert parser.skipped == 1
-    (fourth,) = parser.feed(b"60.00 W, 1980 MHz, 53\n")
-    assert fourth.power_w == 360.0
+HEADER = (
+    "timestamp, index, memory.used [MiB], utilization.gpu [%], power.draw [W], "
+    "clocks.current.sm [MHz], temperature.gpu, clocks.max.sm [MHz], "
+    "ecc.errors.uncorrected.volatile.total, clocks_event_reasons_counters.sw_power_cap [us], "
+    "clocks_event_reasons_counters.hw_thermal_slowdown [us]\n"
+)
+MASKED = HEADER.replace(
+    "clocks_event_reasons_counters.sw_power_cap [us], "
+    "clocks_event_reasons_counters.hw_thermal_slowdown [us]",
+    "clocks_throttle_reasons.active",
+)
+EPOCH = 1_795_298_400.0  # 2026-11-21 22:00:00 UTC
 
 
-@given(st.lists(st.integers(0, len(STREAM)), max_size=6))
-def test_any_chunking_gives_the_same_samples(cuts: list[int]) -> None:
-    parser = TelemetryParser()
-    bounds = [0, *sorted(cuts), len(STREAM)]
-    chunked = [
-        sample
-        for begin, end in itertools.pairwise(bounds)
-        for sample in parser.feed(STREAM[begin:end])
+def host(second: int, busy: int = 0, load: float = 0.5, swapped: int = 0) -> str:
+    return (
+        f"host, {EPOCH + second:.0f}, 4, {load}, {1000 + busy}, {5000 + second * 400}, {swapped}\n"
+    )
+
+
+def gpu(
+    second: float,
+    index: int = 0,
+    *,
+    memory: int = 100,
+    utilization: str = "90",
+    power: float = 400.0,
+    clock: int = 1900,
+    temperature: int = 60,
+    ecc: int = 0,
+    last: str = "0, 0",
+    hour: int = 22,
+) -> str:
+    minute, rest = divmod(second, 60)
+    return (
+        f"2026/11/21 {hour}:{int(minute):02}:{rest:06.3f}, {index}, {memory}, {utilization}, "
+        f"{power}, {clock}, {temperature}, 1980, {ecc}, {last}\n"
+    )
+
+
+def read(*lines: str) -> HostTelemetry:
+    return read_telemetry(io.BytesIO("".join(lines).encode()))
+
+
+HOUR = Span(EPOCH, EPOCH + 3600)
+
+
+def seen(*lines: str, trained: Span = HOUR, **more: object) -> Telemetry:
+    slow = more.get("slow", {})
+    assert isinstance(slow, dict)
+    return summarise(read(*lines), "node1", (0,), trained, slow)
+
+
+def only(telemetry: Telemetry) -> GpuUse:
+    [found] = telemetry.gpus
+    return found
+
+
+def test_power_times_time_is_energy_and_a_gap_is_none_of_it() -> None:
+    seconds = [*range(11), *range(40, 51)]  # the link was away for half a minute
+    lines = [gpu(s, power=100.0 if s < 20 else 300.0) for s in seconds]
+    use = only(seen(host(0), HEADER, *lines))
+    assert use.seconds == 20.0
+    assert use.energy_j == pytest.approx(10 * 100 + 10 * 300)
+    assert use.power_w_mean == pytest.approx(200.0)
+
+
+def test_only_what_was_between_the_first_reading_and_the_last_counts() -> None:
+    lines = [gpu(s, power=50.0 if s < 10 or s > 20 else 500.0) for s in range(31)]
+    use = only(seen(host(0), HEADER, *lines, trained=Span(EPOCH + 10, EPOCH + 20)))
+    assert use.power_w_mean == 500.0
+    assert 10 <= use.seconds <= 11
+
+
+@pytest.mark.parametrize("hour", [22, 23, 6, 0, 17])
+def test_a_host_in_any_time_zone_is_put_right(hour: int) -> None:
+    day_off = "2026/11/22" if hour < 17 else "2026/11/21"
+    lines = [gpu(s, hour=0).replace("2026/11/21 0:", f"{day_off} {hour:02}:") for s in range(10)]
+    use = only(seen(host(0), HEADER, *lines, trained=Span(EPOCH, EPOCH + 60)))
+    assert use.seconds == 9.0
+
+
+def test_throttling_is_counted_by_reason_from_the_drivers_own_counters() -> None:
+    lines = [gpu(s, last=f"{s * 500_000}, {max(0, s - 5) * 1_000_000}") for s in range(11)]
+    use = only(seen(host(0), HEADER, *lines))
+    assert use.throttled_s == {
+        "power cap": pytest.approx(5.0),
+        "hardware thermal slowdown": pytest.approx(5.0),
+    }
+
+
+def test_an_older_driver_has_only_the_reasons_of_the_moment() -> None:
+    lines = [
+        gpu(s, last="0x0000000000000008" if s > 6 else "0x0000000000000001") for s in range(11)
     ]
-    assert chunked == TelemetryParser().feed(STREAM)
+    use = only(seen(host(0), MASKED, *lines))
+    assert use.throttled_s is not None
+    assert use.throttled_s["hardware slowdown"] == pytest.approx(4.0)
+    assert use.throttled_s["power cap"] == 0.0
 
 
-@given(st.lists(st.binary(max_size=100)))
-def test_any_bytes_are_samples_or_skipped(chunks: list[bytes]) -> None:
-    parser = TelemetryParser()
-    parser.feed(STREAM[: STREAM.index(b"\n") + 1])
-    for chunk in chunks:
-        parser.feed(chunk)
+def test_a_driver_that_tells_nothing_of_it_is_not_taken_for_one_without_throttling() -> None:
+    header = HEADER.partition(", clocks.max")[0] + "\n"
+    lines = [gpu(s).partition(", 1980")[0] + "\n" for s in range(5)]
+    use = only(seen(host(0), header, *lines))
+    assert use.throttled_s is None
+    assert use.ecc_errors is None
+    assert use.sm_clock_mhz_max is None
+    assert use.utilization_mean == 90.0
 
 
-def test_the_h200_capture(captures: Path) -> None:
-    parser = TelemetryParser()
-    samples = parser.feed((captures / "telemetry.csv").read_bytes())
-    assert parser.skipped == 0
-    assert len(samples) == 2999
-    assert {sample.gpu_index for sample in samples} == set(range(8))
-    for gpu in range(8):
-        own = [sample for sample in samples if sample.gpu_index == gpu]
-        assert 19_000 < max(sample.memory_used_mib or 0 for sample in own) < 80_000
-        assert min(sample.power_w or 0 for sample in own) > 50
+def test_utilization_memory_errors_and_other_processes() -> None:
+    lines = [gpu(s, utilization=str(s), ecc=2 if s < 50 else 5, memory=s) for s in range(101)]
+    others = ["other, 1795298401, 0, 4711\n", "other, 1795298461, 0, 4711\n", "other, 1, 1, 7\n"]
+    use = only(seen(host(0), HEADER, *lines, *others))
+    assert use.utilization_mean == pytest.approx(50.0)
+    assert use.utilization_p95 == pytest.approx(95.0, abs=0.1)
+    assert (use.ecc_errors, use.memory_mib_max, use.other_processes) == (3, 100.0, 1)
+
+
+def test_not_available_is_none() -> None:
+    lines = [gpu(s, utilization="[N/A]") for s in range(5)]
+    use = only(seen(host(0), HEADER, *lines))
+    assert use.utilization_mean is None
+    assert use.utilization_p95 is None
+
+
+def test_a_host_without_gpus_tells_its_load_and_its_cpus() -> None:
+    lines = [host(s, busy=s * 100, load=3.5 if s == 0 else 9.0, swapped=s) for s in range(0, 61, 5)]
+    [use] = seen(*lines).hosts
+    assert (use.cpus, use.load_start, use.swapped_kib) == (4, 3.5, 60)
+    assert use.cpu_busy == pytest.approx(0.25)
+
+
+def test_what_a_gpu_did_while_the_run_was_slower_is_found_and_nothing_else() -> None:
+    def lines(slow_clock: int, throttle_us: int) -> list[str]:
+        found = []
+        for s in range(120):
+            late = max(0, s - 60)
+            found.append(
+                gpu(s, clock=slow_clock if s > 60 else 1900, last=f"0, {late * throttle_us}")
+            )
+        return found
+
+    slow = {0: Span(EPOCH + 60, EPOCH + 120)}
+    throttled = seen(host(0), HEADER, *lines(1900, 500_000), slow=slow).meanwhile
+    assert [(m.disturbance, m.gpu, m.throttled_by) for m in throttled] == [
+        (0, 0, "hardware thermal slowdown")
+    ]
+    assert throttled[0].throttled_s == pytest.approx(29.5, abs=0.6)
+    [clocked] = seen(host(0), HEADER, *lines(1500, 0), slow=slow).meanwhile
+    assert clocked.throttled_by == ""
+    assert clocked.clock_change == pytest.approx(1500 / 1900 - 1, abs=0.01)
+    assert not seen(host(0), HEADER, *lines(1890, 10_000), slow=slow).meanwhile
+
+
+STREAM = "".join(
+    [host(0), HEADER, *(gpu(s, i) for s in range(20) for i in range(2)), host(15), host(20)]
+).encode()
+
+
+@given(st.lists(st.tuples(st.integers(0, len(STREAM)), st.binary(max_size=40)), max_size=8))
+def test_a_file_of_any_bytes_is_read(strange: list[tuple[int, bytes]]) -> None:
+    data = STREAM
+    for at, extra in strange:
+        data = data[:at] + extra + data[at:]
+    found = summarise(
+        read_telemetry(io.BytesIO(data)),
+        "node1",
+        (0, 1),
+        Span(EPOCH, EPOCH + 60),
+        {0: Span(0, 9e9)},
+    )
+    for use in (*found.gpus, *found.hosts, *found.meanwhile):
+        kinds = {type(value) for value in asdict(use).values()}
+        assert kinds <= {str, int, float, dict, type(None)}, "and nothing of numpy's"
+    for use in found.gpus:
+        assert 0 <= use.seconds <= 19.001
+        assert use.energy_j is None or use.energy_j >= 0
+
+
+@given(st.integers(0, len(STREAM)))
+def test_a_torn_end_and_what_was_appended_later_harm_no_other_line(cut: int) -> None:
+    data = STREAM[:cut] + STREAM
+    found = read_telemetry(io.BytesIO(data)).gpus
+    assert len(found) >= 40
+    assert found["passed"].between(0, 1.001).all()
+
+
+def test_nothing_at_all_is_no_telemetry() -> None:
+    assert seen() == Telemetry()
+
+
+def test_an_h200_that_multiplies_matrices_is_at_its_power_limit() -> None:
+    """A real one: 4 s idle, then a matrix product in bfloat16; driver 580."""
+    with (Path(__file__).parent / "telemetry-h200.csv").open("rb") as file:
+        use = only(summarise(read_telemetry(file), "h200", (0,), WORKING, {}))
+    assert use.throttled_s is not None
+    assert use.throttled_s["power cap"] == pytest.approx(use.seconds, rel=0.01)
+    assert sum(use.throttled_s.values()) == use.throttled_s["power cap"]
+    assert use.utilization_mean == 99.0
+    assert use.power_w_mean == pytest.approx(690, abs=3)
+    assert use.sm_clock_mhz_max == 1980
+    assert use.sm_clock_mhz_mean == pytest.approx(1467, abs=10)
+    assert (use.temperature_c_max, use.memory_mib_max, use.ecc_errors) == (61, 883, 0)
+
+
+WORKING = Span(1795300461.0, 1795300471.5)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from backends.hosts.telemetry_summary import GpuUse, HostUse, Meanwhile
 from backends.results.comparison import Verdict, compare
 from backends.results.comparison_report import comparison_document
 from backends.results.entered_figures import import_figures
@@ -17,6 +18,7 @@ from backends.results.grade import (
     FEWEST_REPEATS,
     MOST_DISTURBED,
     MOST_FAILED,
+    MOST_THROTTLED,
     SHORTFALLS,
     WIDEST_INTERVAL,
     Concern,
@@ -66,7 +68,8 @@ def test_keys_of_the_document_are_listed(runs_of):
     run_part, rest = listed[1].split('"results"')
     result_part, projection_part = rest.split('"projections"')
     keys = set(re.findall(r'"(\w+)"', run_part)) - {"campaign", "path", "runs"}
-    inner = {field.name for field in fields(Disturbance)}
+    values = (Disturbance, GpuUse, HostUse, Meanwhile)
+    inner = {field.name for value in values for field in fields(value)}
     assert keys - inner == set(written["runs"][0])
     assert inner <= keys
     assert set(re.findall(r'"(\w+)"', result_part)) == set(written["results"][0])
@@ -107,6 +110,8 @@ def test_table_of_grades_has_the_thresholds_of_the_program():
         Concern.FEW_REPEATS: [str(n) for n in FEWEST_REPEATS.values()],
         Concern.WIDE_INTERVAL: [f"≤ {limit * 100:g}%" for limit in WIDEST_INTERVAL.values()],
         Concern.UNSTEADY: ["", f"≤ {MOST_DISTURBED[Grade.B] * 100:g}%", "more"],
+        Concern.THROTTLED: [f"≤ {x * 100:g}%" for x in list(MOST_THROTTLED.values())[:2]]
+        + ["more"],
         Concern.FAILED_RUNS: ["0%", *(f"≤ {x * 100:g}%" for x in list(MOST_FAILED.values())[1:])],
     }
     for concern, cells in grades.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from backends.hosts.facts import HostState
 from backends.hosts.preflight import preflight
 from backends.hosts.probe import probe
-from backends.hosts.telemetry import TELEMETRY_COMMAND, TelemetryParser
+from backends.hosts.telemetry import read_telemetry, telemetry_command
 from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost, RunPhase, RunSpec
 from backends.simulated.simulated_cluster import SimulatedCluster
@@ -70,18 +71,18 @@ async def test_gpus_are_watched_while_a_run_is_on_them() -> None:
     hosts = cluster(node1=v100_host(2))
     remote = RemoteHost(hosts.get("node1"))
     await remote.start(RunSpec("r", "exec train\n", lease="me"))
-    parser, samples = TelemetryParser(), []
-
-    def take(data: bytes) -> None:
-        samples.extend(parser.feed(data))
-
-    watching = asyncio.create_task(hosts.get("node1").stream(TELEMETRY_COMMAND, take))
-    while len(samples) < 8:
+    got = bytearray()
+    watching = asyncio.create_task(
+        hosts.get("node1").stream(telemetry_command(gpus=True), got.extend)
+    )
+    while got.count(b"host, ") < 3:
         await asyncio.sleep(0.01)
     watching.cancel()
-    assert parser.skipped == 0
-    assert {sample.gpu_index for sample in samples} == {0, 1}
-    assert all((sample.utilization_pct or 0) > 90 for sample in samples)
+    seen = read_telemetry(io.BytesIO(got))
+    assert set(seen.gpus["gpu"]) == {0, 1}
+    assert seen.gpus["utilization"].min() > 90
+    assert seen.gpus["passed"].sum() == pytest.approx(2 * 10, abs=2.1)
+    assert len(seen.host) == 3
 
 
 async def test_a_short_cut_only_delays_what_a_follower_gets() -> None:

@@ -1,0 +1,118 @@
+"""What the hosts of a run and their GPUs do meanwhile: kept as CSV, and summed up at its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import os
+from collections.abc import Mapping, Sequence
+from itertools import chain
+
+from backends.campaign.folder.rawlog import RawLog
+from backends.campaign.folder.regular_file import SAFE
+from backends.campaign.record.run_record import RunRecord
+from backends.engines.base import AllocatedHost
+from backends.hosts.telemetry import read_telemetry, telemetry_command
+from backends.hosts.telemetry_summary import Span, Telemetry, summarise
+from backends.transports.base import HostUnreachableError
+from profiles.throughput.steady import Disturbance, Shape
+
+AGAIN_AFTER_S = 5.0
+_NEVER = Span(math.inf, -math.inf)
+
+
+class DiskFullError(Exception):
+    """The local disk takes no telemetry at the moment."""
+
+
+class HostWatch:
+    """One host's telemetry during one run. Best effort: a run never waits for it, or fails by it.
+
+    ``log``: the CSV file, a raw copy of what the host prints; continued on resume.
+    """
+
+    def __init__(self, host: AllocatedHost, log: RawLog) -> None:
+        self._host = host
+        self._log = log
+
+    async def follow(self) -> None:
+        """Until cancelled."""
+        command = telemetry_command(gpus=self._host.has_gpus)
+        try:
+            await self._log.open()
+            while True:
+                # The run's own log tells of a lost host; a full disk may have room later.
+                with contextlib.suppress(HostUnreachableError, DiskFullError):
+                    await self._host.transport.stream(command, self._take)
+                await asyncio.sleep(AGAIN_AFTER_S)
+                await self._log.reopen()
+        finally:
+            await self._log.close()
+
+    def _take(self, data: bytes) -> None:
+        if self._log.problem or self._log.crowded:
+            raise DiskFullError
+        self._log.append(data)
+
+    def summary(self, trained: Span, slow: Mapping[int, Span]) -> Telemetry:
+        """Of what is in the file; times are those of this machine. Reads the disk.
+
+        Raises OSError for a file that is not there, or no file.
+        """
+        facts = self._host.snapshot.facts
+        ahead = facts.certain_clock_offset_s if facts else 0.0
+        with os.fdopen(os.open(self._log.path, os.O_RDONLY | SAFE), "rb") as file:
+            seen = read_telemetry(file)
+        return summarise(
+            seen,
+            self._host.name,
+            self._host.devices if self._host.has_gpus else (),
+            trained.later(ahead),
+            {number: span.later(ahead) for number, span in slow.items()},
+        )
+
+
+async def seen_meanwhile(
+    watches: Sequence[HostWatch], run: RunRecord, steady: Sequence[Disturbance]
+) -> Telemetry:
+    """What all hosts of a run tell, after its end; nothing of those that tell nothing."""
+    trained = _between(run, 0, run.reading_count - 1)
+    slow = {number: _slow_part(run, found) for number, found in enumerate(steady)}
+    found = await asyncio.gather(
+        *(asyncio.to_thread(watch.summary, trained, slow) for watch in watches),
+        return_exceptions=True,
+    )
+    for error in found:
+        if isinstance(error, BaseException):
+            logging.getLogger(__name__).warning("no telemetry of %s: %r", run.run_id, error)
+    known = [one for one in found if isinstance(one, Telemetry)]
+    return Telemetry(
+        tuple(chain.from_iterable(one.gpus for one in known)),
+        tuple(chain.from_iterable(one.hosts for one in known)),
+        tuple(chain.from_iterable(one.meanwhile for one in known)),
+    )
+
+
+def _between(run: RunRecord, first: int, last: int) -> Span:
+    """From one reading to another, by their numbers, as exactly as the journal knows it."""
+    times = run.series.times
+    if not times:
+        return _NEVER
+    start, end = (times[min(max(0, n) // run.series.stride, len(times) - 1)] for n in (first, last))
+    return Span(start, end)
+
+
+def _slow_part(run: RunRecord, found: Disturbance) -> Span:
+    """Where the run was slower than elsewhere."""
+    end = run.reading_count - 1
+    first, last = {
+        Shape.WARM_UP: (0, found.reading),
+        Shape.STEP: (found.reading, end),
+        Shape.TREND: ((found.reading + end) // 2, end),
+        Shape.STALLS: (found.reading - 1, found.reading + found.count * (found.every or 1)),
+    }[found.shape]
+    if found.size > 0 and found.shape in (Shape.STEP, Shape.TREND):
+        first, last = 0, first
+    return _between(run, first, last)

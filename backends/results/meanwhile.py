@@ -1,0 +1,136 @@
+"""What the machines did while a case was measured: its figures, and what was wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+from typing import TYPE_CHECKING
+
+from backends.results.run_result import RunResult
+
+if TYPE_CHECKING:
+    from backends.hosts.telemetry_summary import GpuUse, HostUse
+
+AT_ITS_LIMIT = frozenset({"power cap", "sync boost", "application clocks setting"})
+"""Reasons of a GPU that does as it was told; for all others something is wrong with its machine."""
+POWER_CAPPED = 0.05
+"""Share of the time from which on it is worth a word that the power limit sets the pace."""
+THROTTLED = 0.01
+SWAPPED_KIB = 64 << 10
+UNEVEN_LOAD = 0.10
+"""A repeat's share of busy CPUs above the median of all: somebody else computed there."""
+_FEWEST_EVEN = 3
+
+
+class Trouble(StrEnum):
+    """What disturbed a run, beside its speed."""
+
+    OTHER_PROCESSES = "other_processes"
+    SWAPPED = "swapped"
+    MEMORY_ERRORS = "memory_errors"
+    UNEVEN_LOAD = "uneven_load"
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbed:
+    """``amount``: processes, KiB, errors, or a share of the CPUs. ``gpu``: None: of the host."""
+
+    trouble: Trouble
+    run: RunResult
+    host: str
+    gpu: int | None
+    amount: float
+
+
+@dataclass(frozen=True, slots=True)
+class Throttled:
+    """The GPU of some runs that was throttled for the largest ``share`` of its time."""
+
+    run: RunResult
+    gpu: GpuUse
+    reason: str
+    seconds: float
+
+    @property
+    def share(self) -> float:
+        return self.seconds / self.gpu.seconds if self.gpu.seconds else 0.0
+
+
+def throttled(runs: Sequence[RunResult], *, at_its_limit: bool) -> Throttled | None:
+    """``at_its_limit``: by a limit that was set, and not by what is wrong with its machine."""
+    found = [
+        Throttled(run, gpu, reason, seconds)
+        for run, gpu in _gpus(runs)
+        for reason, seconds in (gpu.throttled_s or {}).items()
+        if (reason in AT_ITS_LIMIT) is at_its_limit
+    ]
+    return max(found, key=lambda one: one.share, default=None)
+
+
+def disturbed(runs: Sequence[RunResult]) -> tuple[Disturbed, ...]:
+    """The worst of each kind of trouble."""
+    found = [*_gpu_troubles(runs), *_host_troubles(runs)]
+    worst = (
+        max((one for one in found if one.trouble is kind), key=lambda one: one.amount, default=None)
+        for kind in Trouble
+    )
+    return tuple(one for one in worst if one is not None)
+
+
+def _gpu_troubles(runs: Sequence[RunResult]) -> Iterator[Disturbed]:
+    for run, gpu in _gpus(runs):
+        if gpu.other_processes:
+            yield Disturbed(Trouble.OTHER_PROCESSES, run, gpu.host, gpu.gpu, gpu.other_processes)
+        if gpu.ecc_errors:
+            yield Disturbed(Trouble.MEMORY_ERRORS, run, gpu.host, gpu.gpu, gpu.ecc_errors)
+
+
+def _host_troubles(runs: Sequence[RunResult]) -> Iterator[Disturbed]:
+    hosts = list(_hosts(runs))
+    busy = [(run, host, host.cpu_busy) for run, host in hosts if host.cpu_busy is not None]
+    usual = median(share for *_, share in busy) if len(busy) >= _FEWEST_EVEN else 1.0
+    for run, host in hosts:
+        if (host.swapped_kib or 0) > SWAPPED_KIB:
+            yield Disturbed(Trouble.SWAPPED, run, host.host, None, host.swapped_kib or 0)
+    for run, host, share in busy:
+        if share - usual > UNEVEN_LOAD:
+            yield Disturbed(Trouble.UNEVEN_LOAD, run, host.host, None, share - usual)
+
+
+def joules_per_sample(run: RunResult) -> float | None:
+    """Of its GPUs together, from their mean power between the first reading and the last."""
+    power = run.telemetry.power_w if run.telemetry else None
+    return power / run.measured if power is not None and run.measured else None
+
+
+def typical(runs: Sequence[RunResult], figure: Callable[[RunResult], float | None]) -> float | None:
+    """The median over those that have such a figure."""
+    known = [value for run in runs if (value := figure(run)) is not None]
+    return median(known) if known else None
+
+
+def mean_of_gpus(run: RunResult, figure: Callable[[GpuUse], float | None]) -> float | None:
+    return _mean(figure(gpu) for gpu in (run.telemetry.gpus if run.telemetry else ()))
+
+
+def mean_of_hosts(run: RunResult, figure: Callable[[HostUse], float | None]) -> float | None:
+    return _mean(figure(host) for host in (run.telemetry.hosts if run.telemetry else ()))
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _gpus(runs: Sequence[RunResult]) -> Iterator[tuple[RunResult, GpuUse]]:
+    for run in runs:
+        for gpu in run.telemetry.gpus if run.telemetry else ():
+            yield run, gpu
+
+
+def _hosts(runs: Sequence[RunResult]) -> Iterator[tuple[RunResult, HostUse]]:
+    for run in runs:
+        for host in run.telemetry.hosts if run.telemetry else ():
+            yield run, host
