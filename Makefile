@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# Most tests wait most of the time: twice as many as there are CPUs of a small machine.
+WORKERS = --dist worksteal --tx "4*popen//python=tests/alone.sh $(BIN)/python"
 
 .PHONY: run test test-without-tools check bench statistics screenshots faults simulate simulate-mutations chaos torch-test clean
 
@@ -11,10 +13,10 @@ run: $(READY)  ## The console; without a terminal the same CPU smoke campaign, h
 	else exec $(BIN)/dlperf-tui run --profile cpu-smoke --case 1n1g 1n2g; fi
 
 test: $(READY)  ## All tests but those that need PyTorch or take minutes.
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
 
 test-without-tools: $(READY)  ## What could differ without sshd, ssh, tmux, iproute2, iptables.
-	$(BIN)/python -m tests.without_tools $(BIN)/python -m pytest -n 2 --dist worksteal \
+	$(BIN)/python -m tests.without_tools $(BIN)/python -m pytest $(WORKERS) \
 		tests/integration tests/console/test_hostile_terminal.py $(PYTEST_ARGS)
 
 check: $(READY)  ## Style, types, architecture.

@@ -16,6 +16,7 @@ from hypothesis import settings
 from backends.inventory.host_entry import Host
 from backends.transports.pool import TransportPool
 from tests.support.sshd import SshHosts
+from tests.support.unique import NUMBER
 
 # Speed is for the benchmarks to show; a busy machine is no falsified property.
 settings.register_profile("unhurried", deadline=None)
@@ -35,7 +36,7 @@ def local_host(tmp_path: Path) -> Host:
     """This machine, with a work directory of the test's own."""
     return Host(
         # Runs are told apart by host name; other tests may share this machine at the moment.
-        name=f"here{os.getpid()}",
+        name=f"here{NUMBER}",
         transport="local",
         work_dir=str(tmp_path / "work"),
         lease_dir=str(tmp_path / "leases"),
@@ -68,11 +69,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
 @pytest.fixture(autouse=True)
 def not_beside_a_sweep(request: pytest.FixtureRequest) -> Iterator[None]:
     """``sweep`` ends whatever of ours is on a host, and the hosts of all tests are this machine:
-    who sweeps has it to themselves."""
+    who sweeps has it, or the worker's own namespace of processes, to themselves."""
     if "integration" not in request.path.parts:
         yield
         return
     sweeps = "sweep" in inspect.getsource(request.function)
-    with (Path(tempfile.gettempdir()) / f"dlperf-tests-{os.getuid()}.lock").open("w") as file:
+    processes = Path("/proc/self/ns/pid").stat().st_ino
+    name = f"dlperf-tests-{os.getuid()}-{processes}.lock"
+    with (Path(tempfile.gettempdir()) / name).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX if sweeps else fcntl.LOCK_SH)
         yield

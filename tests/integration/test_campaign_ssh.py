@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
 import time
 from collections.abc import AsyncIterator
@@ -25,6 +24,7 @@ from tests.support.campaigns import (
     until_running,
 )
 from tests.support.sshd import SshHosts, free_port, renamed
+from tests.support.unique import NUMBER
 from tests.support.waiting import until, wait_until
 
 
@@ -212,7 +212,7 @@ async def test_cancel_on_the_command_line_ends_a_detached_campaign(bench: Bench)
 
 def test_sweep_finds_and_ends_what_a_lost_console_left(tmp_path: Path, bench: Bench) -> None:
     # Names of its own: other tests may run on hosts called node1 beside this one.
-    names = [renamed(host, f"sweep{os.getpid()}-{host.name}") for host in bench.hosts]
+    names = [renamed(host, f"sweep{NUMBER}-{host.name}") for host in bench.hosts]
     (tmp_path / "named").mkdir()
     bench = Bench(tmp_path / "named", names)
     console = bench.spawn("run", *bench.steady_words("2n1g", lines=2000))

@@ -26,6 +26,7 @@ from backends.transports.pool import SshSettings, TransportPool
 from profiles.format.case import Case
 from profiles.format.profile import Profile
 from tests.support.sshd import SshHosts, free_port, make_key
+from tests.support.unique import NUMBER
 
 IMPATIENT = SshSettings(connect_timeout_s=1.0, login_timeout_s=3)
 
@@ -159,7 +160,7 @@ def namespaces() -> Iterator[list[Host]]:
     """Two namespaces, joined by a cable, as hosts 10.231.0.1 and 10.231.0.2."""
     if os.geteuid() != 0 or not shutil.which("ip") or not shutil.which("iptables"):
         pytest.skip("needs root, ip and iptables")
-    names = [f"dlperf-{os.getpid()}-{number}" for number in (1, 2)]
+    names = [f"dlperf-{NUMBER}-{number}" for number in (1, 2)]
     try:
         for name in names:
             ip("netns", "add", name)

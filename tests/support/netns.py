@@ -17,6 +17,7 @@ from pathlib import Path
 from backends.inventory.host_entry import Host
 from tests.support.processes import kill
 from tests.support.sshd import ServedHost, SshHosts, sshd_program
+from tests.support.unique import NUMBER
 
 _TOOLS = ("ip", "unshare", "iptables", "mount")
 
@@ -45,7 +46,7 @@ class NamespaceHosts:
     def __init__(self, directory: Path, count: int, *, options: Sequence[str] = ()) -> None:
         self._tag = f"dl{secrets.token_hex(3)}"  # an old namespace may take a moment to be gone
         self._bridge = f"{self._tag}br"
-        self._network = f"10.213.{os.getpid() % 250}"
+        self._network = f"10.213.{NUMBER % 250}"
         self._ssh = SshHosts(directory, real=True)
         self.served: list[ServedHost] = []
         _ip("link", "add", self._bridge, "type", "bridge")

@@ -24,6 +24,7 @@ from backends.transports.base import Transport
 from backends.transports.local import LocalTransport
 from tests.support.processes import alive, kill
 from tests.support.somebody import PYTHON, transport_of_somebody
+from tests.support.unique import NUMBER
 
 # Plays a Workload given as JSON, and notes the pids of all that it starts.
 PLAYER = r"""
@@ -136,7 +137,7 @@ class RealPlayer:
         self._program = directory / "player.py"
         self._program.write_text(PLAYER)
         host = Host(
-            f"here{os.getpid()}",
+            f"here{NUMBER}",
             transport="local",
             work_dir=str(directory / "work"),
             lease_dir=str(directory / "leases"),

@@ -12,6 +12,7 @@ from typing import Any
 
 from backends.inventory.host_entry import Host
 from backends.transports.local import LocalTransport
+from tests.support.unique import NUMBER
 from tests.support.users import AsUser
 
 FIRST_UID = 700_000
@@ -29,7 +30,7 @@ def transport_of_somebody(
     setpriv = shutil.which("setpriv")
     if os.geteuid() != 0 or setpriv is None:
         return LocalTransport(host, environment=environment)
-    uid = FIRST_UID + os.getpid()
+    uid = FIRST_UID + NUMBER
     for parent in directory.parents:
         if parent.stat().st_uid == 0 and len(parent.parts) > 2:
             parent.chmod(parent.stat().st_mode | 0o055)

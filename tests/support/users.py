@@ -15,6 +15,7 @@ from shlex import quote
 from backends.inventory.host_entry import Host
 from backends.transports.base import Completed
 from backends.transports.local import LocalTransport
+from tests.support.unique import NUMBER
 from tests.support.waiting import wait_until
 
 _TOOLS = ("useradd", "userdel", "setpriv", "unshare", "nsenter")
@@ -94,7 +95,7 @@ class Accounts:
         self._names: list[str] = []
 
     def add(self, name: str) -> pwd.struct_passwd:
-        name = f"{name}{os.getpid()}"
+        name = f"{name}{NUMBER}"
         home = self.place / name
         subprocess.run(["useradd", "-m", "-d", str(home), "-s", "/bin/sh", name], check=True)
         home.chmod(0o755)
