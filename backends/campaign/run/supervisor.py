@@ -303,8 +303,7 @@ class RunSupervisor:
                 if rest:  # what the other hosts said before they were ended
                     await asyncio.wait(rest, timeout=LAST_BYTES_S)
                 return replace(failed[0], cleanup=cleanup)
-        passive = any(member.passive for member in self.members)
-        if passive:
+        if any(member.passive for member in self.members):
             cleanup = await self._ending.tear_down(0.0)
         else:
             cleanup = cleanup_of({name: mirror.ended for name, mirror in self._mirrors.items()})
@@ -372,16 +371,14 @@ class RunSupervisor:
         run_s = self._clock() - (self.run.started_at or self._clock())
         reason, evidence = await ask_host(member.remote.transport, run_s)
         if not reason:
-            lines = ended.evidence or await member.log.last_lines()
-            return replace(ended, evidence=lines)
+            return replace(ended, evidence=ended.evidence or await member.log.last_lines())
         return replace(
             ended, reason=f"{member.name}: {reason}", category=Cause.NAMED, evidence=evidence
         )
 
     async def _finish_measured(self, ended: Ended) -> None:
         self.feed.finish()
-        logs = [member.log.path for member in self.members]
-        measured = await asyncio.to_thread(self.feed.measured, logs)
+        measured = await asyncio.to_thread(self.feed.measured, [m.log.path for m in self.members])
         if measured.throughput is None:
             nothing = unmeasured(measured, await self.members[0].log.last_lines())
             failed = replace(nothing.explained(self._failures()), cleanup=ended.cleanup)
