@@ -127,7 +127,7 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "preflight": list(run.warned),
         "forced": run.forced,
         "steady": [found.to_json() for found in run.steady] if run.steady else None,
-        "ranks": [rank.to_json() for rank in run.ranks] or None,
+        "ranks": [{**rank.to_json(), "idle_s": rank.idle_s} for rank in run.ranks] or None,
         "simulated": run.simulated,
         "imported": run.imported,
     }

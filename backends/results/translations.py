@@ -204,7 +204,7 @@ EN = Words(
     statistics="Statistics over the repeats",
     explained="Scaling, and what it is lost to",
     profiled="profiled",
-    explain_how="What is unexplained `run … --explain` tells apart, by one profiled run of a case.",
+    explain_how="`run … --explain` tells apart what is unexplained, of profiles with `[explain]`.",
     stopped={
         "reached": "the interval is as narrow as asked",
         "plateau": "the interval no longer narrows: what scatters the repeats does not average out",
@@ -320,7 +320,7 @@ ZH = Words(
     statistics="重复测试的统计",
     explained="扩展效率及其损失",
     profiled="剖析",
-    explain_how="用 `run … --explain` 对每个配置做一次剖析运行，可区分其余损失的原因。",
+    explain_how="若profile有 `[explain]`，`run … --explain` 可区分其余损失的原因。",
     stopped={
         "reached": "区间已达到要求的精度",
         "plateau": "区间不再变窄：重复之间的差异不会被平均掉",

@@ -102,9 +102,9 @@ def _strong(
     profile: Profile, given: Mapping[str, Sequence[str]], gpus: int, *, named: bool
 ) -> Iterator[dict[str, Scalar]]:
     """The same with each global batch shared out; ``named``: say where that cannot be."""
-    for text in dict.fromkeys(given.get(GLOBAL_BATCH, ())):
+    for total in dict.fromkeys(map(_whole, given.get(GLOBAL_BATCH, ()))):
         try:
-            total, batch = _shared_out(profile, text.strip(), gpus)
+            batch = _shared_out(profile, total, gpus)
         except SelectionError:
             if named:
                 raise
@@ -114,21 +114,32 @@ def _strong(
             yield {**values, GLOBAL_BATCH: total}
 
 
-def _shared_out(profile: Profile, text: str, gpus: int) -> tuple[int, str]:
-    """The global batch, and what each of so many devices gets of it."""
-    total = int(text) if text.isascii() and text.isdecimal() else 0
+def _whole(text: str) -> int:
+    try:
+        total = int(text)
+    except ValueError:
+        total = 0
+    if total < 1:
+        raise SelectionError(
+            f"{GLOBAL_BATCH}={text} is no number of samples", remedy="give a whole number above 0"
+        )
+    return total
+
+
+def _shared_out(profile: Profile, total: int, gpus: int) -> str:
+    """What each of so many devices gets of a global batch."""
     share = total // gpus
     if not share or share * gpus != total:
         raise SelectionError(
-            f"{GLOBAL_BATCH}={text} cannot be shared out evenly among {_count(gpus, 'device')}",
+            f"{GLOBAL_BATCH}={total} cannot be shared out evenly among {_count(gpus, 'device')}",
             remedy="give a multiple of the devices of every case",
         )
     try:
         _parsed("batch_size", profile.parameters["batch_size"], str(share))
     except SelectionError as error:
-        where = f"{GLOBAL_BATCH}={text} among {_count(gpus, 'device')}"
+        where = f"{GLOBAL_BATCH}={total} among {_count(gpus, 'device')}"
         raise SelectionError(error.what, where=where, remedy=error.remedy) from None
-    return total, str(share)
+    return str(share)
 
 
 def refuse_too_many(profile: str, axes: Sequence[int]) -> None:

@@ -34,6 +34,10 @@ class RankTime:
         """How long after the step began it was there for the others."""
         return max(0.0, self.step_s - self.communication_s)
 
+    @property
+    def idle_s(self) -> float:
+        return max(0.0, self.step_s - self.compute_s - self.communication_s - self.input_s)
+
     def to_json(self) -> dict[str, float]:
         return asdict(self)
 

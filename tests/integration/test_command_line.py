@@ -185,6 +185,19 @@ def test_plan_shows_exact_commands_and_starts_nothing(dlperf: CommandLine) -> No
     assert not (dlperf.home / ".local").exists()
 
 
+def test_plan_shows_weak_and_strong_scaling_and_the_profiled_runs(dlperf: CommandLine) -> None:
+    sizes = ("--set", "batch_size=32", "global_batch=128")
+    plan = dlperf.document("plan", "-p", "cpu-smoke", "-c", "1n1g", *sizes, "--explain")
+    assert [run["label"] for run in plan["runs"]] == [
+        "cpu-smoke 1n1g b32 #1",
+        "cpu-smoke 1n1g b128 global_batch=128 #1",
+        "cpu-smoke 1n1g b32 profiled",
+        "cpu-smoke 1n1g b128 global_batch=128 profiled",
+    ]
+    told = ["DLPERF_PROFILE=1 " in run["commands"][0] for run in plan["runs"]]
+    assert told == [False, False, True, True]
+
+
 def test_hosts_document_describes_this_machine(dlperf: CommandLine) -> None:
     (host,) = dlperf.document("hosts")
     assert host["state"] == "ready"
@@ -257,6 +270,9 @@ def test_a_directory_that_is_somebody_elses_stops_before_anything_starts(
         (["run", "-p", "cpu-smoke", "--set", "batch_size"], "NAME=VALUE"),
         (["run", "-p", "cpu-smoke", "--set", "batch_size=7"], "batch_size=7 is not a choice"),
         (["run", "-p", "cpu-smoke", "--set", "colour=red"], "colour"),
+        (["run", "-p", "cpu-smoke", "-c", "1n2g", "--set", "global_batch=33"], "evenly among 2"),
+        (["run", "-p", "cpu-smoke", "-c", "1n1g", "--set", "global_batch=33"], "batch_size=33"),
+        (["run", "-p", "cpu-smoke", "--set", "global_batch=x"], "global_batch=x"),
         (["run", "-p", "cpu-smoke", "-r", "0"], "repeats"),
         (["plan", "-p", "cpu-smoke", "-r", "1000000000"], "repeats must be 1 to 1000"),
         (["run", "-p", "cpu-smoke", "--hosts", ""], "no host is named"),

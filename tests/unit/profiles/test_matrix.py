@@ -69,7 +69,14 @@ def test_weak_and_strong_scaling_can_be_in_one_matrix() -> None:
     assert found == [("1n2g", 128, None), ("1n2g", 128, 256), ("1n2g", 160, 320)]
 
 
-@pytest.mark.parametrize("text", ["255", "1", "0", "-2", "many", "1e3"])
+@pytest.mark.parametrize("text", ["0", "-2", "many", "1e3", ""])
+def test_a_global_batch_that_is_no_number_is_told(text: str) -> None:
+    for tags in ((), ("1n2g",)):
+        with pytest.raises(SelectionError, match=f"global_batch={text} is no number of samples"):
+            batches(*tags, global_batch=[text])
+
+
+@pytest.mark.parametrize("text", ["255", "1"])
 def test_a_batch_that_cannot_be_shared_out_is_told(text: str) -> None:
     with pytest.raises(SelectionError, match=rf"global_batch={text} cannot be shared out evenly"):
         batches("1n2g", global_batch=[text])

@@ -192,6 +192,8 @@ def test_a_profiled_run_enters_no_figure() -> None:
     told = run_document(profiled("1n2g", 1.0, ranks))
     assert (told["profiled"], told["throughput"]) == (True, None)
     assert [each["rank"] for each in told["ranks"]] == [0, 1]
+    (only_one,) = run_document(profiled("1n1g", 1.0, [rank(0, 1.0, 0.5, 0.25, 0.125)]))["ranks"]
+    assert only_one["idle_s"] == 0.125
 
 
 def test_a_failed_profiled_run_is_no_failed_repeat() -> None:
