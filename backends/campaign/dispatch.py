@@ -78,6 +78,7 @@ class Dispatcher:
         """Runs that are left ``cancelling``, with what could not be verified of them."""
         self.schedule = Schedule()
         self._under_way: set[str] = set()
+        self._unadopted: set[str] = set()
         self._supervisors: dict[str, RunSupervisor] = {}
         self._queued: dict[str, asyncio.Task[Allocation]] = {}
         self._cancel_asked: set[str] = set()
@@ -136,8 +137,10 @@ class Dispatcher:
             self._wake.clear()
             for run in self._left_behind():
                 self._under_way.add(run.run_id)
+                self._unadopted.add(run.run_id)
                 tasks.create_task(self._see_through(run.run_id, None, tasks))
-            wanted = self._wanted()
+            # The engine knows that what they have is not free when it has adopted them.
+            wanted = [] if self._unadopted else self._wanted()
             self._scheduled(self._engine.schedule(wanted))
             for want in wanted:
                 if want.run_id in self.schedule.starts:
@@ -176,11 +179,10 @@ class Dispatcher:
     def _ours(self) -> list[RunRecord]:
         """The runs that we are to see through."""
         chosen = None if self._order is None else self._order.run_ids
-        return [
-            run
-            for run in self._recorder.state.runs.values()
-            if run.run_id not in self.left_open and (chosen is None or run.run_id in chosen)
-        ]
+        runs = (
+            run for run in self._recorder.state.runs.values() if run.run_id not in self.left_open
+        )
+        return [run for run in runs if chosen is None or run.run_id in chosen]
 
     async def _changed(self, until: float | None) -> None:
         timeout = None if until is None else max(0.0, until - self._monotonic())
@@ -213,9 +215,8 @@ class Dispatcher:
     async def _give_up_hopeless(self) -> None:
         """Nothing runs, and what is left needs hosts that are not coming back: say so and end."""
         for run_id, waiting in self.schedule.vain.items():
-            limit = self._factory.profile(
-                self._recorder.state.runs[run_id].profile
-            ).launch.lost_limit
+            profile = self._recorder.state.runs[run_id].profile
+            limit = self._factory.profile(profile).launch.lost_limit
             await self._recorder.record(
                 ev.RunFailed(
                     t=self._clock(),
@@ -290,7 +291,11 @@ class Dispatcher:
     async def _obtain(self, run_id: str, ticket: Ticket | None) -> Allocation | None:
         """The run's hosts, now or when the queue gives them; None: it ended without any."""
         if ticket is None:
-            found = await self._adopt(self._recorder.state.runs[run_id])
+            try:
+                found = await self._adopt(self._recorder.state.runs[run_id])
+            finally:
+                self._unadopted.discard(run_id)
+                self.wake()
             if found is None or isinstance(found, Allocation):
                 return found
             ticket = found

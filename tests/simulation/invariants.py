@@ -11,7 +11,9 @@ from pathlib import Path
 
 from backends.campaign.folder.place import elsewhere_words
 from backends.campaign.folder.reader import read_campaign
-from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.campaign.record.events import RunAssigned
+from backends.campaign.record.journal import FILE_NAME, read_events
+from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
 from backends.campaign.run.factory import local_log
 from backends.campaign.run.strays import NOT_ASKED
 from backends.simulated.host_files import RunFiles
@@ -127,6 +129,8 @@ class Invariants:
                 self._world.violated(f"{path.name} has {done} runs of {self._planned}")
             for run in state.runs.values():
                 self._check_run(path, state, run)
+            if not state.lost_lines:
+                self._check_assignments(path)
             self._check_profiled(path, state)
         self._check_orphans()
         for process, campaign, run, host, log in self._owed:
@@ -145,6 +149,19 @@ class Invariants:
         good = {run.case.key for run in state.runs.values() if run.throughput and not run.profiled}
         if not cases <= good:
             self._world.violated(f"{campaign.name} profiles a case without a success")
+
+    def _check_assignments(self, path: Path) -> None:
+        """No run is sent to a host on which another one of its campaign is about to start."""
+        state = CampaignState()
+        for event in read_events(path / FILE_NAME):
+            for run in state.runs.values() if isinstance(event, RunAssigned) else ():
+                starts = run.state is RunState.STARTING and run.run_id != event.run_id
+                if starts and set(event.hosts) & set(run.hosts):
+                    self._world.violated(
+                        f"{event.run_id} is sent to {event.hosts} while {run.run_id} starts on"
+                        f" {run.hosts}"
+                    )
+            state = apply(state, event)
 
     def _check_run(self, campaign: Path, state: CampaignState, run: RunRecord) -> None:
         world = self._world
