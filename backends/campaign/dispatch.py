@@ -139,8 +139,7 @@ class Dispatcher:
                 self._under_way.add(run.run_id)
                 self._unadopted.add(run.run_id)
                 tasks.create_task(self._see_through(run.run_id, None, tasks))
-            # The engine knows that what they have is not free when it has adopted them.
-            wanted = [] if self._unadopted else self._wanted()
+            wanted = [] if self._unadopted else self._wanted()  # the engine takes theirs for free
             self._scheduled(self._engine.schedule(wanted))
             for want in wanted:
                 if want.run_id in self.schedule.starts:

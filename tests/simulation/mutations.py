@@ -115,6 +115,22 @@ def _ignorant_copy() -> contextlib.AbstractContextManager[Any]:
     return mock.patch.object(reader, "copied_from", return_value=None)
 
 
+class _Hasty(set[str]):
+    def __bool__(self) -> bool:
+        return False
+
+
+def _hasty_schedule() -> contextlib.AbstractContextManager[Any]:
+    """Hosts are given away before the runs of the time before have them again."""
+    begin = Dispatcher.__init__
+
+    def __init__(self: Dispatcher, *given: Any, **named: Any) -> None:
+        begin(self, *given, **named)
+        self._unadopted = _Hasty()
+
+    return mock.patch.object(Dispatcher, "__init__", __init__)
+
+
 MUTATIONS: Mapping[str, Mutation] = {
     "cancel says so at once and deletes the log": _hasty_cancel,
     "the stream is verified and not the file": _believed_stream,
@@ -125,6 +141,7 @@ MUTATIONS: Mapping[str, Mutation] = {
     "a run whose end the journal has lost has failed": _lost_ends,
     "a run whose place the journal has lost is started once more": _nobody_looks,
     "a copy of a campaign goes on beside it": _ignorant_copy,
+    "hosts are assigned before what is there is adopted": _hasty_schedule,
 }
 
 
