@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Most tests wait most of the time: twice as many as there are CPUs of a small machine.
 WORKERS = --dist worksteal --tx "4*popen//python=tests/alone.sh $(BIN)/python"
 
-.PHONY: run test test-without-tools check bench statistics screenshots faults simulate simulate-mutations chaos torch-test clean
+.PHONY: run test test-without-tools check bench statistics screenshots faults simulate simulate-mutations chaos fuzz torch-test clean
 
 run: $(READY)  ## The console; without a terminal the same CPU smoke campaign, headless.
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/dlperf-tui; \
@@ -42,6 +42,10 @@ simulate-mutations: $(READY)  ## Faults of the past are put back one at a time, 
 
 chaos: $(READY)  ## Real hosts in network namespaces and random faults: MINUTES=15 SEED=1; needs root.
 	$(BIN)/python -m tests.chaos $(or $(MINUTES),15) $(or $(SEED),1)
+
+fuzz: $(READY)  ## Properties on examples that nobody has seen: ROUNDS=5.
+	for round in $$(seq $(or $(ROUNDS),5)); do DLPERF_HYPOTHESIS=fuzz $(BIN)/python -m pytest \
+		$(WORKERS) -q -m hypothesis $(PYTEST_ARGS) || exit 1; done
 
 torch-test: $(READY)  ## Tests that need a Python with PyTorch: DLPERF_TORCH_PYTHON=/path/python3.
 	$(BIN)/python -m pytest -m torch

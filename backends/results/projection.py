@@ -222,11 +222,14 @@ def project(
     largest = max(measured, key=lambda one: (one.gpus, one.nodes))
     sizes = [(largest.nodes * factor, largest.gpus_per_node) for factor in FACTORS]
     banded = [_banded(fits, best, *size) for size in sizes]
-    points = tuple(point for point in banded if point is not None and point.within(widest))
-    given = {point.nodes for point in points}
-    withheld = tuple(format_tag(*size) for size in sizes if size[0] not in given)
+    points = []
+    for point in banded:  # what is farther than one that cannot be told cannot be told either
+        if point is None or not point.within(widest):
+            break
+        points.append(point)
+    withheld = tuple(format_tag(*size) for size in sizes[len(points) :])
     reason = None if points else Reason.WIDE
-    return replace(found, points=points, withheld=withheld, reason=reason)
+    return replace(found, points=tuple(points), withheld=withheld, reason=reason)
 
 
 def _banded(

@@ -99,7 +99,8 @@ def test_a_campaign_that_was_readable_for_all_gets_private_files_when_it_goes_on
     does(bench, "resume", str(campaign), umask=0)
     for path in (campaign, *campaign.rglob("*")):
         same = path in before and path.stat().st_ino == before[path]
-        expected = 0o600 if not same else 0o755 if path.is_dir() else 0o644
+        private, public = (0o700, 0o755) if path.is_dir() else (0o600, 0o644)
+        expected = public if same else private
         assert stat.S_IMODE(path.stat().st_mode) == expected, path
     assert (campaign / "report.md").stat().st_mode & 0o077 == 0
 
