@@ -6,12 +6,14 @@ frames of it. pandas is imported only then.
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from backends.hosts.nvidia import THROTTLE_REASONS
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 _SCRIPT = (Path(__file__).parent / "telemetry.sh").read_text("utf-8")
 _BLOCK = 4 << 20
+MOST_BYTES = 16 << 20
+"""Of a file that are looked at, from its beginning: 8 GPUs for 4 hours, in 150 MiB of memory."""
 _COLUMNS = {
     "timestamp": "time_s",
     "index": "gpu",
@@ -83,21 +87,21 @@ class HostTelemetry:
 def read_telemetry(file: BinaryIO) -> HostTelemetry:
     """Everything in a file that makes sense; a line that does not (an error, a torn one) is none.
 
-    Takes some 100 bytes of memory per GPU and second.
+    Of a file longer than :data:`MOST_BYTES` only the beginning.
     """
     header: list[str] = []
     zone_s = 0.0
     gpus, hosts, others = [], [], []
     for block in _blocks(file):
         header = _header(block) or header
-        rows = _gpu_rows(_found(rb"^(\d{4}/\d\d/\d\d [^\r\n]+)", block), header)
-        host = _frame(_found(rb"^host, ([0-9., ]+)$", block), _HOST).dropna(ignore_index=True)
+        rows = _gpu_rows(block, header)
+        host = _numbers(rb"host", block, _HOST)
         if len(host) and len(rows):  # printed within seconds; zones differ by quarters of an hour
             zone_s = round((host.time_s[0] - rows.time_s[0]) / 900) * 900.0
         rows["time_s"] += zone_s
         gpus.append(rows)
         hosts.append(host)
-        others.append(_frame(_found(rb"^other, ([0-9., ]+)$", block), _OTHER).dropna())
+        others.append(_numbers(rb"other", block, _OTHER))
     return HostTelemetry(
         _with_durations(_joined(gpus, (*_COLUMNS.values(),))),
         _joined(hosts, _HOST),
@@ -107,8 +111,9 @@ def read_telemetry(file: BinaryIO) -> HostTelemetry:
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
     """Whole lines, some millions of bytes at a time."""
-    rest = b""
-    while data := file.read(_BLOCK):
+    rest, left = b"", MOST_BYTES
+    while data := file.read(min(_BLOCK, left)):
+        left -= len(data)
         whole, end, rest = (rest + data).rpartition(b"\n")
         yield whole + end
         rest = rest[:_BLOCK]  # a line that long is none
@@ -125,30 +130,49 @@ def _header(block: bytes) -> list[str]:
     return names if len(set(names)) == len(names) > 1 else []
 
 
-def _frame(lines: list[bytes], columns: Sequence[str]) -> pd.DataFrame:
-    """Of numbers: those lines that have as many cells as there are columns."""
+def _table(lines: list[bytes], columns: list[str]) -> pd.DataFrame:
+    """Of cells between commas, numbers where a whole column is."""
     import pandas as pd  # noqa: PLC0415
 
-    cells = [line.decode("ascii", "replace").split(", ") for line in lines]
-    rows = [row for row in cells if len(row) == len(columns)]
-    text = pd.DataFrame(rows, columns=list(columns), dtype=str)
-    return pd.DataFrame({name: _floats(text[name]) for name in columns})
+    if not lines:
+        return pd.DataFrame(columns=columns, dtype=object)
+    return pd.read_csv(
+        io.BytesIO(b"\n".join(lines)),
+        names=columns,
+        header=None,
+        index_col=False,
+        skipinitialspace=True,
+        quoting=csv.QUOTE_NONE,
+        encoding="latin-1",
+        na_values=["[N/A]", "[Not Supported]"],
+        low_memory=False,
+    )
 
 
-def _floats(cells: pd.Series[str]) -> pd.Series[float]:
+def _numbers(start: bytes, block: bytes, columns: tuple[str, ...]) -> pd.DataFrame:
+    """Lines that begin so, and have as many numbers as there are columns."""
+    import pandas as pd  # noqa: PLC0415
+
+    pattern = rb"^%s, (\d[\d.]*(?:, \d[\d.]*){%d})$" % (start, len(columns) - 1)
+    text = _table(_found(pattern, block), list(columns))
+    frame = pd.DataFrame({name: _floats(text[name]) for name in columns})
+    return frame.dropna(ignore_index=True)
+
+
+def _floats(cells: pd.Series[Any]) -> pd.Series[float]:  # of text, or of numbers
     """NaN for what is not a number, such as ``[N/A]``."""
     import pandas as pd  # noqa: PLC0415
 
     return pd.to_numeric(cells, errors="coerce").astype(float)
 
 
-def _gpu_rows(lines: list[bytes], header: list[str]) -> pd.DataFrame:
+def _gpu_rows(block: bytes, header: list[str]) -> pd.DataFrame:
     """Times as if they were UTC; of each reason the seconds counted, or 1 where it is so now."""
     import pandas as pd  # noqa: PLC0415
 
     names = header or list(_COLUMNS)
-    cells = [line.decode("ascii", "replace").split(", ") for line in lines]
-    text = pd.DataFrame([row for row in cells if len(row) == len(names)], columns=names, dtype=str)
+    cells = rb"(?:, [^,\r\n\0]*){%d}" % (len(names) - 1)
+    text = _table(_found(rb"^(\d{4}/\d\d/\d\d [^,\r\n\0]*" + cells + rb")$", block), names)
     known = {**_COLUMNS, **_COUNTERS}.items()
     rows = pd.DataFrame({name: _floats(text[key]) for key, name in known if key in text})
     rows = rows.reindex(columns=list(dict.fromkeys([*_COLUMNS.values(), *rows.columns])))
@@ -157,7 +181,7 @@ def _gpu_rows(lines: list[bytes], header: list[str]) -> pd.DataFrame:
     for reason in rows.columns.intersection(list(_COUNTERS.values())):
         rows[reason] /= 1e6
     for key in text.columns.intersection(list(_ACTIVE)):
-        masks = [_mask(cell) for cell in text[key]]
+        masks = [_mask(str(cell)) for cell in text[key]]
         for bit, reason in THROTTLE_REASONS.items():
             rows[_NOW + reason] = [float(mask & bit > 0) for mask in masks]
     return rows.dropna(subset=["time_s", "gpu"], ignore_index=True)

@@ -76,6 +76,7 @@ def test_power_times_time_is_energy_and_a_gap_is_none_of_it() -> None:
     lines = [gpu(s, power=100.0 if s < 20 else 300.0) for s in seconds]
     use = only(seen(host(0), HEADER, *lines))
     assert use.seconds == 20.0
+    assert only(seen(host(0), HEADER, gpu(0), gpu(5), gpu(10.001))).seconds == 5.0
     assert use.energy_j == pytest.approx(10 * 100 + 10 * 300)
     assert use.power_w_mean == pytest.approx(200.0)
 
@@ -163,6 +164,10 @@ def test_what_a_gpu_did_while_the_run_was_slower_is_found_and_nothing_else() -> 
         (0, 0, "hardware thermal slowdown")
     ]
     assert throttled[0].throttled_s == pytest.approx(29.5, abs=0.6)
+    [little] = seen(host(0), HEADER, *lines(1900, 60_000), slow=slow).meanwhile
+    assert little.throttled_by
+    assert not seen(host(0), HEADER, *lines(1900, 40_000), slow=slow).meanwhile
+    assert seen(host(0), HEADER, *lines(1840, 0), slow=slow).meanwhile
     [clocked] = seen(host(0), HEADER, *lines(1500, 0), slow=slow).meanwhile
     assert clocked.throttled_by == ""
     assert clocked.clock_change == pytest.approx(1500 / 1900 - 1, abs=0.01)
@@ -200,6 +205,12 @@ def test_a_torn_end_and_what_was_appended_later_harm_no_other_line(cut: int) -> 
     found = read_telemetry(io.BytesIO(data)).gpus
     assert len(found) >= 40
     assert found["passed"].between(0, 1.001).all()
+
+
+def test_of_an_endless_file_only_the_beginning_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backends.hosts.telemetry.MOST_BYTES", len(STREAM))
+    monkeypatch.setattr("backends.hosts.telemetry._BLOCK", 1000)
+    assert len(read_telemetry(io.BytesIO(STREAM * 3)).gpus) == 40
 
 
 def test_nothing_at_all_is_no_telemetry() -> None:
