@@ -262,7 +262,7 @@ class Starter:
         remotes = [RemoteHost(self._cluster.pool.get(host)) for host in basis.hosts]
         profiles = {name: recipe.profile for name, recipe in basis.recipes.items()}
         for event in await look_for_strays(
-            controller.state, remotes, profiles, self._clock(), path
+            controller.state, remotes, profiles, self._clock(), path, order
         ):
             controller.note(event)
         told = {"", *(text for _, _, text in state.notes)}

@@ -11,7 +11,7 @@ import contextlib
 import random
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from backends.clocks import loop_time
@@ -47,11 +47,15 @@ class Pool(Protocol):
 
 @dataclass(slots=True)
 class _HostUse:
-    """What is known of a host beyond its last probe. ``away_since``: when it went out of reach."""
+    """What is known of a host beyond its last probe.
+
+    ``run_ids``: who has it; after a restart also two of which the first has just ended there.
+    ``away_since``: when it went out of reach.
+    """
 
     host: Host
     snapshot: HostSnapshot
-    run_id: str = ""
+    run_ids: set[str] = field(default_factory=set)
     free_from: float = 0.0
     held_by: str = ""
     away_since: float | None = None
@@ -112,7 +116,7 @@ class DirectEngine:
             unusable = f"held by {use.held_by}"
         return Offer(
             snapshot.capacity,
-            busy=bool(use.run_id),
+            busy=bool(use.run_ids),
             free_from=use.free_from,
             unusable=unusable,
             away_s=None if use.away_since is None else self._monotonic() - use.away_since,
@@ -147,8 +151,8 @@ class DirectEngine:
 
     def release(self, run_id: str, settle_s: float) -> None:
         for use in self._hosts.values():
-            if use.run_id == run_id:
-                use.run_id = ""
+            if run_id in use.run_ids:
+                use.run_ids.remove(run_id)
                 use.free_from = self._monotonic() + settle_s
 
     async def ends(self) -> AsyncIterator[AllocationEnd]:
@@ -158,7 +162,7 @@ class DirectEngine:
 
     def _occupy(self, run_id: str, names: Sequence[str]) -> None:
         for name in names:
-            self._use(name).run_id = run_id
+            self._use(name).run_ids.add(run_id)
 
     def _known(self, name: str, devices: tuple[int, ...]) -> AllocatedHost:
         use = self._use(name)
@@ -219,7 +223,7 @@ class DirectEngine:
             doubtful = [
                 use
                 for use in self._hosts.values()
-                if not use.run_id and use.snapshot.state is not HostState.READY
+                if not use.run_ids and use.snapshot.state is not HostState.READY
             ]
             away = {use.host.name for use in doubtful if use.away_since is not None}
             hosts = [use.host for use in doubtful]

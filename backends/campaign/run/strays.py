@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from backends.campaign.cancelling import CancelOrder
 from backends.campaign.folder.paths import log_path
 from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.record import events as ev
@@ -37,12 +38,14 @@ async def look_for_strays(
     profiles: Mapping[str, Profile],
     now: float,
     directory: Path,
+    order: CancelOrder | None = None,
 ) -> list[ev.Event]:
     """What must have happened to runs that a damaged journal calls planned, or does not know.
 
     A run of one host is followed there. Of one of several the order of its ranks is lost as well:
     it is ended and tried again, as is one that is nowhere though its log is in the campaign's
-    ``directory``. ``remotes``: of all of the campaign's hosts.
+    ``directory``. ``remotes``: of all of the campaign's hosts. ``order``: runs are to be ended; one
+    that may be on a host that is away is not called cancelled before that has answered.
     """
     if not state.lost_lines or not _open(state):
         return []
@@ -61,21 +64,45 @@ async def look_for_strays(
             events.append(event)
     for run in _open(state):
         if run.state is RunState.PLANNED and run.profile in profiles:
-            log = directory / _log(state, run, profiles)
-            if await asyncio.to_thread(
-                _holds_something, log
-            ):  # it has run, and its end is lost too
-                events.append(
-                    ev.RunFailed(
-                        t=now,
-                        run_id=run.run_id,
-                        reason=PLACE_LOST,
-                        category=Cause.LOST,
-                        retry="now",
-                        cleanup=Cleanup(False, ()),
-                    )
-                )
+            log = _log(state, run, profiles)
+            has_run = await asyncio.to_thread(_holds_something, directory / log)
+            found_now = _nowhere(run, log, away, order, now, has_run=has_run)
+            for event in found_now:
+                state = apply(state, event)
+            events += found_now
     return events
+
+
+def _nowhere(
+    run: RunRecord,
+    log: str,
+    away: Sequence[str],
+    order: CancelOrder | None,
+    now: float,
+    *,
+    has_run: bool,
+) -> list[ev.Event]:
+    """What becomes of a planned run that no host knows which could be asked.
+
+    ``has_run``: there is a log of it, so that its end is lost as well as its place.
+    """
+    run_id = run.run_id
+    maybe = ev.RunAssigned(t=now, run_id=run_id, hosts=tuple(away), commands=(), port=0, log=log)
+    there: list[ev.Event] = [maybe] if away else []
+    if away and order is not None and (order.run_ids is None or run_id in order.run_ids):
+        return [*there, ev.RunCancelling(t=now, run_id=run_id)]
+    return [*there, _lost(run_id, away, now)] if has_run else []
+
+
+def _lost(run_id: str, hosts: Sequence[str], now: float) -> ev.RunFailed:
+    return ev.RunFailed(
+        t=now,
+        run_id=run_id,
+        reason=PLACE_LOST,
+        category=Cause.LOST,
+        retry="now",
+        cleanup=Cleanup(False, tuple(Doubt(name, Why.NOT_LOOKED) for name in hosts)),
+    )
 
 
 def _log(state: CampaignState, run: RunRecord, profiles: Mapping[str, Profile]) -> str:
@@ -132,14 +159,5 @@ def _told(
     hosts = tuple(names) if alone else (*names, *away)
     events.append(ev.RunAssigned(t=now, run_id=run_id, hosts=hosts, commands=(), port=0, log=log))
     if not alone:
-        cleanup = Cleanup(False, tuple(Doubt(name, Why.NOT_LOOKED) for name in hosts))
-        failed = ev.RunFailed(
-            t=now,
-            run_id=run_id,
-            reason=PLACE_LOST,
-            category=Cause.LOST,
-            retry="now",
-            cleanup=cleanup,
-        )
-        events.append(failed)
+        events.append(_lost(run_id, hosts, now))
     return events

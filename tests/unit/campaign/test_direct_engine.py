@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -185,6 +186,20 @@ async def test_trouble_in_the_moment_of_the_end_does_not_keep_the_engine_from_en
     tending.cancel()
     await asyncio.wait({tending}, timeout=2)
     assert tending.cancelled()
+
+
+@pytest.mark.parametrize("first", ["ended", "starts"])
+async def test_a_host_that_two_runs_have_after_a_restart_is_free_when_both_are_over(
+    first: str,
+) -> None:
+    """One had just ended there when the console was killed, the other was about to start."""
+    engine = engine_of(snapshot("a"), snapshot("b"))
+    for run_id in sorted(("ended", "starts"), key=lambda name: name != first):
+        await engine.adopt(Journaled(Wanted(run_id, 2, 1), ("a", "b"), {}, ""))
+    for run_id in ("ended", "starts"):
+        assert not engine.schedule([Wanted("r", 1, 1)]).starts
+        engine.release(run_id, 0.0)
+    assert engine.schedule([Wanted("r", 1, 1)]).starts == {"r": ("a",)}
 
 
 async def test_a_host_held_by_others_is_waited_for() -> None:

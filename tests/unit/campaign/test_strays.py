@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from backends.campaign.cancelling import CancelOrder
 from backends.campaign.record import events as ev
 from backends.campaign.record.state import CampaignState, RunState, fold
 from backends.campaign.run.strays import look_for_strays
@@ -43,10 +44,14 @@ def state(nodes: int = 1, *more: ev.Event, lost: int = 1) -> CampaignState:
 
 
 async def looked(
-    cluster: SimulatedCluster, before: CampaignState, directory: Path = Path("/nonexistent")
+    cluster: SimulatedCluster,
+    before: CampaignState,
+    directory: Path = Path("/nonexistent"),
+    order: CancelOrder | None = None,
 ) -> CampaignState:
     remotes = [RemoteHost(cluster.get(name)) for name in NAMES]
-    events = await look_for_strays(before, remotes, {PROFILE.name: PROFILE}, 1.0, directory)
+    profiles = {PROFILE.name: PROFILE}
+    events = await look_for_strays(before, remotes, profiles, 1.0, directory, order)
     return fold(events, before)
 
 
@@ -106,6 +111,26 @@ async def test_a_host_that_cannot_be_asked_is_named() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("chosen", "state_then"),
+    [
+        (None, RunState.CANCELLING),
+        (frozenset({"abc-0001-a1"}), RunState.CANCELLING),
+        (frozenset({"another"}), RunState.PLANNED),
+    ],
+)
+async def test_a_run_is_not_called_cancelled_while_a_host_that_may_have_it_is_away(
+    chosen: frozenset[str] | None, state_then: RunState
+) -> None:
+    cluster = hosts()
+    cluster.links["node2"].refuse()
+    run = (await looked(cluster, state(), order=CancelOrder(chosen, 1.0))).runs["abc-0001-a1"]
+    assert run.state is state_then
+    assert run.hosts == (("node2",) if state_then is RunState.CANCELLING else ())
+    here = (await looked(hosts(), state(), order=CancelOrder(chosen, 1.0))).runs["abc-0001-a1"]
+    assert here.state is RunState.PLANNED
+
+
 async def test_whose_journal_is_whole_asks_nobody() -> None:
     cluster = hosts()
     await start(cluster, "node2", "abc-0001-a1")
@@ -122,4 +147,9 @@ async def test_a_run_that_is_nowhere_but_has_a_log_is_not_executed_again_as_the_
     log.parent.mkdir(parents=True)
     log.write_text("iter 1")
     run = (await looked(hosts(), state(), tmp_path)).runs["abc-0001-a1"]
-    assert (run.state, run.retry) == (RunState.FAILED, "now")
+    assert (run.state, run.retry, run.cleanup.doubts) == (RunState.FAILED, "now", ())
+    partly = hosts()
+    partly.links["node3"].refuse()
+    run = (await looked(partly, state(), tmp_path)).runs["abc-0001-a1"]
+    assert (run.state, run.hosts) == (RunState.FAILED, ("node3",))
+    assert [doubt.host for doubt in run.cleanup.doubts] == ["node3"]
