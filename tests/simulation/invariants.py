@@ -15,7 +15,7 @@ from backends.campaign.record.events import RunAssigned
 from backends.campaign.record.journal import FILE_NAME, read_events
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
 from backends.campaign.run.factory import local_log
-from backends.campaign.run.strays import NOT_ASKED
+from backends.campaign.run.strays import NOT_ASKED, PLACE_LOST
 from backends.simulated.host_files import RunFiles
 from backends.simulated.kernel import Process as HostProcess
 from profiles.errors import DlperfError
@@ -176,7 +176,9 @@ class Invariants:
         for execution in world.truth.executions:
             strange = execution.run_id == run.run_id and execution.host not in run.hosts
             asked = f"{execution.host} {NOT_ASKED}" not in told
-            if strange and run.hosts and asked and not execution.taken_back:
+            # Where its place is lost, nobody can tell of a host that has nothing of it any more.
+            gone = run.reason == PLACE_LOST and (run.run_id, execution.host) in self._removed
+            if strange and run.hosts and asked and not execution.taken_back and not gone:
                 world.violated(f"{run.run_id} is {run.state}; executed on {execution.host} too")
         if run.state is not RunState.SUCCEEDED:
             return
