@@ -119,7 +119,7 @@ class Round:
         campaign = self._campaign()
         if campaign is not None:
             second = self._launch(self._chance.choice(("resume", "cancel")), campaign.name)
-            if second.wait(60) == 0 and not self._finished():
+            if second.wait(PATIENCE_S) == 0 and not self._finished():
                 self.problems.append("a second console went to work beside the first")
 
     def _finished(self) -> bool:

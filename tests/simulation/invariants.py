@@ -74,6 +74,8 @@ class Invariants:
             self._taken_back(files, run)
             return
         key = (files.run_id, files.host)
+        if key in self._removed and not files.log:
+            return  # what a start that came late left, after it was all over
         self._removed.add(key)
         here = log_here(campaign, run, files.host)
         if here == bytes(files.log or b""):
