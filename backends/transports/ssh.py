@@ -151,6 +151,7 @@ class SshTransport:
     ) -> tuple[int, bytes]:
         logins = await self._pool.logins()
         line = login_shell_command(command)
+        pauses = iter(_UNTIL_NOTICED_S)
         while True:
             connection = await self.connection()
             async with self._channels.one():
@@ -161,13 +162,20 @@ class SshTransport:
                     raise
                 except NoChannelError as error:
                     # The server's MaxSessions is lower than ours: wait for one of our own to end.
-                    if not self._channels.learn_limit():
+                    if self._channels.learn_limit():
+                        continue
+                    if (pause := next(pauses, None)) is None:
                         raise HostUnreachableError(
                             self._host.name,
                             Problem.OTHER,
                             f"no session: {error}",
                             remedy="check MaxSessions and the account's shell on the host",
                         ) from error
+                    await asyncio.sleep(pause)
+
+
+_UNTIL_NOTICED_S = (0.05, 0.1, 0.25, 0.5, 1.0)
+"""A session of ours that is over counts at the server until that has noticed."""
 
 
 class NoChannelError(Exception):

@@ -16,7 +16,7 @@ import pytest
 from backends.inventory.host_entry import Host
 from backends.transports.base import HostUnreachableError, Problem
 from backends.transports.pool import SshSettings, TransportPool
-from backends.transports.ssh import SshTransport
+from backends.transports.ssh import NoChannelError, SshTransport
 from tests.support.sshd import ServedHost, SshHosts, free_port, make_key
 from tests.support.waiting import until
 
@@ -450,6 +450,32 @@ async def test_a_server_that_allows_two_sessions_still_runs_ten_commands(
     commands = (pool.get(node.host).run(f"sleep 0.05; echo {n}") for n in range(10))
     done = await asyncio.gather(*commands)
     assert [answer.stdout for answer in done] == [b"%d\n" % n for n in range(10)]
+
+
+@pytest.mark.parametrize(("refusals", "answered"), [(1, True), (4, True), (100, False)])
+async def test_a_server_that_has_not_noticed_the_end_of_a_session_is_given_a_moment(
+    ssh_hosts: SshHosts,
+    pool: TransportPool,
+    monkeypatch: pytest.MonkeyPatch,
+    refusals: int,
+    answered: bool,
+) -> None:
+    (node,) = ssh_hosts(1)
+    logins = await pool.logins()
+    execute = type(logins).execute
+    left = iter(range(refusals))
+
+    async def refused_at_first(*given: object) -> tuple[int, bytes]:
+        if next(left, None) is not None:
+            raise NoChannelError("open failed")
+        return await execute(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(logins), "execute", refused_at_first)
+    if answered:
+        assert (await pool.get(node.host).run("echo 1")).stdout == b"1\n"
+    else:
+        with pytest.raises(HostUnreachableError, match="no session: open failed"):
+            await pool.get(node.host).run("echo 1")
 
 
 # --- losses -------------------------------------------------------------------------------------

@@ -263,18 +263,18 @@ def test_a_port_in_use_is_said(start: Start, port: int) -> None:
 
 
 def test_a_node_of_another_run_is_told_so(start: Start) -> None:
-    first = start("--nodes", "2", "--token", "a", "--connect-timeout", "10")
-    second = start("--nodes", "2", "--token", "b", "--node-rank", "1", "--connect-timeout", "1")
-    assert "it refused us: it belongs to another run" in ended([second], 5.0)[0][1]
+    first = start("--nodes", "2", "--token", "a", "--connect-timeout", "60")
+    second = start("--nodes", "2", "--token", "b", "--node-rank", "1", "--connect-timeout", "4")
+    assert "it refused us: it belongs to another run" in ended([second], PATIENCE_S)[0][1]
     assert first.poll() is None
 
 
 def test_nodes_that_disagree_say_about_what(start: Start) -> None:
-    start("--nodes", "2", "--batch-size", "32", "--connect-timeout", "10")
+    start("--nodes", "2", "--batch-size", "32", "--connect-timeout", "60")
     second = start(
-        "--nodes", "2", "--batch-size", "64", "--node-rank", "1", "--connect-timeout", "1"
+        "--nodes", "2", "--batch-size", "64", "--node-rank", "1", "--connect-timeout", "4"
     )
-    said = ended([second], 5.0)[0][1]
+    said = ended([second], PATIENCE_S)[0][1]
     assert "batch size 64; node 0 has 2 nodes, 1 devices, batch size 32" in said
 
 
