@@ -13,6 +13,7 @@ from backends.file_modes import Share, make_directory
 from profiles.format.case import Case
 
 if TYPE_CHECKING:
+    from backends.campaign.record.run_record import RunRecord
     from backends.campaign.record.snapshot import RunView
     from profiles.format.profile import Profile
 
@@ -72,6 +73,11 @@ def log_path(
     if path in taken:
         path = str(folder / ("_".join([safe_name(profile.name), *parts]) + ".log"))
     return path
+
+
+def run_log_path(profile: Profile, run: RunRecord, taken: Container[str]) -> str:
+    """:func:`log_path` of a run; ``taken``: those of the campaign's other runs."""
+    return log_path(profile, run.case, run.repeat, run.attempt, taken, profiled=run.profiled)
 
 
 def _others(profile: Profile, case: Case) -> Mapping[str, object]:

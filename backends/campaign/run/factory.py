@@ -7,7 +7,12 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
-from backends.campaign.folder.paths import diagnosis_path, host_log_path, log_path, telemetry_path
+from backends.campaign.folder.paths import (
+    diagnosis_path,
+    host_log_path,
+    run_log_path,
+    telemetry_path,
+)
 from backends.campaign.folder.rawlog import RawLog
 from backends.campaign.plan.recipe import Recipe
 from backends.campaign.record import events as ev
@@ -128,14 +133,7 @@ class RunFactory:
             job_id=allocation.job_id,
             port=port,
             commands=tuple(command.text for command in commands),
-            log=log_path(
-                self.profile(run.profile),
-                run.case,
-                run.repeat,
-                run.attempt,
-                taken,
-                profiled=run.profiled,
-            ),
+            log=run_log_path(self.profile(run.profile), run, taken),
         )
 
     def supervisor(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from backends.campaign.cancelling import CancelOrder
-from backends.campaign.folder.paths import log_path
+from backends.campaign.folder.paths import run_log_path
 from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
@@ -107,7 +107,7 @@ def _lost(run_id: str, hosts: Sequence[str], now: float) -> ev.RunFailed:
 
 def _log(state: CampaignState, run: RunRecord, profiles: Mapping[str, Profile]) -> str:
     taken = {other.log for other in state.runs.values()}
-    return log_path(profiles[run.profile], run.case, run.repeat, run.attempt, taken)
+    return run_log_path(profiles[run.profile], run, taken)
 
 
 def _holds_something(log: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,15 @@ async def test_a_run_is_where_it_is_found() -> None:
     run = (await looked(cluster, state())).runs["abc-0001-a1"]
     assert (run.state, run.hosts) == (RunState.STARTING, ("node2",))
     assert run.log
+
+
+async def test_a_profiled_run_that_is_found_has_a_log_of_its_own() -> None:
+    cluster = hosts()
+    await start(cluster, "node2", "abc-0001-a1")
+    before = state()
+    profiled = replace(before.runs["abc-0001-a1"], profiled=True)
+    found = await looked(cluster, replace(before, runs={profiled.run_id: profiled}))
+    assert found.runs["abc-0001-a1"].log.endswith("_profiled.log")
 
 
 async def test_a_run_that_is_nowhere_stays_planned() -> None:
