@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from backends.hosts.telemetry import HostTelemetry
-
 if TYPE_CHECKING:
     import pandas as pd
+
+    from backends.hosts.telemetry import HostTelemetry
 
 SLOWED_BY_CLOCK = 0.03
 """A GPU's mean clock is lower by this share than in the rest of the run …"""

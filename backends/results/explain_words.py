@@ -15,6 +15,7 @@ from backends.results.numbers import percent, trimmed
 from backends.results.statistics import MATERIAL
 from backends.results.summary import CaseResult, Group
 from backends.results.translations import Lang, pick
+from profiles.format.case import GLOBAL_BATCH
 
 _CAUSES = {
     Cause.COMMUNICATION: ("exposed all-reduce", "未重叠的all-reduce"),
@@ -36,7 +37,7 @@ def scaling_text(group: Group, lang: Lang = "en") -> str:
     if len(group.cases) < 2:
         return ""
     if scaling(group) is Scaling.STRONG:
-        total = group.parameters["global_batch"]
+        total = group.parameters[GLOBAL_BATCH]
         return pick(
             lang,
             f"strong scaling: the global batch is always {total}",

@@ -27,6 +27,8 @@ def _patterns(profile: Profile) -> Iterator[tuple[str, str]]:
 
 def _all(profile: Profile) -> Iterator[tuple[str, str | None]]:
     measure = profile.measure
+    if profile.explain is not None:
+        yield "explain.reading", profile.explain.reading
     rules: list[tuple[str, Rule | Variant]] = [("measure", measure)]
     rules += [(f"measure.variant[{number}]", it) for number, it in enumerate(measure.variant)]
     for key, rule in rules:

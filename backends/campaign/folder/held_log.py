@@ -9,12 +9,16 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from backends.campaign.folder.regular_file import SAFE, open_regular, set_aside, sync_directory
+from backends.campaign.folder.regular_file import (
+    open_regular,
+    open_to_read,
+    set_aside,
+    sync_directory,
+)
 from backends.file_modes import make_directory
 from backends.remote.wrapper_messages import LogDigest
 
@@ -40,16 +44,10 @@ class HeldLog:
     @classmethod
     def of(cls, path: Path) -> HeldLog | None:
         """None: it is no regular file, or cannot be read or synced."""
-        try:
-            fd = os.open(path, os.O_RDONLY | SAFE)
-        except OSError:
+        if (fd := open_to_read(path)) is None:
             return None
         try:
-            info = os.fstat(fd)
-            if not stat.S_ISREG(info.st_mode):
-                os.close(fd)
-                return None
-            data = b"".join(_blocks(fd)) if info.st_size <= IN_MEMORY else None
+            data = b"".join(_blocks(fd)) if os.fstat(fd).st_size <= IN_MEMORY else None
             held = cls(path, _digest(_blocks(fd) if data is None else iter([data])), fd, data)
             os.fsync(fd)
             sync_directory(path.parent)
@@ -108,12 +106,10 @@ def _digest(blocks: Iterator[bytes]) -> LogDigest:
 
 
 def _digest_at(path: Path) -> LogDigest | None:
-    try:
-        fd = os.open(path, os.O_RDONLY | SAFE)
-    except OSError:
+    if (fd := open_to_read(path)) is None:
         return None
     try:
-        return _digest(_blocks(fd)) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+        return _digest(_blocks(fd))
     finally:
         os.close(fd)
 

@@ -28,6 +28,18 @@ def open_regular(path: Path, more: int = 0) -> int | None:
     return None
 
 
+def open_to_read(path: Path) -> int | None:
+    """A descriptor; None where no regular file lies, or one that cannot be opened."""
+    try:
+        fd = os.open(path, os.O_RDONLY | SAFE)
+    except OSError:
+        return None
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        return fd
+    os.close(fd)
+    return None
+
+
 def set_aside(path: Path) -> str:
     """Rename whatever lies at ``path``; nothing that is there is ever lost."""
     for number in range(1, 10_000):

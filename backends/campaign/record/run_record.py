@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.doubts import UNKNOWN, Cleanup
-from backends.hosts.telemetry_summary import Telemetry
 from profiles.format.case import Case
 from profiles.scalars import Scalar
 from profiles.throughput.rank_times import RankTime
@@ -19,6 +18,7 @@ from profiles.throughput.steady import Disturbance
 
 if TYPE_CHECKING:
     from backends.campaign.record.event_values import JournaledReading
+    from backends.hosts.telemetry_summary import Telemetry
 
 SERIES_POINTS = 512
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from backends.campaign.folder.rawlog import RawLog
-from backends.campaign.folder.regular_file import SAFE
+from backends.campaign.folder.regular_file import open_to_read
 from backends.campaign.record.run_record import RunRecord
 from backends.engines.base import AllocatedHost
 from backends.hosts.telemetry import read_telemetry, telemetry_command
@@ -57,13 +57,12 @@ class HostWatch:
         self._log.append(data)
 
     def summary(self, trained: Span, slow: Mapping[int, Span]) -> Telemetry:
-        """Of what is in the file; times are those of this machine. Reads the disk.
-
-        Raises OSError for a file that is not there, or no file.
-        """
+        """Of what is in the file, if there is one; times are those of this machine. Blocking."""
         facts = self._host.snapshot.facts
         ahead = facts.certain_clock_offset_s if facts else 0.0
-        with os.fdopen(os.open(self._log.path, os.O_RDONLY | SAFE), "rb") as file:
+        if (fd := open_to_read(self._log.path)) is None:
+            return Telemetry()
+        with os.fdopen(fd, "rb") as file:
             seen = read_telemetry(file)
         return summarise(
             seen,
