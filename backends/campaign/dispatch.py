@@ -157,7 +157,7 @@ class Dispatcher:
         """What can start now, and why the rest waits."""
         why, before = _reasons(schedule), _reasons(self.schedule)
         if why != before:
-            debug.log().info("%d runs wait: %s", len(schedule.waiting), sorted(why)[:10])
+            debug.log().info("%d runs wait: %s", len(schedule.waiting), "; ".join(why[:10]))
         self.schedule = schedule
 
     async def _take_up(self) -> None:
@@ -396,5 +396,6 @@ class Dispatcher:
             self.wake()
 
 
-def _reasons(schedule: Schedule) -> set[tuple[str, ...]]:
-    return {(waiting.kind, *waiting.hosts, waiting.detail) for waiting in schedule.waiting.values()}
+def _reasons(schedule: Schedule) -> list[str]:
+    why = ((wait.kind, *wait.hosts, wait.detail) for wait in schedule.waiting.values())
+    return sorted({" ".join(filter(None, words)) for words in why})

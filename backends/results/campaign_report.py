@@ -140,13 +140,13 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
     blocks += [f"![{md_text(title)}](./{path})" for title, path in context.figures]
     blocks.append(f"### {w.statistics}")
     blocks.append("\n".join(markdown_rows(statistics_table(groups, lang))))
-    if (machines := telemetry_table(groups, lang)) is not None:
-        blocks += [f"### {machines.title}", "\n".join(markdown_rows(machines))]
-    blocks += _explained(groups, lang, w)
     stopped = [
         line for group in groups for case in group.cases if (line := _stopped(case, groups, w))
     ]
-    return [*blocks, "\n".join(stopped)] if stopped else blocks
+    blocks += ["\n".join(stopped)] if stopped else []
+    if (machines := telemetry_table(groups, lang)) is not None:
+        blocks += [f"### {machines.title}", "\n".join(markdown_rows(machines))]
+    return blocks + _explained(groups, lang, w)
 
 
 def _explained(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
