@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """ResNet50 v1.5 training throughput with PyTorch DistributedDataParallel on synthetic data.
 
-Needs PyTorch 1.10 or newer and nothing else: no torchvision, no data set. One process per device,
-started by torchrun (RANK, LOCAL_RANK, WORLD_SIZE in the environment); without torchrun it is one
-process on one device. NCCL where there are GPUs, gloo on CPUs, where a device is a core.
+Needs PyTorch 1.10 or newer and torch_common.py beside it, and nothing else: no torchvision, no data
+set. One process per device, started by torchrun; without torchrun one process on one device. NCCL
+where there are GPUs, gloo on CPUs, where a device is a core.
 
 The network is the one of "Deep Residual Learning for Image Recognition" (He et al., 2015) in the
 variant called v1.5: a bottleneck that halves the resolution does so in its 3×3 convolution, not in
@@ -17,36 +17,33 @@ time since the line before (the device is idle at both ends), and the peak memor
 PyTorch had allocated at most on the GPU, or the resident set of the process on a CPU. The first
 line holds the warm-up.
 
-With DLPERF_PROFILE=1 in the environment PROFILED_STEPS more steps follow under torch.profiler, and
-every rank prints where its time went, in seconds per step, each of them once::
-
-    profile: rank 1, steps 10, step 0.8112, compute 0.7013, communication 0.0871, input 0.0001
-
-On a GPU compute is when a kernel or a copy runs there that is not NCCL's, communication when only
-one of NCCL's does, input when neither does while the process waits for the next batch. On a CPU
-compute is when the process is in an operator or the optimizer, communication when it is not and
-gloo has work under way, input the wait for the next batch. For the rest the device was idle.
+With DLPERF_PROFILE=1 in the environment more steps follow under torch.profiler, and every rank
+prints where its time went: see torch_common.py.
 """
 
 import argparse
-import os
-import platform
-import resource
-import sys
-import time
 from contextlib import nullcontext
 
 import torch
 import torch.distributed as dist
-import torch.profiler
 from torch import nn
-from torch.autograd import DeviceType
 from torch.nn.parallel import DistributedDataParallel
+from torch_common import (
+    allow_tf32,
+    ampere,
+    facts,
+    fail,
+    find_place,
+    finished,
+    peak_memory_mib,
+    positive,
+    profile_if_asked,
+)
 
+PROGRAM = "torch_resnet50"
 CLASSES = 1000
 STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # width, blocks, stride of the first
 EXPANSION = 4
-PROFILED_STEPS = 10
 
 
 def convolution(inputs, outputs, size, stride=1):
@@ -101,58 +98,16 @@ def resnet50():
     return model
 
 
-def pick_device(wanted, local_rank):
-    """Return the device of this process; exits with one line when there is none."""
-    available = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if wanted == "cpu" or (wanted == "auto" and not available):
-        return torch.device("cpu")
-    if local_rank >= available:
-        sys.exit(
-            "torch_resnet50: local rank %d has no GPU: PyTorch sees %d on this host"
-            % (local_rank, available)
-        )
-    torch.cuda.set_device(local_rank)
-    return torch.device("cuda", local_rank)
-
-
 def set_precision(precision, device):
     """Allow exactly the arithmetic that ``precision`` names; return a maker of contexts."""
-    on_gpu = device.type == "cuda"
-    if precision == "tf32" and not (on_gpu and torch.cuda.get_device_capability(device) >= (8, 0)):
-        sys.exit("torch_resnet50: tf32 needs an NVIDIA GPU of the Ampere generation or newer")
-    if precision == "amp" and on_gpu and torch.cuda.get_device_capability(device) < (8, 0):
-        sys.exit("torch_resnet50: amp is bfloat16 here: it needs the Ampere generation or newer")
-    # Off unless asked for: PyTorch lets cuDNN use TF32 by default, which would not be fp32.
-    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
-    torch.backends.cudnn.allow_tf32 = precision == "tf32"
+    if precision == "tf32" and not ampere(device):
+        fail(PROGRAM, "tf32 needs an NVIDIA GPU of the Ampere generation or newer")
+    if precision == "amp" and device.type == "cuda" and not ampere(device):
+        fail(PROGRAM, "amp is bfloat16 here: it needs the Ampere generation or newer")
+    allow_tf32(precision == "tf32")
     if precision == "amp":
         return lambda: torch.autocast(device.type, dtype=torch.bfloat16)
     return nullcontext
-
-
-def peak_memory_mib(device):
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device) // 2**20
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # KiB on Linux
-
-
-def describe(options, device, world_size, backend):
-    facts = [
-        "python %s" % platform.python_version(),
-        "torch %s" % torch.__version__,
-        "backend %s" % backend,
-        "world size %d" % world_size,
-    ]
-    if device.type == "cuda":
-        facts.append("cuda %s" % torch.version.cuda)
-        facts.append("cudnn %s" % torch.backends.cudnn.version())
-        if dist.is_nccl_available():
-            facts.append("nccl %s" % ".".join(str(part) for part in torch.cuda.nccl.version()))
-        facts.append(torch.cuda.get_device_name(device))
-    else:
-        facts.append("%d threads per device" % torch.get_num_threads())
-    facts.append("%s, image size %d" % (options.precision, options.image_size))
-    return "environment: " + ", ".join(facts)
 
 
 def synthetic(options, device, rank):
@@ -166,9 +121,10 @@ def synthetic(options, device, rank):
         yield images, labels
 
 
-def train(options, model, device, rank, world_size, autocast):
+def train(options, model, place, autocast):
     """Train and print; return the function that takes one more step."""
-    batches = synthetic(options, device, rank)
+    device = place.device
+    batches = synthetic(options, device, place.rank)
     criterion = nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(
         model.parameters(), lr=options.learning_rate, momentum=0.9, weight_decay=5e-5
@@ -187,9 +143,9 @@ def train(options, model, device, rank, world_size, autocast):
     printed = finished(device)
     for iteration in range(1, options.iterations + 1):
         loss = step()
-        if rank == 0 and iteration % options.print_every == 0:
+        if place.rank == 0 and iteration % options.print_every == 0:
             now = finished(device)
-            samples = options.print_every * options.batch_size * world_size
+            samples = options.print_every * options.batch_size * place.world_size
             print(
                 "train: epoch 0, iter %d, loss: %.6f, samples/s: %.3f, mem: %d"
                 % (iteration, loss.item(), samples / (now - printed), peak_memory_mib(device)),
@@ -197,99 +153,6 @@ def train(options, model, device, rank, world_size, autocast):
             )
             printed = now
     return step
-
-
-def finished(device):
-    """When the device has done all that it was told to."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    return time.perf_counter()
-
-
-def profile(step, device, rank):
-    """Take PROFILED_STEPS steps and print where this rank's time went."""
-    activities = [torch.profiler.ProfilerActivity.CPU]
-    if device.type == "cuda":
-        activities.append(torch.profiler.ProfilerActivity.CUDA)
-    with torch.profiler.profile(activities=activities) as profiler:
-        step()  # which begins late where the profiler took long to start
-        finished(device)
-        if dist.is_initialized():
-            dist.barrier()
-        with torch.profiler.record_function(STEPS):
-            for _ in range(PROFILED_STEPS):
-                step(lambda: torch.profiler.record_function(WAITING))
-            finished(device)
-    spent = [seconds / PROFILED_STEPS for seconds in where_time_went(profiler.events(), device)]
-    print(
-        "profile: rank %d, steps %d, step %.6f, compute %.6f, communication %.6f, input %.6f"
-        % (rank, PROFILED_STEPS, *spent),
-        flush=True,
-    )
-
-
-STEPS = "torch_resnet50: steps"
-WAITING = "torch_resnet50: waiting for input"
-COMPUTING = ("aten::", "autograd::", "Optimizer.step")  # on a CPU
-
-
-def where_time_went(events, device):
-    """Seconds in all, of them computing, in exposed communication, waiting for input."""
-    on_host = [event for event in events if event.device_type == DeviceType.CPU]
-    names = {event.name for event in on_host}
-    # Annotations are repeated among what the device did, under the names that they have here.
-    on_device = [e for e in events if e.device_type == DeviceType.CUDA and e.name not in names]
-    began, ended = merged(e for e in on_host if e.name == STEPS)[0]
-    waiting = merged(e for e in on_host if e.name == WAITING)
-    if device.type == "cuda":
-        working = merged(e for e in on_device if not e.name.startswith("nccl"))
-        talking = merged(e for e in on_device if e.name.startswith("nccl"))
-        waiting = without(without(waiting, working), talking)
-    else:
-        working = without(merged(e for e in on_host if e.name.startswith(COMPUTING)), waiting)
-        talking = without(merged(e for e in on_host if e.name.startswith("gloo:")), waiting)
-    talking = without(talking, working)
-    spans = [[(began, ended)], working, talking, waiting]
-    return [
-        sum(max(0, min(end, ended) - max(start, began)) for start, end in some) / 1e6
-        for some in spans
-    ]
-
-
-def merged(events):
-    """When any of the events was under way: (start, end) in microseconds, in order, apart."""
-    spans = []
-    for start, end in sorted((e.time_range.start, e.time_range.end) for e in events):
-        if spans and start <= spans[-1][1]:
-            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
-        else:
-            spans.append((start, end))
-    return spans
-
-
-def without(spans, others):
-    """What of the spans is in none of the others; both are in order and apart."""
-    left = []
-    number = 0
-    for start, end in spans:
-        at = start
-        while number < len(others) and others[number][0] < end:
-            if others[number][0] > at:
-                left.append((at, others[number][0]))
-            at = max(at, others[number][1])
-            if at >= end:  # and it may reach into the next span
-                break
-            number += 1
-        if at < end:
-            left.append((at, end))
-    return left
-
-
-def positive(text):
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("%s is below 1" % text)
-    return value
 
 
 def parse_arguments(arguments=None):
@@ -317,10 +180,8 @@ def parse_arguments(arguments=None):
 
 def main(arguments=None):
     options = parse_arguments(arguments)
-    rank = int(os.environ.get("RANK", "0"))
-    local_rank = int(os.environ.get("LOCAL_RANK", "0"))
-    world_size = int(os.environ.get("WORLD_SIZE", "1"))
-    device = pick_device(options.device, local_rank)
+    place = find_place(PROGRAM, options.device)
+    device = place.device
     autocast = set_precision(options.precision, device)
     if device.type == "cuda":
         torch.backends.cudnn.benchmark = True
@@ -329,19 +190,17 @@ def main(arguments=None):
     torch.manual_seed(options.seed)
     model = resnet50().to(device).to(memory_format=torch.channels_last).train()
 
-    launched = "WORLD_SIZE" in os.environ
-    backend = "nccl" if device.type == "cuda" else "gloo"
-    if launched:
+    if place.launched:
         # The same program on one device as on many, so that the base of a speedup is comparable.
-        dist.init_process_group(backend)
-        device_ids = [local_rank] if device.type == "cuda" else None
+        dist.init_process_group(place.backend)
+        device_ids = [place.local_rank] if device.type == "cuda" else None
         model = DistributedDataParallel(model, device_ids=device_ids)
-    if rank == 0:
-        print(describe(options, device, world_size, backend if launched else "none"), flush=True)
-    step = train(options, model, device, rank, world_size, autocast)
-    if os.environ.get("DLPERF_PROFILE") == "1":
-        profile(step, device, rank)
-    if launched:
+    if place.rank == 0:
+        own = "%s, image size %d" % (options.precision, options.image_size)
+        print("environment: " + ", ".join([*facts(place), own]), flush=True)
+    step = train(options, model, place, autocast)
+    profile_if_asked(step, place)
+    if place.launched:
         dist.destroy_process_group()
 
 

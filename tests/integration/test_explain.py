@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.test_workloads_torch_resnet50 import python_with_torch
+from tests.support.torch_python import torchrun_beside
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "profiles" / "library"
@@ -112,10 +112,7 @@ def test_planted_causes_are_found_in_their_size(tmp_path: Path) -> None:
 
 @pytest.fixture
 def torchrun() -> str:
-    python = python_with_torch()
-    if python is None:
-        pytest.skip("no PyTorch: set DLPERF_TORCH_PYTHON to a Python that has it")
-    return str(Path(python).with_name("torchrun"))
+    return torchrun_beside()
 
 
 SMALL = ("batch_size=4", "image_size=32", "iterations=20", "print_every=4")

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.sshd import ROOT, SshHosts
+from tests.support.torch_python import torchrun_beside
 
 SSH_KEYS = ("name", "address", "port", "user", "identity", "known_hosts", "ssh_config", "work_dir")
-
-
-@cache
-def torchrun() -> str | None:
-    """A torchrun whose Python has PyTorch, that of DLPERF_TORCH_PYTHON first."""
-    for python in filter(None, (os.environ.get("DLPERF_TORCH_PYTHON"), sys.executable)):
-        script = Path(python).with_name("torchrun")
-        if script.is_file():
-            return str(script)
-    return None
 
 
 def run_campaign(hosts: SshHosts, directory: Path, *selection: str) -> dict[str, Any]:
@@ -78,14 +67,11 @@ def test_cpu_smoke_runs_on_one_host_and_across_two(ssh_hosts: SshHosts, tmp_path
 def test_torch_resnet50_runs_on_one_host_and_across_two(
     ssh_hosts: SshHosts, tmp_path: Path
 ) -> None:
-    program = torchrun()
-    if program is None:
-        pytest.skip("no PyTorch: set DLPERF_TORCH_PYTHON to a Python that has it")
     document = run_campaign(
         ssh_hosts,
         tmp_path,
         *("--profile", "torch-resnet50", "--repeats", "1", "--case", "1n1g", "1n2g", "2n1g"),
-        *("--set", f"torchrun={program}", "image_size=32", "batch_size=4"),
+        *("--set", f"torchrun={torchrun_beside()}", "image_size=32", "batch_size=4"),
         *("--set", "iterations=10", "print_every=2"),
     )
     check(document, {"1n1g": 1, "1n2g": 1, "2n1g": 2})

@@ -1,0 +1,212 @@
+"""What the PyTorch workloads share: ranks and devices, precision, memory, where a step's time goes.
+
+Lies beside the workload that imports it, wherever that is shipped to. Needs PyTorch 1.10 or newer
+and nothing else. One process per device, started by torchrun (RANK, LOCAL_RANK, WORLD_SIZE in the
+environment); without torchrun it is one process on one device. NCCL where there are GPUs, gloo on
+CPUs, where a device is a core.
+
+With DLPERF_PROFILE=1 in the environment a workload takes PROFILED_STEPS steps more, under
+torch.profiler, and every rank prints where its time went, in seconds per step, each of them once::
+
+    profile: rank 1, steps 10, step 0.8112, compute 0.7013, communication 0.0871, input 0.0001
+
+On a GPU compute is when a kernel or a copy runs there that is not NCCL's, communication when only
+one of NCCL's does, input when neither does while the process waits for the next batch. On a CPU
+compute is when the process is in an operator or the optimizer, communication when it is not and
+gloo has work under way, input the wait for the next batch. For the rest the device was idle.
+"""
+
+import argparse
+import os
+import platform
+import resource
+import sys
+import time
+from collections import namedtuple
+
+import torch
+import torch.distributed as dist
+import torch.profiler
+from torch.autograd import DeviceType
+
+PROFILED_STEPS = 10
+
+
+class Place(namedtuple("Place", "rank local_rank world_size launched device")):
+    """Which process this is, and its device; ``launched``: by torchrun."""
+
+    @property
+    def backend(self):
+        if not self.launched:
+            return "none"
+        return "nccl" if self.device.type == "cuda" else "gloo"
+
+
+def find_place(program, wanted):
+    """Tell this process's rank and device; exits with one line when there is no such device.
+
+    ``wanted``: "cuda", "cpu", or "auto": GPUs if any.
+    """
+    launched = "WORLD_SIZE" in os.environ
+    local_rank = int(os.environ.get("LOCAL_RANK", "0"))
+    return Place(
+        rank=int(os.environ.get("RANK", "0")),
+        local_rank=local_rank,
+        world_size=int(os.environ.get("WORLD_SIZE", "1")),
+        launched=launched,
+        device=pick_device(program, wanted, local_rank),
+    )
+
+
+def pick_device(program, wanted, local_rank):
+    available = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if wanted == "cpu" or (wanted == "auto" and not available):
+        return torch.device("cpu")
+    if local_rank >= available:
+        fail(
+            program,
+            "local rank %d has no GPU: PyTorch sees %d on this host" % (local_rank, available),
+        )
+    torch.cuda.set_device(local_rank)
+    return torch.device("cuda", local_rank)
+
+
+def fail(program, text):
+    sys.exit("%s: %s" % (program, text))
+
+
+def ampere(device):
+    """Whether the device has tensor cores for tf32 and bfloat16."""
+    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
+
+
+def allow_tf32(allowed):
+    """TF32 exactly where it is asked for: PyTorch lets cuDNN use it, which would not be fp32."""
+    torch.backends.cuda.matmul.allow_tf32 = allowed
+    torch.backends.cudnn.allow_tf32 = allowed
+
+
+def peak_memory_mib(device):
+    """What PyTorch had allocated at most on a GPU, or the process's resident set on a CPU."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) // 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # KiB on Linux
+
+
+def facts(place):
+    """Versions and devices, each as a phrase."""
+    found = [
+        "python %s" % platform.python_version(),
+        "torch %s" % torch.__version__,
+        "backend %s" % place.backend,
+        "world size %d" % place.world_size,
+    ]
+    if place.device.type == "cuda":
+        found.append("cuda %s" % torch.version.cuda)
+        found.append("cudnn %s" % torch.backends.cudnn.version())
+        if dist.is_nccl_available():
+            found.append("nccl %s" % ".".join(str(part) for part in torch.cuda.nccl.version()))
+        found.append(torch.cuda.get_device_name(place.device))
+    else:
+        found.append("%d threads per device" % torch.get_num_threads())
+    return found
+
+
+def finished(device):
+    """When the device has done all that it was told to, in seconds."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter()
+
+
+def positive(text):
+    """An argument that counts something."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("%s is below 1" % text)
+    return value
+
+
+def profile_if_asked(step, place):
+    """Take PROFILED_STEPS steps and print where this rank's time went, if DLPERF_PROFILE is 1.
+
+    ``step`` takes a maker of contexts, which it enters while it waits for the next batch.
+    """
+    if os.environ.get("DLPERF_PROFILE") != "1":
+        return
+    device = place.device
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    if device.type == "cuda":
+        activities.append(torch.profiler.ProfilerActivity.CUDA)
+    with torch.profiler.profile(activities=activities) as profiler:
+        step()  # which begins late where the profiler took long to start
+        finished(device)
+        if dist.is_initialized():
+            dist.barrier()
+        with torch.profiler.record_function(STEPS):
+            for _ in range(PROFILED_STEPS):
+                step(lambda: torch.profiler.record_function(WAITING))
+            finished(device)
+    spent = [seconds / PROFILED_STEPS for seconds in where_time_went(profiler.events(), device)]
+    print(
+        "profile: rank %d, steps %d, step %.6f, compute %.6f, communication %.6f, input %.6f"
+        % (place.rank, PROFILED_STEPS, *spent),
+        flush=True,
+    )
+
+
+STEPS = "dlperf: steps"
+WAITING = "dlperf: waiting for input"
+COMPUTING = ("aten::", "autograd::", "Optimizer.step")  # on a CPU
+
+
+def where_time_went(events, device):
+    """Seconds in all, of them computing, in exposed communication, waiting for input."""
+    on_host = [event for event in events if event.device_type == DeviceType.CPU]
+    names = {event.name for event in on_host}
+    # Annotations are repeated among what the device did, under the names that they have here.
+    on_device = [e for e in events if e.device_type == DeviceType.CUDA and e.name not in names]
+    began, ended = merged(e for e in on_host if e.name == STEPS)[0]
+    waiting = merged(e for e in on_host if e.name == WAITING)
+    if device.type == "cuda":
+        working = merged(e for e in on_device if not e.name.startswith("nccl"))
+        talking = merged(e for e in on_device if e.name.startswith("nccl"))
+        waiting = without(without(waiting, working), talking)
+    else:
+        working = without(merged(e for e in on_host if e.name.startswith(COMPUTING)), waiting)
+        talking = without(merged(e for e in on_host if e.name.startswith("gloo:")), waiting)
+    talking = without(talking, working)
+    spans = [[(began, ended)], working, talking, waiting]
+    return [
+        sum(max(0, min(end, ended) - max(start, began)) for start, end in some) / 1e6
+        for some in spans
+    ]
+
+
+def merged(events):
+    """When any of the events was under way: (start, end) in microseconds, in order, apart."""
+    spans = []
+    for start, end in sorted((e.time_range.start, e.time_range.end) for e in events):
+        if spans and start <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
+        else:
+            spans.append((start, end))
+    return spans
+
+
+def without(spans, others):
+    """What of the spans is in none of the others; both are in order and apart."""
+    left = []
+    number = 0
+    for start, end in spans:
+        at = start
+        while number < len(others) and others[number][0] < end:
+            if others[number][0] > at:
+                left.append((at, others[number][0]))
+            at = max(at, others[number][1])
+            if at >= end:  # and it may reach into the next span
+                break
+            number += 1
+        if at < end:
+            left.append((at, end))
+    return left

@@ -1,0 +1,64 @@
+"""Where a step's time went, as every PyTorch workload tells it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from tests.support import torch_python
+
+pytestmark = pytest.mark.torch
+
+evaluate = partial(torch_python.evaluate, "torch_common")
+
+
+def test_time_is_counted_once_and_overlaps_are_hidden() -> None:
+    """Of 100 s on a GPU: kernels 10–40 and 60–70, NCCL 30–65, the wait for input 65–90."""
+    code = """
+from types import SimpleNamespace as Event
+Device = workload.DeviceType
+def event(name, start, end, kind=Device.CUDA):
+    span = Event(start=start * 1e6, end=end * 1e6)
+    return Event(name=name, time_range=span, device_type=kind)
+events = [
+    event(workload.STEPS, 0, 100, Device.CPU), event(workload.STEPS, 0, 100),
+    event("aten::conv2d", 0, 99, Device.CPU), event("before", -9, -5),
+    event("kernel", 10, 35), event("Memcpy DtoD", 20, 40), event("kernel", 60, 70),
+    event("ncclDevKernel_AllReduce", 30, 65), event(workload.WAITING, 65, 90, Device.CPU),
+]
+answer = workload.where_time_went(events, torch.device("cuda"))"""
+    assert evaluate(code) == [100, 40, 20, 20]
+
+
+def test_on_a_cpu_operators_hide_what_gloo_does_meanwhile() -> None:
+    """Of 100 s: operators 0–50 (20–30 of them making the batch), gloo 40–80."""
+    code = """
+from types import SimpleNamespace as Event
+def event(name, start, end):
+    span = Event(start=start * 1e6, end=end * 1e6)
+    return Event(name=name, time_range=span, device_type=workload.DeviceType.CPU)
+events = [
+    event(workload.STEPS, 0, 100), event("aten::conv2d", 0, 50), event("aten::add_", 5, 9),
+    event(workload.WAITING, 20, 30), event("gloo:all_reduce", 40, 80),
+    event("DistributedDataParallel.forward", 0, 90),
+]
+answer = workload.where_time_went(events, torch.device("cpu"))"""
+    assert evaluate(code) == [100, 40, 30, 10]
+
+
+def test_spans_without_others_are_what_a_second_by_second_count_gives() -> None:
+    code = """
+import random
+chance = random.Random(1)
+def spans():
+    pairs = [sorted(chance.sample(range(40), 2)) for _ in range(chance.randint(0, 6))]
+    Span = lambda a, b: type("E", (), {"time_range": type("R", (), {"start": a, "end": b})})
+    return workload.merged(Span(a, b) for a, b in pairs)
+def seconds(some):
+    return {at for start, end in some for at in range(start, end)}
+answer = 0
+for _ in range(2000):
+    one, other = spans(), spans()
+    answer += seconds(workload.without(one, other)) != seconds(one) - seconds(other)"""
+    assert evaluate(code) == 0
