@@ -13,6 +13,7 @@ from backends.inventory.host_entry import Host
 from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite
 from backends.launchers.build import build
 from profiles.durations import parse_duration
+from profiles.errors import SelectionError
 from profiles.format.case import Case
 from profiles.format.case_matrix import expand
 from profiles.format.catalog import LIBRARY, Catalog
@@ -26,6 +27,7 @@ NAMES = [
     "cpu-smoke",
     "mmseg-deeplabv3p",
     "mmseg-hrnet",
+    "nccl-tests",
     "ngc-mxnet-resnet50",
     "ngc-pytorch-bert",
     "ngc-pytorch-resnet50",
@@ -45,6 +47,9 @@ NAMES = [
 CATALOG = Catalog.load()
 ADDRESSES = [f"10.11.0.{last}" for last in range(2, 6)]  # the reports' own
 
+
+COLLECTIVES = {"nccl-tests"}
+"""What these measure has no samples."""
 
 ONE_LOG_PER_CASE = {
     "mmseg-deeplabv3p",
@@ -119,7 +124,7 @@ def test_a_bundled_profile_says_what_it_is_and_what_it_needs(name: str) -> None:
     assert CATALOG.source(name).path == LIBRARY / f"{name}.toml"
     assert profile.source
     assert profile.description.strip().endswith(".")
-    assert "batch_size" in profile.parameters
+    assert ("batch_size" in profile.parameters) == (name not in COLLECTIVES)
     for key, setting in profile.settings.items():
         assert setting.description, key
         if needs_value(profile, key):
@@ -550,6 +555,26 @@ def test_paddleseg_and_mmseg_train_what_their_logs_print() -> None:
 
 
 # What people run today
+
+
+def test_nccl_tests_drives_a_host_from_one_process_and_several_by_mpirun() -> None:
+    (one,) = commands("nccl-tests", "1n8g", collective="alltoall", precision="bf16")
+    assert " ".join(one.argv) == (
+        "/given/binary_dir/alltoall_perf -b 8 -e 8G -f 2 -n 20 -d bfloat16 -g 8"
+    )
+    first, second = commands("nccl-tests", "2n8g")
+    assert second.argv == ()
+    assert_in_order(
+        first.argv,
+        "mpirun -np 16 --host 10.11.0.2:8,10.11.0.3:8 --tag-output "
+        "/given/binary_dir/all_reduce_perf -b 8 -e 8G -f 2 -n 20 -d float -g 1",
+    )
+
+
+@pytest.mark.parametrize("name", sorted(COLLECTIVES))
+def test_one_device_has_no_collective(name: str) -> None:
+    with pytest.raises(SelectionError, match="gpus < 2"):
+        expand(CATALOG.get(name), ["1n1g"], {})
 
 
 def test_torch_resnet50_is_started_by_torchrun_on_every_node() -> None:
