@@ -155,8 +155,7 @@ class Dispatcher:
 
     def _scheduled(self, schedule: Schedule) -> None:
         """What can start now, and why the rest waits."""
-        why, before = _reasons(schedule), _reasons(self.schedule)
-        if why != before:
+        if (why := _reasons(schedule)) != _reasons(self.schedule):
             debug.log().info("%d runs wait: %s", len(schedule.waiting), "; ".join(why[:10]))
         self.schedule = schedule
 

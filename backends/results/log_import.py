@@ -234,7 +234,7 @@ def _measured(profile: Profile, entry: _Found, repeat: int) -> RunResult:
         gpu_memory_mib=gpu_memory_mib(profile, measurement.metrics),
     )
     failures = tuple(failure.reason for failure in parser.failures)
-    if measurement.throughput is None:
+    if measurement.reason:
         return replace(run, reason="; ".join((*failures[:1], measurement.reason)))
     # No exit status came with the log: what it says is told, and its figure stands.
     said = tuple(f"the log says: {reason}" for reason in failures)

@@ -8,10 +8,16 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from profiles.format.case import GLOBAL_BATCH
+from profiles.format.facts import NUMBERS
 from profiles.format.field_types import Condition, Count, Model, Pattern
-from profiles.format.validators import RANK_GROUPS, READING_GROUPS, check_pattern
+from profiles.format.line_reading import LineReading, Where
+from profiles.format.validators import RANK_GROUPS, READING_GROUPS, MistakeAt, check_pattern
 
 Statistic = Literal["elapsed", "mean", "median", "trimmed_mean", "harmonic_mean", "last"]
+Kind = Literal["throughput", "step_time", "duration", "bandwidth"]
+Scope = Literal["global", "per_device", "per_node"]
+Cumulative = Literal["mean", "total"]
 
 
 class Window(Model):
@@ -49,14 +55,13 @@ class Trim(Model):
     fraction: float = Field(default=0.05, ge=0, lt=0.5)
 
 
-class Metric(Model):
+class Metric(LineReading):
     """A further figure of merit. ``scale`` multiplies what the log says (0.01, 1024 …).
 
     ``timestamp``: the reading is a point in time in this strptime format, taken in seconds.
     ``span`` is the last reading less the first, so that timestamps give a duration.
     """
 
-    reading: Pattern
     statistic: Literal["last", "first", "max", "min", "mean", "median", "sum", "span"] = "last"
     timestamp: str | None = None
     unit: str = ""
@@ -65,7 +70,21 @@ class Metric(Model):
 
     @model_validator(mode="after")
     def _groups(self) -> Self:
-        check_pattern(self.reading, required={"value"}, known={"value"})
+        self.check_fields(required={"value"}, known={"value"})
+        return self
+
+
+class Stated(LineReading):
+    """How the log itself tells a parameter's value or a fact of the run."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pattern_alone(cls, given: object) -> object:
+        return {"reading": given} if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _groups(self) -> Self:
+        self.check_fields(required={"value"}, known={"value"})
         return self
 
 
@@ -73,33 +92,53 @@ class FailurePattern(Model):
     """A line that names why a run failed; ``retry``: whether another attempt makes sense."""
 
     pattern: Pattern
+    example: str = ""
     reason: str = Field(min_length=1)
     retry: Literal["never", "now", "later"] = "never"
 
 
-class Rule(Model):
-    """How readings become one number. Everything can be overridden per case by a variant."""
+class Rule(LineReading):
+    """How readings become one number. Everything can be overridden per case by a variant.
 
-    reading: Pattern
-    kind: Literal["throughput", "step_time"] = "throughput"
-    scope: Literal["global", "per_device"] = "global"
+    ``scale`` multiplies what the log says: 0.001 where it says milliseconds. ``cumulative``: each
+    reading is the mean, or the total, since the run began, and is turned back into the steps since
+    the reading before. ``work``: what a step does, in the unit's terms, as arithmetic over the case
+    and what the log states: ``"global_batch * sequence_length"`` gives tokens/s of step times.
+    """
+
+    kind: Kind = "throughput"
+    scope: Scope = "global"
+    scale: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    cumulative: Cumulative | None = None
+    work: Condition = GLOBAL_BATCH
     ranks: tuple[int, ...] | Literal["all"] = (0,)
     rank_prefix: str | None = None  # pattern with a group "rank"; None: mpirun's
-    timestamp: str | None = None  # strptime format of the reading's group "time"
+    timestamp: str | None = None  # strptime format of the reading's "time"
     window: Window = Window()
     statistic: Statistic = "elapsed"
     trim: Trim = Trim()
     summary: str | None = None
-    summary_scope: Literal["global", "per_device"] = "global"
+    summary_example: str = ""
+    summary_scope: Scope = "global"
+
+    @property
+    def has_steps(self) -> bool:
+        return "step" in self.names
+
+    @property
+    def lower_is_faster(self) -> bool:
+        """The readings are times, not speeds."""
+        return self.kind in ("step_time", "duration")
 
     @model_validator(mode="after")
     def _groups(self) -> Self:
-        required = {"value"} | ({"step"} if self.window.by_step else set())
+        steps = self.window.by_step or self.cumulative is not None
+        required = {"value"} | ({"step"} if steps else set())
         if self.timestamp is not None:
             required.add("time")
-        check_pattern(self.reading, required=required, known=READING_GROUPS)
-        if self.timestamp is None and "(?P<time>" in self.reading:
-            raise ValueError("the reading has a group 'time'; say its format with timestamp = '%…'")
+        self.check_fields(required=required, known=READING_GROUPS)
+        if self.timestamp is None and "time" in self.names:
+            raise ValueError("the reading has a 'time'; say its format with timestamp = '%…'")
         if self.rank_prefix is not None:
             check_pattern(self.rank_prefix, required={"rank"}, known={"rank"})
         if self.summary:
@@ -116,6 +155,7 @@ class Explain(Model):
 
     environment: Mapping[str, str] = Field(default_factory=dict)
     reading: Pattern
+    example: str = ""
 
     @model_validator(mode="after")
     def _groups(self) -> Self:
@@ -132,8 +172,14 @@ class Variant(Model):
 
     when: Condition
     reading: Pattern | None = None
-    kind: Literal["throughput", "step_time"] | None = None
-    scope: Literal["global", "per_device"] | None = None
+    example: str | None = None
+    paths: Mapping[str, str] | None = None
+    where: Where | None = None
+    kind: Kind | None = None
+    scope: Scope | None = None
+    scale: float | None = None
+    cumulative: Cumulative | None = None
+    work: Condition | None = None
     ranks: tuple[int, ...] | Literal["all"] | None = None
     rank_prefix: str | None = None
     timestamp: str | None = None
@@ -141,24 +187,36 @@ class Variant(Model):
     statistic: Statistic | None = None
     trim: Trim | None = None
     summary: str | None = None
-    summary_scope: Literal["global", "per_device"] | None = None
+    summary_example: str | None = None
+    summary_scope: Scope | None = None
 
 
 class Measure(Rule):
     """The measuring rule, its variants by case, further figures of merit and named failures.
 
-    ``stated``: how the log itself tells a parameter's value; a log that says something else than
-    its case gives a warning, since one of the two is wrong.
+    ``stated``: how the log itself tells a parameter's value, or a fact of
+    :mod:`profiles.format.facts`. A log that says something else than its case gives a warning:
+    one of the two is wrong. ``computed``: facts that follow from others, where no line states them.
+    ``required``: a metric without which a run has failed, and with which it has not, whether or
+    not it has a throughput.
     """
 
     metrics: Mapping[str, Metric] = Field(default_factory=dict)
-    stated: Mapping[str, Pattern] = Field(default_factory=dict)
+    stated: Mapping[str, Stated] = Field(default_factory=dict)
+    computed: Mapping[str, Condition] = Field(default_factory=dict)
+    required: str = ""
     failure: tuple[FailurePattern, ...] = ()
     variant: tuple[Variant, ...] = ()
 
     @model_validator(mode="after")
-    def _variants(self) -> Self:
+    def _consistent(self) -> Self:
         _made_now = self.rules  # so that a variant's mistake is told with the profile's own
+        if self.required and self.required not in self.metrics:
+            raise MistakeAt(("required",), f"no metric is called {self.required!r}")
+        for name in sorted(set(self.computed) - NUMBERS):
+            raise MistakeAt(
+                ("computed", name), f"no such fact; known: {', '.join(sorted(NUMBERS))}"
+            )
         return self
 
     @cached_property

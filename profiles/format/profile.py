@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from profiles.format.case import Case
 from profiles.format.expression import parse_expression
+from profiles.format.facts import FACTS, NUMBERS
 from profiles.format.field_types import (
     CaseTag,
     Condition,
@@ -201,16 +202,24 @@ class Profile(Model):
         for index, path in enumerate(self.import_.paths):
             at = ("import", "paths", index)
             check_pattern(path, at=at, required=set(), known=PATH_GROUPS | names)
-        for name, pattern in self.measure.stated.items():
-            at = ("measure", "stated", name)
-            check_pattern(pattern, at=at, required={"value"}, known={"value"})
-        for section, named in (
-            (("measure", "stated"), self.measure.stated),
-            (("import", "values"), self.import_.values),
-        ):
-            for name in sorted(set(named) - names):
-                raise MistakeAt((*section, name), f"no parameter is called {name!r}")
+        for at, text in self._arithmetic():
+            check_condition(text, at=at, known=names | CASE_NAMES | NUMBERS)
+        for name in sorted(set(self.measure.stated) - names - FACTS):
+            known_facts = ", ".join(sorted(FACTS))
+            what = f"no parameter is called {name!r}; facts are {known_facts}"
+            raise MistakeAt(("measure", "stated", name), what)
+        for name in sorted(set(self.import_.values) - names):
+            raise MistakeAt(("import", "values", name), f"no parameter is called {name!r}")
         return self
+
+    def _arithmetic(self) -> Iterator[tuple[Key, str]]:
+        """What is reckoned from the case and the facts that its log states."""
+        yield ("measure", "work"), self.measure.work
+        for number, variant in enumerate(self.measure.variant):
+            if variant.work is not None:
+                yield ("measure", "variant", number, "work"), variant.work
+        for name, text in self.measure.computed.items():
+            yield ("measure", "computed", name), text
 
     def _conditions(self) -> list[tuple[Key, str]]:
         """Every expression over a case, with the way to it."""

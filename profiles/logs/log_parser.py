@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from profiles.cleantext import ESCAPE_BYTES, clean_text
 from profiles.format.case import Case
+from profiles.format.line_reading import LineReading
 from profiles.format.measuring_rule import rule_for
 from profiles.format.patterns import LINE_LIMIT
 from profiles.format.profile import Profile
 from profiles.logs.failures import BUILT_IN, Failure, FailureScanner, from_profile
+from profiles.logs.intervals import Intervals
 from profiles.logs.lines import cut_long_lines
 from profiles.logs.metrics import MetricValues
 from profiles.logs.ranks import MPI_PREFIX, RankFilter
@@ -49,7 +51,8 @@ class LogParser:
         columns = self._columns = Columns()
         self.readings = Readings(columns)
         times = TimestampParser(self.rule.timestamp).seconds if self.rule.timestamp else None
-        self._sink = ReadingSink(columns, times)
+        intervals = Intervals(self.rule.cumulative) if self.rule.cumulative else None
+        self._sink = ReadingSink(columns, times, self.rule.scale, intervals)
         self._summary = MetricValues("last")
         self._metrics = {
             name: (MetricValues(metric.statistic), metric.scale)
@@ -115,7 +118,7 @@ class LogParser:
 
     @property
     def stated(self) -> dict[str, str]:
-        """Parameter values that the log itself tells, display-safe."""
+        """Parameter values and facts that the log itself tells, display-safe."""
         texts = {name: sink.text for name, sink in self._stated.items()}
         return {name: clean_text(text) for name, text in texts.items() if text is not None}
 
@@ -125,15 +128,16 @@ class LogParser:
         return self._failures.failures
 
     def _plan(self, profile: Profile) -> tuple[Search, ...]:
-        sinks: list[tuple[str, Sink]] = [(self.rule.reading, self._sink)]
+        sinks: list[tuple[LineReading, Sink]] = [(self.rule, self._sink)]
         if self.rule.summary:
-            sinks.append((self.rule.summary, ValueSink(self._summary)))
+            summary = LineReading(reading=self.rule.summary)
+            sinks.append((summary, ValueSink(self._summary)))
         for name, metric in profile.measure.metrics.items():
             seconds = TimestampParser(metric.timestamp).seconds if metric.timestamp else None
-            sinks.append((metric.reading, ValueSink(self._metrics[name][0], seconds)))
+            sinks.append((metric, ValueSink(self._metrics[name][0], seconds)))
         sinks += [(profile.measure.stated[name], sink) for name, sink in self._stated.items()]
         ranks = RankFilter(self.rule.ranks, self.rule.rank_prefix or MPI_PREFIX)
-        return tuple(Search(pattern, ranks, sink) for pattern, sink in sinks)
+        return tuple(Search(reading, ranks, sink) for reading, sink in sinks)
 
     def _block(self, block: bytes) -> None:
         """Take complete lines, ended by newlines."""

@@ -36,8 +36,8 @@ class MetricValues:
 
     @property
     def value(self) -> float | None:
-        """The statistic over the values so far; None before the first."""
-        if not self._count:
+        """The statistic over the values so far; None before the first, a span's second."""
+        if self._count < (2 if self.statistic == "span" else 1):
             return None
         if self.statistic == "median":
             return statistics.median(self._values)

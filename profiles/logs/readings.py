@@ -11,7 +11,7 @@ from typing import overload
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One value parsed from a log line, as the log says it: unscaled, of one rank.
+    """One value parsed from a log line, by the rule's scale, of one rank.
 
     ``index`` counts from 0. ``t``: the log's own timestamp in seconds, comparable within one log.
     """

@@ -9,7 +9,10 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, Protocol, cast
 
+from profiles.format.line_reading import LineReading
 from profiles.format.patterns import LINE_LIMIT, line_pattern
+from profiles.logs.intervals import Intervals
+from profiles.logs.json_fields import JsonFields
 from profiles.logs.lines import has_longer, lines_backwards, lines_with
 from profiles.logs.literals import required_literals, stays_in_line
 from profiles.logs.metrics import MetricValues
@@ -39,15 +42,17 @@ class Sink(Protocol):
 
 
 class Search:
-    """One pattern, where its matches go, and ``ranks``: whose output counts."""
+    """One reading's pattern, where its matches go, and ``ranks``: whose output counts."""
 
-    def __init__(self, pattern: str, ranks: RankFilter, sink: Sink) -> None:
+    def __init__(self, reading: LineReading, ranks: RankFilter, sink: Sink) -> None:
+        pattern = reading.reading
         literals = required_literals(pattern)
         self._literal = literals[0] if literals else None
         self._narrower = Narrower(literals)
         self._ranks = ranks
         self._sink = sink
         self._pattern = line_pattern(pattern)
+        self._objects = JsonFields(reading.paths, reading.where) if reading.paths else None
         groups = self._pattern.groupindex
         self._columns = tuple(groups[name] - 1 if name in groups else None for name in _GROUPS)
         whole = stays_in_line(pattern) and self._pattern.longest
@@ -86,13 +91,19 @@ class Search:
         """Hand over the last acceptable match; False without one."""
         for line in lines_backwards(block, self._literal):
             for row in reversed(self._line(line)):
-                value, step, time = (
-                    "" if at is None else row if isinstance(row, str) else row[at]
-                    for at in self._columns
-                )
-                if self._sink.add(value, step, time):
+                fields = self._fields(row)
+                if fields is not None and self._sink.add(*fields):
                     return True
         return False
+
+    def _fields(self, row: Any) -> tuple[str, str, str] | None:
+        """Value, step and time of what findall found; None where its object does not count."""
+        if self._objects is not None:
+            return self._objects.fields(row if isinstance(row, str) else row[0])
+        value, step, time = (
+            "" if at is None else row if isinstance(row, str) else row[at] for at in self._columns
+        )
+        return value, step, time
 
     def _line(self, line: bytes) -> list[str] | list[tuple[str, ...]]:
         text = line.decode("utf-8", "replace")
@@ -104,6 +115,12 @@ class Search:
         """What findall found (Any: the texts of the only group, or tuples of all groups)."""
         if not found:
             return
+        if self._objects is not None:
+            for text in found:
+                fields = self._objects.fields(text if isinstance(text, str) else text.decode())
+                if fields is not None:
+                    self._sink.add(*fields)
+            return
         columns: list[Column | None] = [None, None, None]
         for position, group in enumerate(self._columns):
             if group is not None:  # picking columns costs a fifth of zip(*found)
@@ -114,21 +131,37 @@ class Search:
 
 
 class ReadingSink:
-    """Appends to columns. Times go through ``seconds``; ``rejected`` counts unusable values."""
+    """Appends to columns, by the rule's scale and since the reading before.
+
+    Times go through ``seconds``; ``rejected`` counts unusable values.
+    """
 
     last_only = False
 
-    def __init__(self, columns: Columns, seconds: Callable[[str], float] | None) -> None:
+    def __init__(
+        self,
+        columns: Columns,
+        seconds: Callable[[str], float] | None,
+        scale: float = 1.0,
+        intervals: Intervals | None = None,
+    ) -> None:
         self.rejected = 0
         self._columns = columns
         self._seconds = seconds
+        self._scale = scale
+        self._intervals = intervals
 
     def add(self, value: Text, step: Text, time: Text) -> bool:
         number = to_number(value)
         if not math.isfinite(number):
             self.rejected += bool(value)
             return False
-        self._columns.append(number, to_number(step), self._time(time))
+        at = to_number(step)
+        if self._intervals is not None:
+            number = self._intervals.since_before(number, at)
+            if math.isnan(number):  # nothing to compare it with
+                return False
+        self._columns.append(number * self._scale, at, self._time(time))
         return True
 
     def add_all(self, values: Column, steps: Column | None, times: Column | None) -> None:
@@ -139,7 +172,7 @@ class ReadingSink:
 
     def _add_bulk(self, values: Column, steps: Column | None, times: Column | None) -> bool:
         """All at once, if there are many and every value is a finite number; else nothing."""
-        if len(values) < _BULK:
+        if len(values) < _BULK or self._intervals is not None:
             return False
         try:
             numbers = array("d", map(float, _encoded(values)))
@@ -147,6 +180,8 @@ class ReadingSink:
             return False
         if not math.isfinite(sum(numbers)):
             return False
+        if self._scale != 1:
+            numbers = array("d", map(self._scale.__mul__, numbers))
         seconds = None if times is None else array("d", map(self._time, times))
         self._columns.extend(numbers, None if steps is None else _encoded(steps), seconds)
         return True

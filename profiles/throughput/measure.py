@@ -1,9 +1,11 @@
 """Readings to throughput: global samples per second of a run, by the profile's rule for its case.
 
 What the log says becomes global samples/s in this way. A ``throughput`` reading of scope ``global``
-is taken as it is; one of scope ``per_device`` is multiplied by the GPUs of the case. A
-``step_time`` reading of T seconds means batch size x GPUs / T. The statistic is taken over what
-the log says, so that averaging step times gives samples ÷ time.
+is taken as it is; one of scope ``per_device`` is multiplied by the GPUs of the case, one of scope
+``per_node`` by its nodes. A ``step_time`` reading of T seconds means the rule's work / T, which is
+batch size x GPUs / T unless the profile says otherwise; a ``duration`` of T seconds 3600 / T per
+hour; a ``bandwidth`` is itself. The statistic is taken over what the log says, so that averaging
+step times gives samples ÷ time.
 """
 
 from __future__ import annotations
@@ -12,10 +14,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from profiles.format.case import Case
+from profiles.format.case import GLOBAL_BATCH, Case
+from profiles.format.measuring import Scope
 from profiles.format.profile import Profile, Rule
 from profiles.logs.log_parser import LogParser
-from profiles.logs.readings import to_number
+from profiles.throughput.derived import derived_metrics
+from profiles.throughput.facts import Facts
 from profiles.throughput.rank_times import RankTime
 from profiles.throughput.steady import Disturbance
 from profiles.throughput.tally import Span, Tally
@@ -26,14 +30,18 @@ _NO_BATCH = (
 )
 
 
+ONE_NODE = "the log tells of one node, which stands for all of them"
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One run's throughput and how it was obtained.
 
-    ``throughput`` is global, in ``unit``; None when nothing could be measured, and ``reason`` says
-    why. ``readings`` is how many the log has, ``used`` how many counted. ``steady``: what was not
-    steady in the window; None where its readings are too few to tell. ``ranks``: of a profiled
-    run, read from the logs of all its hosts.
+    ``throughput`` is global, in ``unit``; None when it could not be measured. ``reason`` says why
+    the run has failed; it is empty where the log has what the profile requires. ``readings`` is how
+    many the log has, ``used`` how many counted. ``steady``: what was not steady in the window; None
+    where its readings are too few to tell. ``ranks``: of a profiled run, read from the logs of all
+    its hosts.
     """
 
     throughput: float | None
@@ -58,21 +66,26 @@ def measure_run(
     ``parser``: after its ``finish``. ``tally``: of all that it gave; None: it has kept that.
     """
     rule = parser.rule
+    facts = Facts(case, parser.stated, profile.measure.computed)
     if tally is None:
         tally = Tally(rule)
         tally.take(parser.readings)
     tally.finish()
-    result = _summary(rule, case, parser) or _window(rule, case, tally)
+    result = _summary(rule, case, parser) or _window(rule, case, facts, tally)
     warnings = list(result.warnings)
     if parser.rejected:
         warnings.append(f"{parser.rejected} readings were no finite number and were left out")
     if rule.summary and parser.summary_value is None and result.throughput is not None:
         warnings.append("the log has no summary line; measured over its readings instead")
-    warnings += [
-        f"the log says {name} {text}, the case has {case.text(name)}: one of the two is wrong"
-        for name, text in parser.stated.items()
-        if not _same(text, case.text(name))
-    ]
+    warnings += facts.contradictions
+    if rule.scope == "per_node" and case.nodes > 1:
+        warnings.append(ONE_NODE)
+    metrics = {**facts.numbers, **parser.metrics}
+    metrics |= derived_metrics(profile, rule, case, facts, result.throughput, metrics)
+    reason = result.reason
+    required = profile.measure.required
+    if required:
+        reason = "" if required in metrics else f"the log has no {required}"
     return Measurement(
         throughput=result.throughput,
         unit=profile.unit,
@@ -81,19 +94,37 @@ def measure_run(
         window=result.window,
         statistic=result.statistic,
         scope=rule.scope,
-        metrics=parser.metrics,
+        metrics=metrics,
         warnings=tuple(warnings),
-        reason=result.reason,
+        reason=reason,
         # Of the readings in the window, also where the figure is that of a summary line.
         steady=tally.disturbances if result.throughput is not None else None,
     )
 
 
-def global_throughput(rule: Rule, case: Case, value: float) -> float:
-    """Global samples/s of what the log says; NaN for a step time without a known batch size."""
-    if rule.kind == "step_time":
-        return case.global_batch / value if case.global_batch and value > 0 else math.nan
-    return value * (case.gpus if rule.scope == "per_device" else 1)
+def global_throughput(rule: Rule, case: Case, value: float, facts: Facts) -> float:
+    """What all devices do per second, of one reading; NaN for a time of unknown work."""
+    match rule.kind:
+        case "step_time":
+            work = facts.work(rule.work)
+            return work / value if work and value > 0 else math.nan
+        case "duration":
+            return 3600 / value if value > 0 else math.nan
+        case "bandwidth":
+            return value
+        case "throughput":
+            return value * shares(rule.scope, case)
+
+
+def shares(scope: Scope, case: Case) -> int:
+    """How many of what a reading tells of make up the whole."""
+    match scope:
+        case "global":
+            return 1
+        case "per_device":
+            return case.gpus
+        case "per_node":
+            return case.nodes
 
 
 @dataclass(frozen=True)
@@ -110,11 +141,10 @@ def _summary(rule: Rule, case: Case, parser: LogParser) -> _Result | None:
     value = parser.summary_value
     if not rule.summary or value is None:
         return None
-    total = value * (case.gpus if rule.summary_scope == "per_device" else 1)
-    return _Result(total, 0, "summary line", "summary")
+    return _Result(value * shares(rule.summary_scope, case), 0, "summary line", "summary")
 
 
-def _window(rule: Rule, case: Case, tally: Tally) -> _Result:
+def _window(rule: Rule, case: Case, facts: Facts, tally: Tally) -> _Result:
     window = describe_window(rule.window)
     total, used = tally.count, tally.used
 
@@ -125,10 +155,10 @@ def _window(rule: Rule, case: Case, tally: Tally) -> _Result:
         return none("no line of the log matches the profile's reading")
     if not used:
         return none(f"the log has {_count(total)}, none of them in the window: {window}")
-    if rule.kind == "step_time" and case.global_batch is None:
-        return none(_NO_BATCH)
+    if rule.kind == "step_time" and facts.work(rule.work) is None:
+        return none(_no_work(facts.unknown(rule.work)))
     warnings = list(_short(rule, total))
-    result = _by_timestamps(case, tally.span)
+    result = _by_timestamps(facts.work(rule.work), tally.span)
     if result is None:
         if tally.span is not None:
             warnings.append(
@@ -136,7 +166,7 @@ def _window(rule: Rule, case: Case, tally: Tally) -> _Result:
             )
         if tally.untrimmed:
             warnings.append(f"{_count(used)} are too few to trim; plain mean")
-        result = global_throughput(rule, case, tally.value)
+        result = global_throughput(rule, case, tally.value, facts)
     if not math.isfinite(result) or result <= 0:
         return none("the readings in the window give no positive throughput")
     return _Result(result, used, window, rule.statistic, tuple(warnings))
@@ -149,18 +179,20 @@ def _short(rule: Rule, total: int) -> Sequence[str]:
     return ()
 
 
-def _by_timestamps(case: Case, span: Span | None) -> float | None:
+def _by_timestamps(work: float | None, span: Span | None) -> float | None:
     """Samples ÷ wall time by the log's own timestamps; None where they do not tell."""
-    if span is None or span.first is None or case.global_batch is None:
+    if span is None or span.first is None or work is None:
         return None
     (first_step, began), (last_step, ended) = span.first, span.last
     seconds, steps = ended - began, last_step - first_step
-    return steps * case.global_batch / seconds if seconds > 0 and steps > 0 else None
+    return steps * work / seconds if seconds > 0 and steps > 0 else None
 
 
-def _same(text: str, other: str) -> bool:
-    one, two = to_number(text), to_number(other)
-    return one == two if math.isfinite(one) and math.isfinite(two) else text == other
+def _no_work(unknown: Sequence[str]) -> str:
+    if list(unknown) == [GLOBAL_BATCH]:
+        return _NO_BATCH
+    names = " and ".join(unknown)
+    return f"the log says seconds per step, and neither it nor the case says {names}"
 
 
 def _count(number: int) -> str:

@@ -16,7 +16,6 @@ from operator import mul, sub, truediv
 from typing import Protocol
 
 from profiles.format.measuring import Rule
-from profiles.format.patterns import compile_pattern
 from profiles.logs.readings import Readings
 from profiles.throughput.chosen import Chooser, Part, part_of
 from profiles.throughput.exact_sums import ExactSum, median, sort
@@ -32,10 +31,10 @@ class Tally:
 
     def __init__(self, rule: Rule) -> None:
         self._times = rule.statistic == "elapsed" and rule.timestamp is not None
-        self._steps = self._times or "step" in compile_pattern(rule.reading).groupindex
+        self._steps = self._times or rule.has_steps
         self._chooser = Chooser(rule.window)
         self._kept = _statistic_of(rule)
-        self._speeds = Speeds(durations=rule.kind == "step_time")
+        self._speeds = Speeds(durations=rule.lower_is_faster)
         self.span = Span() if self._times else None
         self.count = 0
         self.used = 0
@@ -101,14 +100,14 @@ def _statistic_of(rule: Rule) -> _Kept:  # noqa: PLR0911 (one for each statistic
         case "trimmed_mean":
             return _Trimmed(rule.trim.at_least, rule.trim.fraction)
         case "elapsed" if _weighs(rule):
-            return _Elapsed(harmonic=rule.kind == "throughput")
+            return _Elapsed(harmonic=not rule.lower_is_faster)
         case "elapsed":
-            return _Harmonic() if rule.kind == "throughput" else _Mean()
+            return _Harmonic() if not rule.lower_is_faster else _Mean()
 
 
 def _weighs(rule: Rule) -> bool:
     """Readings count by the steps that they stand for."""
-    return rule.statistic == "elapsed" and "step" in compile_pattern(rule.reading).groupindex
+    return rule.statistic == "elapsed" and rule.has_steps
 
 
 class Span:

@@ -19,6 +19,8 @@ from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
 
 MOST_GPUS = 1_000_000
+WORLD_SIZE = "world_size"
+ASSUMED = "neither --gpus nor the path nor the log says how many devices; 1 is assumed"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -40,27 +42,36 @@ def run(arguments: argparse.Namespace) -> int:
             )
         if not path.exists():
             raise LogError("no such log file", where=str(path), remedy="check the path")
-    documents = [_measured(profile, path, arguments) for path in arguments.logs]
+    measured = [_measured(profile, path, arguments) for path in arguments.logs]
+    documents = [document for document, _failed in measured]
     if arguments.json:
         print_json(documents)
     else:
         for document in documents:
             _print(document)
-    return FAILED if any(d["throughput"] is None for d in documents) else OK
+    return FAILED if any(failed for _document, failed in measured) else OK
 
 
-def _measured(profile: Profile, path: Path, arguments: argparse.Namespace) -> dict[str, Any]:
-    case, warnings = _case(profile, path, arguments)
-    measured, _parser = measure_file(profile, path, case)
-    return _document(path, profile, case, measured, warnings)
-
-
-def _case(
+def _measured(
     profile: Profile, path: Path, arguments: argparse.Namespace
-) -> tuple[Case, tuple[str, ...]]:
-    """What the options say, else what the path says, else one device."""
+) -> tuple[dict[str, Any], bool]:
+    """What is printed of a log, and whether it tells of a failure."""
+    case, assumed = _case(profile, path, arguments)
+    measured, _parser = measure_file(profile, path, case)
+    processes = measured.metrics.get(WORLD_SIZE)
+    warnings = (ASSUMED,) if assumed else ()
+    if assumed and processes is not None and 1 <= processes <= MOST_GPUS:
+        nodes, per_node = _split(int(processes))
+        case = Case(case.profile, nodes, per_node, case.parameters)
+        warnings = ()
+        measured, _parser = measure_file(profile, path, case)
+    return _document(path, profile, case, measured, warnings), bool(measured.reason)
+
+
+def _case(profile: Profile, path: Path, arguments: argparse.Namespace) -> tuple[Case, bool]:
+    """What the options say, else what the path says, else one device, which is an assumption."""
     recognised = recognise(profile, path)
-    warnings = []
+    assumed = False
     if arguments.case is not None and arguments.gpus is not None:
         raise SelectionError("both say how many devices", where="--case, --gpus", remedy="give one")
     if arguments.case is not None:
@@ -70,15 +81,14 @@ def _case(
     elif recognised is not None:
         nodes, per_node = recognised.case.nodes, recognised.case.gpus_per_node
     else:
-        nodes, per_node = 1, 1
-        warnings.append("neither --gpus nor the path says how many devices; 1 is assumed")
+        nodes, per_node, assumed = 1, 1, True
     base = recognised.case.parameters if recognised else _defaults(profile)
     parameters = dict(base)
     if arguments.batch_size is not None:
         if arguments.batch_size < 1:
             raise SelectionError("must be 1 or more", where="--batch-size")
         parameters["batch_size"] = arguments.batch_size
-    return Case(profile.name, nodes, per_node, parameters), tuple(warnings)
+    return Case(profile.name, nodes, per_node, parameters), assumed
 
 
 def _defaults(profile: Profile) -> dict[str, Any]:
@@ -95,7 +105,7 @@ def _split(gpus: int) -> tuple[int, int]:
 def _document(
     path: Path, profile: Profile, case: Case, measured: Measurement, warnings: tuple[str, ...]
 ) -> dict[str, Any]:
-    reasons = (measured.reason,) if measured.throughput is None and measured.reason else ()
+    reasons = (measured.reason,) if measured.reason else ()
     disturbed = [disturbance_text(found) for found in measured.steady or ()]
     return {
         "path": str(path),

@@ -9,6 +9,7 @@ from profiles.errors import ProfileError
 from profiles.format.catalog import load_file
 from profiles.format.costly import costly_patterns
 from profiles.format.profile import Profile
+from profiles.logs.examples import Flaw, example_flaws
 from tui.cli.shared.exit_codes import OK, WRONG
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import say
@@ -35,7 +36,17 @@ def run(arguments: argparse.Namespace) -> int:
     target = str(arguments.target)
     is_file = "/" in target or target.endswith(".toml")
     profile = load_file(Path(target)) if is_file else open_workspace(arguments).catalog.get(target)
+    flaws = list(example_flaws(profile))
+    for found in flaws:
+        if found.flaw is not Flaw.MISSING:
+            raise ProfileError(
+                f"the pattern {found.flaw}",
+                where=f"{target}: {found.key}",
+                remedy="mend the one or the other",
+            )
     print(f"{profile.name}: good; {_described(profile)}")
+    for found in flaws:
+        print(f"  {found.key}: the pattern {found.flaw}; give a line of a real log")
     for key, reason in costly_patterns(profile):
         print(f"  {key}: {reason}; it runs on google-re2, many times slower")
     return OK

@@ -249,7 +249,7 @@ class RunCancelling(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSucceeded(Event):
-    """``throughput``: null only for a published result that has metrics alone."""
+    """``throughput``: null only for a result that has metrics alone, such as a time to train."""
 
     run_id: Text
     throughput: Measured | None

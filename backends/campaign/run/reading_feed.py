@@ -13,7 +13,9 @@ from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.run_record import RunRecord, stride_of
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser, Readings
+from profiles.throughput.facts import Facts
 from profiles.throughput.measure import Measurement, global_throughput, measure_run
+from profiles.throughput.nodes import over_nodes
 from profiles.throughput.rank_lines import read_rank_times
 from profiles.throughput.tally import Tally
 from profiles.throughput.window import warm_up
@@ -73,6 +75,7 @@ class ReadingFeed:
     def measured(self, logs: Sequence[Path]) -> Measurement:
         """What the whole log, after its end, comes to; ``logs``: of all hosts, on this disk."""
         measured = measure_run(self._profile, self._case, self.parser, self._tally)
+        measured = over_nodes(self._profile, self._case, measured, logs)
         if not self._run.profiled:
             return measured
         return replace(measured, ranks=read_rank_times(self._profile, logs))
@@ -103,7 +106,8 @@ class ReadingFeed:
 
     def _journaled(self, readings: Readings, number: int, now: float) -> JournaledReading:
         reading = readings[number - readings.start]
-        value = round(global_throughput(self.parser.rule, self._case, reading.value), 3)
+        facts = Facts(self._case, self.parser.stated, self._profile.measure.computed)
+        value = round(global_throughput(self.parser.rule, self._case, reading.value, facts), 3)
         step = reading.step
         # Short numbers: a journal is read again and again.
         return int(step) if step is not None and step.is_integer() else step, value, now

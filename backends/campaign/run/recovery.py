@@ -81,7 +81,7 @@ def _measured(
         ended_at = path.stat().st_mtime
     except (LogError, OSError):
         return None
-    if measured.throughput is None or measured.readings < run.reading_count:
+    if measured.reason or measured.readings < run.reading_count:
         return None
     return ev.RunSucceeded(
         t=min(now, ended_at),

@@ -379,7 +379,7 @@ class RunSupervisor:
     async def _finish_measured(self, ended: Ended) -> None:
         self.feed.finish()
         measured = await asyncio.to_thread(self.feed.measured, [m.log.path for m in self.members])
-        if measured.throughput is None:
+        if measured.reason:
             nothing = unmeasured(measured, await self.members[0].log.last_lines())
             failed = replace(nothing.explained(self._failures()), cleanup=ended.cleanup)
             await self._finish_failed(failed)

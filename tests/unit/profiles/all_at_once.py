@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from profiles.format.case import Case
 from profiles.format.measuring import Rule, Trim, Window
 from profiles.logs.log_parser import Readings
+from profiles.throughput.facts import Facts
 from profiles.throughput.measure import global_throughput
 
 
@@ -37,7 +38,7 @@ def throughput(rule: Rule, case: Case, readings: Readings) -> float | None:
     if rule.statistic == "elapsed":
         result = _elapsed(rule, case, readings, window, values)
     else:
-        result = global_throughput(rule, case, _average(rule, values))
+        result = global_throughput(rule, case, _average(rule, values), Facts(case))
     return result if math.isfinite(result) and result > 0 else None
 
 

@@ -14,6 +14,7 @@ from profiles.format.case import Case
 from profiles.format.catalog import Catalog
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
+from profiles.throughput.facts import Facts
 from profiles.throughput.file import measure_file
 from profiles.throughput.measure import global_throughput, measure_run
 from profiles.throughput.window import warm_up
@@ -247,7 +248,7 @@ def test_a_window_by_step_is_one_stretch_of_the_log(steps: list[float]) -> None:
 def test_charts_get_global_throughput_and_warm_up() -> None:
     it = profile(f"{STEP_TIME}window = {{ skip = 1 }}")
     at = case(it, 1, 2)
-    assert global_throughput(it.measure, at, 0.5) == 512
+    assert global_throughput(it.measure, at, 0.5, Facts(at)) == 512
     log = readings(1, 2, 3, 4, 5)  # iterations 20, 40 …
     for text, count in (("skip = 2", 2), ("skip = 9", 5), ("from_step = 60", 2), ("last = 2", 0)):
         by = rule(f"window = {{ {text} }}")

@@ -1,0 +1,31 @@
+"""Facts of a run that its log may state beside the case's parameters, and how they are called."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NUMBERS: Final = frozenset(
+    {
+        "global_batch",  # sequences or images of all devices per step
+        "micro_batch",  # per device and forward pass
+        "accumulation",  # forward passes per step
+        "sequence_length",  # tokens
+        "world_size",  # processes, one per device
+        "tensor_parallel",
+        "pipeline_parallel",
+        "data_parallel",
+        "context_parallel",
+        "layers",
+        "width",  # of the residual stream
+        "heads",
+        "vocabulary",
+        "model_parameters",  # without position embeddings, a tied output matrix counted once
+        "training_samples",  # seen until the end
+    }
+)
+"""Facts that are numbers; expressions can read them, and they stand among a run's metrics."""
+
+TEXTS: Final = frozenset({"gpu", "precision", "benchmark", "system", "framework"})
+"""Facts that are words."""
+
+FACTS: Final = NUMBERS | TEXTS

@@ -1,0 +1,59 @@
+"""Figures that follow from a throughput: time per step, tokens and FLOP/s per GPU, MFU.
+
+The FLOP of a token are ``6 N + 12 L d T``: N parameters without position embeddings, a tied output
+matrix counted once, L layers of width d, a sequence of T tokens; forward and backward, attention
+over the whole sequence, nothing for what activation checkpointing computes again (Chowdhery et al.,
+"PaLM", 2022, appendix B). MFU is that over the dense peak of the GPU at the precision that was used
+(:mod:`profiles.throughput.peaks`); where that is not known there is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from profiles.format.case import Case
+from profiles.format.profile import Profile, Rule
+from profiles.throughput.facts import Facts
+from profiles.throughput.peaks import peak_tflop_per_s
+
+TOKENS = "tokens/s"
+MODEL = ("model_parameters", "layers", "width", "sequence_length")
+
+
+def derived_metrics(
+    profile: Profile,
+    rule: Rule,
+    case: Case,
+    facts: Facts,
+    throughput: float | None,
+    known: Mapping[str, float],
+) -> dict[str, float]:
+    """What can be derived and is not among the ``known`` metrics, which the log says itself.
+
+    ``step_time_s`` in s, ``tokens_per_s_per_gpu``, ``tflop_per_s_per_gpu`` in 10^12 FLOP/s, ``mfu``
+    as a fraction.
+    """
+    if throughput is None:
+        return {}
+    found: dict[str, float] = {}
+    work = facts.work(rule.work)
+    if rule.kind == "step_time" and work is not None:
+        found["step_time_s"] = work / throughput
+    if profile.unit == TOKENS:
+        found["tokens_per_s_per_gpu"] = throughput / case.gpus
+        flop = flop_per_token(facts)
+        if flop is not None:
+            found["tflop_per_s_per_gpu"] = throughput / case.gpus * flop / 1e12
+    speed = known.get("tflop_per_s_per_gpu", found.get("tflop_per_s_per_gpu"))
+    peak = peak_tflop_per_s(facts.texts.get("gpu", ""), facts.texts.get("precision", ""))
+    if speed is not None and peak is not None and 0 < speed <= peak:
+        found["mfu"] = speed / peak
+    return {name: value for name, value in found.items() if name not in known}
+
+
+def flop_per_token(facts: Facts) -> float | None:
+    """FLOP of forward and backward pass; None where the model is not known."""
+    parameters, layers, width, length = (facts.value(name) for name in MODEL)
+    if parameters is None or layers is None or width is None or length is None:
+        return None
+    return 6 * parameters + 12 * layers * width * length
