@@ -635,7 +635,7 @@ def test_the_worked_example_of_the_docs_is_a_profile_that_does_what_they_say(
     tmp_path: Path,
 ) -> None:
     text = (Path(__file__).parents[2] / "docs" / "profiles.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"^```toml\n(.*?)^```", text, re.M | re.S)
+    example, *_of_json = re.findall(r"^```toml\n(.*?)^```", text, re.M | re.S)
     printed = re.findall(r"^    (step \d+ .*)$", text, re.M)
     path = tmp_path / "acme-acmenet.toml"
     path.write_text(example, encoding="utf-8")
