@@ -179,6 +179,46 @@ def test_parse_of_a_log_without_readings_is_null_and_fails(
     assert found["warnings"]
 
 
+STATES_ITSELF = """
+name = "states-itself"
+framework = "F"
+model = "M"
+unit = "tokens/s"
+[matrix]
+cases = ["1n8g"]
+[launch]
+launcher = "per_node"
+command = "train"
+[measure]
+reading = 'step (?P<step>\\d+) (?P<value>[\\d.]+) ms'
+kind = "step_time"
+scale = 0.001
+work = "global_batch * sequence_length"
+required = "loss"
+[measure.metrics.loss]
+reading = 'loss (?P<value>\\S+)'
+[measure.stated]
+world_size = 'world (?P<value>\\d+)'
+global_batch = 'batch (?P<value>\\d+)'
+sequence_length = 'length (?P<value>\\d+)'
+"""
+
+
+def test_parse_takes_what_the_log_says_of_itself(dlperf: CommandLine, tmp_path: Path) -> None:
+    profile, log = tmp_path / "states-itself.toml", tmp_path / "run.log"
+    profile.write_text(STATES_ITSELF, encoding="utf-8")
+    log.write_text("world 16\nbatch 64\nlength 1024\nstep 1 500 ms\nloss 3\n", encoding="utf-8")
+    (found,) = dlperf.document("parse", "-p", str(profile), log)
+    assert (found["gpus"], found["throughput"], found["warnings"]) == (16, 131072, [])
+    assert found["metrics"]["tokens_per_s_per_gpu"] == 8192
+    (found,) = dlperf.document("parse", "-p", str(profile), "--gpus", "8", log)
+    assert found["gpus"] == 8
+    assert any("world_size 16" in warning for warning in found["warnings"])
+    log.write_text(log.read_text(encoding="utf-8").replace("loss", "lost"), encoding="utf-8")
+    (found,) = dlperf.document("parse", "-p", str(profile), log, code=1)
+    assert found["warnings"] == ["the log has no loss"]
+
+
 def test_plan_shows_exact_commands_and_starts_nothing(dlperf: CommandLine) -> None:
     done = dlperf("plan", "-p", "cpu-smoke", "-c", "1n1g", "-r", "2")
     assert done.stdout.count("python3 cpu_smoke.py --nodes 1 --node-rank 0 --devices 1") == 2
