@@ -148,9 +148,17 @@ def last_rank(run: RunResult) -> RankTime:
     return max(run.ranks, key=lambda rank: rank.late_s)
 
 
+def _work(case: CaseResult) -> int | None:
+    """Of a device per step, as the throughput counts it: samples, or the tokens of sequences."""
+    length = case.parameters.get("sequence_length")
+    if case.batch_size is None or case.unit != "tokens/s" or not isinstance(length, int):
+        return case.batch_size
+    return case.batch_size * length
+
+
 def _slower(run: RunResult, case: CaseResult) -> float | None:
     """Of the steps that the ranks tell of against those of the counted runs."""
-    batch, speed = case.batch_size, case.throughput_per_device
+    batch, speed = _work(case), case.throughput_per_device
     if batch is None or speed is None:
         return None
     return max(0.0, 1 - batch / speed / last_rank(run).step_s)
@@ -159,7 +167,7 @@ def _slower(run: RunResult, case: CaseResult) -> float | None:
 def _input_fraction(case: CaseResult) -> float | None:
     """Of a step, by what the logs of the counted runs say of the wait for data."""
     wait = case.metrics.get("data_time_s")
-    batch, speed = case.batch_size, case.throughput_per_device
+    batch, speed = _work(case), case.throughput_per_device
     if wait is None or batch is None or speed is None or not 0 <= wait * speed / batch <= 1:
         return None
     return wait * speed / batch

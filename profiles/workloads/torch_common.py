@@ -106,7 +106,7 @@ def facts(place):
         found.append("cudnn %s" % torch.backends.cudnn.version())
         if dist.is_nccl_available():
             found.append("nccl %s" % ".".join(str(part) for part in torch.cuda.nccl.version()))
-        found.append(torch.cuda.get_device_name(place.device))
+        found.append("gpu %s" % torch.cuda.get_device_name(place.device))
     else:
         found.append("%d threads per device" % torch.get_num_threads())
     return found

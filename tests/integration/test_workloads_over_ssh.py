@@ -75,3 +75,27 @@ def test_torch_resnet50_runs_on_one_host_and_across_two(
         *("--set", "iterations=10", "print_every=2"),
     )
     check(document, {"1n1g": 1, "1n2g": 1, "2n1g": 2})
+
+
+@pytest.mark.torch
+@pytest.mark.timeout(600)
+def test_torch_gpt_runs_on_one_host_and_across_two(ssh_hosts: SshHosts, tmp_path: Path) -> None:
+    document = run_campaign(
+        ssh_hosts,
+        tmp_path,
+        *("--profile", "torch-gpt", "--repeats", "1", "--case", "1n1g", "1n2g", "2n1g"),
+        *("--set", f"torchrun={torchrun_beside()}", "size=10m", "precision=fp32", "compile=off"),
+        *("sequence_length=16", "batch_size=2", "max_micro_batch=1", "parallel=ddp,fsdp2"),
+        *("iterations=8", "print_every=2"),
+    )
+    assert not any(run["warnings"] for run in document["runs"]), document["runs"]
+    for parallel in ("ddp", "fsdp2"):
+        chosen = {
+            key: [item for item in document[key] if item["parameters"]["parallel"] == parallel]
+            for key in ("runs", "results")
+        }
+        check(chosen, {"1n1g": 1, "1n2g": 1, "2n1g": 2})
+        for result in chosen["results"]:
+            assert result["unit"] == "tokens/s"
+            assert result["metrics"]["loss"] == pytest.approx(7.7, abs=0.3)  # ln 2048 is 7.62
+            assert result["metrics"]["step_time_s"] > 0

@@ -88,7 +88,7 @@ def under_torchrun(
         for rank in range(nodes)
     ]
     try:
-        outputs = [process.communicate(timeout=240) for process in processes]
+        outputs = [process.communicate(timeout=800) for process in processes]
     finally:
         for process in processes:
             process.kill()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import subprocess
@@ -42,6 +43,7 @@ NAMES = [
     "paddlenlp-transformer",
     "paddleseg-deeplabv3p",
     "paddleseg-hrnet",
+    "torch-gpt",
     "torch-resnet50",
 ]
 CATALOG = Catalog.load()
@@ -137,11 +139,19 @@ def test_a_bundled_profile_says_what_it_is_and_what_it_needs(name: str) -> None:
     assert parse_duration(launch.stall_timeout) <= parse_duration(launch.timeout)
 
 
+def offered(profile: Profile) -> list[Case]:
+    """All combinations of choices; where they are very many, each choice beside the defaults."""
+    choices = {key: list(value.choice_texts) for key, value in profile.parameters.items()}
+    if math.prod(len(texts) for texts in choices.values()) < 500:
+        return list(expand(profile, None, choices))
+    one_by_one = ({key: texts} for key, texts in choices.items())
+    return [case for selection in one_by_one for case in expand(profile, None, selection)]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_offered_case_has_a_command_on_every_host_that_runs_one(name: str) -> None:
     profile = CATALOG.get(name)
-    choices = {key: list(value.choice_texts) for key, value in profile.parameters.items()}
-    for case in expand(profile, None, choices):
+    for case in offered(profile):
         parameters = {key: case.text(key) for key in profile.parameters}
         planned = commands(name, case.tag, **parameters)
         launcher = profile.launch_for(case).launcher
@@ -587,6 +597,17 @@ def test_torch_resnet50_is_started_by_torchrun_on_every_node() -> None:
         )
 
 
+def test_torch_gpt_is_started_with_every_parameter() -> None:
+    chosen = {"size": "1.3b", "parallel": "fsdp2", "sequence_length": "2048", "batch_size": "8"}
+    for rank, command in enumerate(commands("torch-gpt", "2n8g", **chosen)):
+        assert_in_order(
+            command.argv,
+            f"torchrun --nnodes=2 --node-rank={rank} --nproc-per-node=8 torch_gpt.py --size 1.3b "
+            "--batch-size 8 --max-micro-batch 0 --sequence-length 2048 --precision bf16 "
+            "--parallel fsdp2 --compile blocks --checkpointing off --attention auto",
+        )
+
+
 def test_cpu_smoke_gives_every_node_its_rank_and_the_run_as_token() -> None:
     planned = commands("cpu-smoke", "2n2g")
     for rank, command in enumerate(planned):
@@ -679,6 +700,21 @@ def test_the_worked_example_of_the_docs_is_a_profile_that_does_what_they_say(
             "cpu-smoke",
             "cpu_smoke: node 0: device 1 of node 1 was ended by SIGKILL",
             "a device process was killed",
+        ),
+        (
+            "torch-gpt",
+            "torch_gpt: local rank 3 has no GPU: PyTorch sees 1 on this host",
+            "fewer GPUs are visible than the case needs",
+        ),
+        (
+            "torch-gpt",
+            "torch_gpt: bf16 needs an NVIDIA GPU of the Ampere generation or newer",
+            "the GPU is too old for this precision",
+        ),
+        (
+            "torch-gpt",
+            "torch_gpt: fsdp2 needs PyTorch 2.4 or newer, not 2.1.2+cu121",
+            "this PyTorch is too old for what was asked",
         ),
         (
             "torch-resnet50",

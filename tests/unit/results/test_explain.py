@@ -246,6 +246,19 @@ def test_what_profiling_costs_is_said_where_it_is_much() -> None:
     assert explained_lines(group, "zh")[1].endswith("依据一次剖析运行（慢 25.0%）")
 
 
+def test_how_much_slower_profiling_was_is_told_of_tokens_too() -> None:
+    """Eight sequences of 1,000 tokens in 1.0 s a step, 1.25 s where it was profiled."""
+    of_tokens = {"parameters": {"batch_size": 8, "sequence_length": 1000}, "unit": "tokens/s"}
+    ranks = [rank(0, 1.25, 1.0, 0.2, 0.0), rank(1, 1.25, 1.0, 0.2, 0.0)]
+    base = [run("1n1g", 10_000.0, **of_tokens)]
+    base += [profiled("1n1g", 10_000.0, [rank(0, 0.8, 0.8, 0.0, 0.0)], **of_tokens)]
+    several = [run("2n1g", 16_000.0, **of_tokens), profiled("2n1g", 0.0, ranks, **of_tokens)]
+    group, case = only([*base, *several])
+    explained = explain(case, group.base_case)
+    assert explained is not None
+    assert explained.slower == pytest.approx(0.2)
+
+
 def test_a_campaign_of_one_case_scales_nothing(
     runs_of: Callable[..., list[RunResult]],
 ) -> None:
