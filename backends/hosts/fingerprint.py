@@ -22,6 +22,11 @@ def fingerprint_text(platform: str, parts: Mapping[str, str]) -> str:
     return "; ".join(text.replace(";", ",") for text in (platform, *known))
 
 
+def devices_of(text: str) -> str:
+    """The GPU model that a fingerprint begins with, or the CPU; ``A + B`` of several."""
+    return _parts(text)[_PLATFORM].partition(", ")[0]
+
+
 def is_unknown(value: str) -> bool:
     return not value or value.startswith(UNKNOWN)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,8 @@ from backends.results.escaping import md_block, md_code, md_link, md_text
 from backends.results.explain_words import explained_lines, scaling_text
 from backends.results.grade import Grade
 from backends.results.grade_words import finding_lines, grade_reasons, worst_case
+from backends.results.held_figures import held_figures
+from backends.results.held_words import held_line
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.speedup import speedup_tables
@@ -21,6 +24,9 @@ from backends.results.render import Column, Table, markdown_rows, render_markdow
 from backends.results.run_result import RunResult
 from backends.results.summary import CaseResult, Group, parameters_text
 from backends.results.translations import Lang, Words, words
+from profiles.references.matching import Held
+
+_ADDRESS = re.compile(r"https://[A-Za-z0-9./_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +152,24 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
     blocks += ["\n".join(stopped)] if stopped else []
     if (machines := telemetry_table(groups, lang)) is not None:
         blocks += [f"### {machines.title}", "\n".join(markdown_rows(machines))]
-    return blocks + _explained(groups, lang, w)
+    return blocks + _held(groups, lang, w) + _explained(groups, lang, w)
+
+
+def _held(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
+    """Every case beside the published figures that it can be held against, or comes near."""
+    lines: list[str] = []
+    for case in (case for group in groups for case in group.cases):
+        if held := held_figures(case):
+            lines.append(f"- {_case_name(case, groups)}")
+            lines += [f"  - {_held_line(one, lang, w)}" for one in held]
+    return [f"### {w.held}", "\n".join(lines)] if lines else []
+
+
+def _held_line(held: Held, lang: Lang, w: Words) -> str:
+    line, source = md_text(held_line(held, lang)), held.reference.source
+    if _ADDRESS.fullmatch(source):
+        return f"{line} [{w.held_source}]({source})"
+    return f"{line}; {w.held_source}: {md_text(source)}"
 
 
 def _explained(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:

@@ -16,6 +16,7 @@ from backends.results.run_result import RunResult
 from profiles.errors import DlperfError, LogError
 from profiles.format.case import Case
 from profiles.format.profile import Profile
+from profiles.format.workload import workload_of
 from profiles.logs.log_paths import RecognisedLog, recognise
 from profiles.throughput.file import measure_file
 
@@ -206,6 +207,7 @@ def _numbered(found: list[_Found], warnings: list[str]) -> Iterator[tuple[_Found
 def _measured(profile: Profile, entry: _Found, repeat: int) -> RunResult:
     case = entry.log.case
     digest = hashlib.sha256(entry.relative.encode()).hexdigest()[:10]
+    workload = workload_of(profile.workload, case, {})
     run = RunResult(
         run_id=f"{profile.name}-{case.tag}-r{repeat}-{digest}",
         profile=profile.name,
@@ -219,6 +221,8 @@ def _measured(profile: Profile, entry: _Found, repeat: int) -> RunResult:
         state="failed",
         unit=profile.unit,
         log=f"{LOGS}/{entry.relative}",
+        workload=workload.name,
+        arithmetic=str(workload.arithmetic) if workload.name else "",
         imported=True,
     )
     try:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from backends.results.explain import Cause, explain, node_set, scaling
 from backends.results.grade_words import grade_reasons
+from backends.results.held_figures import held_document, held_figures
 from backends.results.meanwhile import joules_per_sample, typical
 from backends.results.projection import Projected, Projection, project_group
 from backends.results.ratios import RatioInterval
@@ -175,6 +176,7 @@ def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
         "grade": str(case.grade) if case.grade else None,
         "grade_reasons": grade_reasons(case, group),
         "flags": [str(concern) for concern in case.flags],
+        "references": [held_document(held) for held in held_figures(case)],
     }
 
 

@@ -56,6 +56,8 @@ class RunResult:
     profiled: not a repeat: it counts for nothing, and tells of its ranks where their time goes.
     stopped: why its case gets no further repeats, empty while that is open; None where a number of
         repeats was asked for.
+    workload, arithmetic: what published figures call what was run, and its precision
+        (:mod:`profiles.format.workload`); empty where that is not known.
     campaign: keeps the repeats of several campaigns apart when they are reported together.
     """
 
@@ -94,6 +96,8 @@ class RunResult:
     profiled: bool = False
     ranks: tuple[RankTime, ...] = ()
     stopped: str | None = None
+    workload: str = ""
+    arithmetic: str = ""
     campaign: str = ""
 
     @property

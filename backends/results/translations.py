@@ -94,6 +94,18 @@ class Words:
     profiled: str
     stopped: dict[str, str]
     stopped_line: str
+    held: str
+    held_at: str
+    held_time: str
+    held_not: str
+    held_batch: str
+    held_gpus: str
+    held_gpu: str
+    held_unit: str
+    held_precision: str
+    held_unknown: str
+    held_between: str
+    held_source: str
     failed_runs: str
     failed_line: str
     retried: str
@@ -214,6 +226,18 @@ EN = Words(
         "cancelled": "a repeat was cancelled",
     },
     stopped_line="{case}: {n} repeats{width}; {why}",
+    held="Held against published figures",
+    held_at="{percent} of {figure} ({how})",
+    held_time="{percent} of the time of {figure} ({how})",
+    held_not="not comparable: {figure}: {differs}",
+    held_batch="batch {batch} per GPU",
+    held_gpus="GPUs {here}, there {there}",
+    held_gpu="GPU {here}, there {there}",
+    held_unit="unit {here}, there {there}",
+    held_precision="precision {here}, there {there}",
+    held_unknown="not known",
+    held_between="; ",
+    held_source="source",
     failed_runs="Failed runs",
     failed_line="{case}: {succeeded} of {repeats} repeats succeeded",
     retried="retried after: {reason}",
@@ -330,6 +354,18 @@ ZH = Words(
         "cancelled": "有重复被取消",
     },
     stopped_line="{case}：{n} 次重复{width}；{why}",
+    held="与公开数据对照",
+    held_at="{figure} 的 {percent}（{how}）",
+    held_time="用时为 {figure} 的 {percent}（{how}）",
+    held_not="不可比：{figure}：{differs}",
+    held_batch="单卡batch size {batch}",
+    held_gpus="GPU数 {here}，对方 {there}",
+    held_gpu="GPU型号 {here}，对方 {there}",
+    held_unit="单位 {here}，对方 {there}",
+    held_precision="精度 {here}，对方 {there}",
+    held_unknown="未知",
+    held_between="；",
+    held_source="来源",
     failed_runs="失败的运行",
     failed_line="{case}：{repeats} 次重复中成功 {succeeded} 次",
     retried="此前失败并已重试：{reason}",

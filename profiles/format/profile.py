@@ -42,6 +42,7 @@ from profiles.format.validators import (
     check_pattern,
     check_placeholders,
 )
+from profiles.format.workload import OTHERS, PRECISION, Workload
 from profiles.scalars import Scalar, scalar_text
 from profiles.tags import parse_tag
 
@@ -177,6 +178,7 @@ class Profile(Model):
     launch: Launch
     measure: Measure
     explain: Explain | None = None
+    workload: Workload | None = None
     import_: ImportPaths = Field(default=ImportPaths(), alias="import")
 
     @model_validator(mode="after")
@@ -210,7 +212,20 @@ class Profile(Model):
             raise MistakeAt(("measure", "stated", name), what)
         for name in sorted(set(self.import_.values) - names):
             raise MistakeAt(("import", "values", name), f"no parameter is called {name!r}")
+        if self.workload is not None:
+            self._check_workload(self.workload)
         return self
+
+    def _check_workload(self, workload: Workload) -> None:
+        for name in sorted(set(workload.where) - set(self.parameters) - set(self.settings)):
+            at = ("workload", "where", name)
+            raise MistakeAt(at, f"no parameter or setting is called {name!r}")
+        precisions = self.parameters.get(PRECISION)
+        choices = (*(precisions.choice_texts if precisions else ()), OTHERS)
+        for choice in workload.arithmetic:
+            if choice not in choices:
+                at = ("workload", "arithmetic", choice)
+                raise MistakeAt(at, f"no choice of the parameter {PRECISION!r}")
 
     def _arithmetic(self) -> Iterator[tuple[Key, str]]:
         """What is reckoned from the case and the facts that its log states."""

@@ -51,6 +51,7 @@ COMMANDS = {
     "import": Command("make a campaign of a tree of existing logs", changes=True),
     "report": Command("tables of one or more campaigns"),
     "compare": Command("exit 1 when the candidate is slower"),
+    "references": Command("published figures that results are held against"),
 }
 
 

@@ -9,6 +9,8 @@ from rich.text import Text
 from backends.results.auto_repeats import AutoRepeats, expected_repeats
 from backends.results.grade import Concern, Grade
 from backends.results.grade_words import finding_lines
+from backends.results.held_figures import held_figures
+from backends.results.held_words import held_line
 from backends.results.layouts.cells import (
     count_cell,
     efficiency_interval_cell,
@@ -160,6 +162,7 @@ def case_text(case: CaseResult, group: Group, rule: AutoRepeats | None = None) -
         if case.gpu_memory_mib is not None:
             rows.append(("GPU memory", f"{case.gpu_memory_mib:,} MiB"))
         rows += [(name, number(value)) for name, value in case.metrics.items()]
+        rows += _published_rows(case)
         for name, value in rows:
             text.append(f"{plain(name):<13}", MUTED).append(f"{plain(value)}\n")
     lines = finding_lines(case, group)
@@ -195,6 +198,13 @@ def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
         ("speedup", f"{number(case.speedup, 2)}{_bracketed(speedup_interval_cell(case))}"),
         ("efficiency", f"{percent(case.efficiency)}{_bracketed(efficiency_interval_cell(case))}"),
     ]
+
+
+def _published_rows(case: CaseResult) -> list[tuple[str, str]]:
+    """The published figures that it can be held against; else the nearest, and why it cannot."""
+    held = held_figures(case)
+    equal = [f"{held_line(one)} · {one.reference.source}" for one in held if one.comparable]
+    return [("published", line) for line in equal or map(held_line, held[:1])]
 
 
 def _bracketed(interval: str) -> str:

@@ -21,6 +21,7 @@ from backends.campaign.record.lock import CampaignLock
 from backends.file_modes import Share
 from backends.hosts.finding import InSpiteOf
 from profiles.errors import DlperfError
+from profiles.format.workload import workload_of
 
 
 class CannotCreateError(DlperfError):
@@ -129,6 +130,9 @@ def planned_runs(plan: Plan, now: float) -> list[ev.RunPlanned]:
             gpus_per_node=planned.case.gpus_per_node,
             parameters=dict(planned.case.parameters),
             repeat=repeat,
+            workload=workload.name,
+            arithmetic=str(workload.arithmetic) if workload.name else "",
         )
         for number, (repeat, planned) in enumerate(plan.rounds(), 1)
+        for workload in [workload_of(planned.profile.workload, planned.case, planned.settings)]
     ]

@@ -273,7 +273,10 @@ def _sha256(data: bytes) -> str:
 
 # The manifest as JSON: runs are listed by their case, so that a plan of thousands stays small.
 
-_OF_A_CASE = ("profile", "framework", "model", "unit", "nodes", "gpus_per_node", "parameters")
+_OF_A_CASE = (
+    *("profile", "framework", "model", "unit", "nodes", "gpus_per_node", "parameters"),
+    *("workload", "arithmetic"),
+)
 
 
 def _encode(manifest: Manifest) -> bytes:

@@ -97,6 +97,8 @@ def _events(name: str, runs: Sequence[RunResult], now: float) -> Iterator[ev.Eve
             parameters=dict(run.parameters),
             repeat=run.repeat,
             attempt=run.attempt,
+            workload=run.workload,
+            arithmetic=run.arithmetic,
         )
     for run in runs:
         event = _end(run, now)

@@ -48,4 +48,6 @@ def _planned(
         not_before=not_before,
         retry_of=retry_of,
         profiled=run.profiled,
+        workload=run.workload,
+        arithmetic=run.arithmetic,
     )

@@ -130,6 +130,8 @@ def _planned(
                 parameters=first.parameters,
                 repeat=max(run.repeat for run in cases[key]) + 1 + turn,
                 profiled=profiled,
+                workload=first.workload,
+                arithmetic=first.arithmetic,
             )
 
 

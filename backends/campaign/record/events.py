@@ -105,7 +105,8 @@ class CampaignHandedOn(Event):
 class RunPlanned(Event):
     """A run that is to be done: a repeat of a case, or with ``attempt`` > 1 a retry of it.
 
-    ``profiled``: no repeat, but the run that tells where the time of each rank goes.
+    ``profiled``: no repeat, but the run that tells where the time of each rank goes. ``workload``,
+    ``arithmetic``: what :mod:`profiles.format.workload` says of it; empty where that is not known.
     """
 
     run_id: Text
@@ -121,6 +122,8 @@ class RunPlanned(Event):
     not_before: Time = 0.0
     retry_of: Text = ""
     profiled: Truth = False
+    workload: Text = ""
+    arithmetic: Text = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,8 @@ def _record(event: ev.RunPlanned, *, imported: bool) -> RunRecord:
         not_before=event.not_before,
         retry_of=event.retry_of,
         profiled=event.profiled,
+        workload=event.workload,
+        arithmetic=event.arithmetic,
     )
 
 

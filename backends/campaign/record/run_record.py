@@ -102,6 +102,8 @@ class RunRecord:
     attempt: int
     imported: bool = False
     profiled: bool = False  # no repeat: it tells where the time goes, and counts for nothing
+    workload: str = ""  # what published figures call it, and its precision
+    arithmetic: str = ""
     state: RunState = RunState.PLANNED
     planned_at: float = 0.0
     not_before: float = 0.0

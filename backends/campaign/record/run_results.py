@@ -18,6 +18,8 @@ def _result(run: RunRecord, state: CampaignState) -> RunResult:
         profile=run.profile,
         framework=run.framework,
         model=run.model,
+        workload=run.workload,
+        arithmetic=run.arithmetic,
         case_tag=run.case.tag,
         nodes=run.nodes,
         gpus_per_node=run.gpus_per_node,

@@ -268,6 +268,8 @@ def _requeued(state: CampaignState, event: ev.RunRequeued) -> CampaignState:
         repeat=run.repeat,
         attempt=run.attempt + 1,
         profiled=run.profiled,
+        workload=run.workload,
+        arithmetic=run.arithmetic,
         state=RunState.QUEUED,
         retry_of=run.run_id,
         job_id=event.job_id or run.job_id,

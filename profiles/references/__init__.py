@@ -1,0 +1,1 @@
+"""Published figures that results are held against, one ``*.tsv`` per source beside this file."""

@@ -1,0 +1,84 @@
+"""``references``: the published figures that results are held against, listed and searched."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Sequence
+from itertools import groupby
+
+from backends.results.held_figures import reference_document
+from backends.results.numbers import trimmed
+from profiles.references.reference_tables import Reference, bundled_references
+from tui.cli.shared.exit_codes import OK
+from tui.cli.shared.options import add_json
+from tui.cli.shared.output import print_json, say
+
+WIDTH = 80
+_BRANDS = ("NVIDIA ", "Tesla ")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "words", metavar="WORDS", nargs="*", help="only those in which every word occurs"
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """``references [WORDS] [--json]``."""
+    found = [one for one in bundled_references() if matches(one, arguments.words)]
+    if arguments.json:
+        print_json([reference_document(one) for one in found])
+    elif not found:
+        say(f"no published figure has {' '.join(arguments.words)}")
+    else:
+        print("\n".join(_table(found)))
+    return OK
+
+
+def matches(reference: Reference, words: Sequence[str]) -> bool:
+    """Whether every word occurs in one of the row's texts; without regard to case."""
+    row = reference_document(reference).values()
+    said = "\n".join(value for value in row if isinstance(value, str)).casefold()
+    return all(part in said for word in words for part in word.casefold().split())
+
+
+def _table(found: Sequence[Reference]) -> list[str]:
+    """A heading for every workload with its rows, then the sources by their numbers."""
+    cited = dict.fromkeys((one.system, one.source) for one in found)
+    sources = {source: number for number, source in enumerate(cited, 1)}
+    lines: list[str] = []
+    ordered = sorted(found, key=lambda one: (one.workload.casefold(), one.metric, one.unit))
+    for (workload, metric, unit), rows in groupby(
+        ordered, key=lambda one: (one.workload, one.metric, one.unit)
+    ):
+        lines += textwrap.wrap(f"{workload}, {str(metric).replace('_', ' ')} in {unit}", WIDTH)
+        by_size = sorted(rows, key=lambda one: (one.gpus, one.precision, one.gpu.name, -one.value))
+        lines += [_row(one, sources[one.system, one.source]) for one in by_size]
+        lines.append("")
+    lines.append("sources")
+    for (system, source), number in sources.items():
+        lines += [f"[{number}] {system}", *_wrapped(source)]
+    return lines
+
+
+def _row(one: Reference, source: int) -> str:
+    """Precision, GPUs, batch, value, whose it is; never wider than the terminals of old."""
+    gpu = one.gpu.name
+    for brand in _BRANDS:
+        gpu = gpu.removeprefix(brand)
+    batch = f"b{one.batch_size}" if one.batch_size else ""
+    value = trimmed(one.value, 3, thousands=True)
+    left = f"  {one.gpus:>3} × {gpu:<16} {one.precision:<10} {batch:>5} {value:>11} "
+    mark = f" [{source}]"
+    room = WIDTH - len(left) - len(mark)
+    whose = one.framework if len(one.framework) <= room else f"{one.framework[: room - 1]}…"
+    return f"{left}{whose:<{room}}{mark}"
+
+
+def _wrapped(source: str) -> list[str]:
+    """On as many lines as it takes; an address stays whole, to be copied."""
+    if " " not in source:
+        return [f"    {source}"]
+    return textwrap.wrap(source, WIDTH, initial_indent="    ", subsequent_indent="    ")
