@@ -11,14 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from backends.file_modes import make_directory, make_file
+from backends.results.beside import metrics_beside
 from backends.results.escaping import one_line
 from backends.results.run_result import RunResult
 from profiles.errors import DlperfError, LogError
 from profiles.format.case import Case
 from profiles.format.profile import Profile
 from profiles.format.workload import workload_of
-from profiles.logs.log_paths import RecognisedLog, recognise
-from profiles.throughput.file import measure_file
+from profiles.logs.log_paths import GPUS, RecognisedLog, recognise
+from profiles.throughput.as_stated import WORLD_SIZE, measure_as_stated
+from profiles.throughput.measure import Measurement
 
 LOGS = "logs"
 
@@ -43,14 +45,28 @@ class _Found:
     log: RecognisedLog
 
 
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """``measurement`` is None where the log could not be read, of which ``failures`` says why."""
+
+    path: Path
+    relative: str
+    case: Case
+    repeat: int | None
+    measurement: Measurement | None
+    failures: tuple[str, ...]
+    assumed: bool = False  # nothing says how many devices there were
+
+
 def import_tree(
     profile: Profile, tree: Path, *, on_file: Callable[[int, int], None] | None = None
 ) -> ImportedTree:
     """Measure every log of the tree that the profile recognises, in the order of their paths.
 
-    Links that lead out of the tree, and what is no regular file, are left out. A log without a
-    throughput is a failed run with the reason. Logs that carry no repeat number are numbered in
-    their order; a number that is taken moves to the next free one, with a warning.
+    What a path does not tell of the case, its devices and parameters, the log may state. Links that
+    lead out of the tree, and what is no regular file, are left out. A log without a throughput is a
+    failed run with the reason. Logs that carry no repeat number are numbered in their order; a
+    number that is taken moves to the next free one, with a warning.
 
     Parameters
     ----------
@@ -59,7 +75,7 @@ def import_tree(
 
     Raises
     ------
-    LogError: no such directory, or nothing in it is recognised.
+    LogError: no such directory, nothing in it is recognised, or a file beside a log is broken.
     """
     warnings: list[str] = []
     found = list(_recognised(profile, tree, warnings))
@@ -70,15 +86,19 @@ def import_tree(
             remedy="name files as the profile's [import] paths say, "
             "such as 2n8g/model_b128_fp32_1.log",
         )
-    warnings += _doubtful(found)
+    beside = [metrics_beside(profile, entry.path) for entry in found]  # before the long work
+    measured: list[_Measured] = []
+    for log in found:
+        measured.append(_measured(profile, log))
+        if on_file is not None:
+            on_file(len(measured), len(found))
+    warnings += _doubtful(measured)
     runs: list[RunResult] = []
     sources: dict[str, Path] = {}
-    for number, (entry, repeat) in enumerate(_numbered(found, warnings), start=1):
-        run = _measured(profile, entry, repeat)
+    for (entry, repeat), more in zip(_numbered(measured, warnings), beside, strict=True):
+        run = _run(profile, entry, repeat, more)
         runs.append(run)
         sources[run.run_id] = entry.path
-        if on_file is not None:
-            on_file(number, len(found))
     return ImportedTree(tuple(runs), sources, tuple(warnings))
 
 
@@ -120,7 +140,10 @@ def _recognised(profile: Profile, tree: Path, warnings: list[str]) -> Iterator[_
         raise LogError("no such file or directory", where=str(tree), remedy="check the path")
     names = _files(root, warnings) if root.is_dir() else iter([root])
     base = root if root.is_dir() else root.parent
+    beside = {beside.file for beside in profile.import_.beside.values()}
     for path in names:
+        if path.name in beside:
+            continue
         relative = path.relative_to(base).as_posix()
         try:
             relative.encode()
@@ -171,11 +194,16 @@ def _is_inside(path: Path, root: Path, warnings: list[str]) -> bool:
     return False
 
 
-def _doubtful(found: list[_Found]) -> Iterator[str]:
-    """Logs of one case in several directories may be of different hardware."""
+def _doubtful(found: list[_Measured]) -> Iterator[str]:
+    """What the figures rest on and nobody said.
+
+    Logs of one case in several directories may be of different hardware.
+    """
+    for directory in dict.fromkeys(str(Path(one.relative).parent) for one in found if one.assumed):
+        yield f"{one_line(directory)}: nothing says how many devices its logs are of; 1 is assumed"
     directories: dict[Case, dict[str, None]] = {}
     for entry in found:
-        directories.setdefault(entry.log.case, {})[str(Path(entry.relative).parent)] = None
+        directories.setdefault(entry.case, {})[str(Path(entry.relative).parent)] = None
     for case, names in directories.items():
         if len(names) > 1:
             yield (
@@ -184,28 +212,39 @@ def _doubtful(found: list[_Found]) -> Iterator[str]:
             )
 
 
-def _numbered(found: list[_Found], warnings: list[str]) -> Iterator[tuple[_Found, int]]:
+def _numbered(found: list[_Measured], warnings: list[str]) -> Iterator[tuple[_Measured, int]]:
     taken: dict[Case, dict[int, str]] = {}
     for entry in found:
-        if entry.log.repeat is not None:
-            taken.setdefault(entry.log.case, {}).setdefault(entry.log.repeat, entry.relative)
+        if entry.repeat is not None:
+            taken.setdefault(entry.case, {}).setdefault(entry.repeat, entry.relative)
     for entry in found:
-        own = taken.setdefault(entry.log.case, {})
-        repeat = entry.log.repeat
+        own = taken.setdefault(entry.case, {})
+        repeat = entry.repeat
         if repeat is None or own[repeat] != entry.relative:
             free = next(number for number in range(1, len(own) + 2) if number not in own)
             if repeat is not None:
                 warnings.append(
                     f"{one_line(entry.relative)}: {one_line(own[repeat])} is repeat {repeat} of "
-                    f"{entry.log.case.label} as well; counted as repeat {free}"
+                    f"{entry.case.label} as well; counted as repeat {free}"
                 )
             repeat = free
             own[free] = entry.relative
         yield entry, repeat
 
 
-def _measured(profile: Profile, entry: _Found, repeat: int) -> RunResult:
-    case = entry.log.case
+def _measured(profile: Profile, entry: _Found) -> _Measured:
+    case, repeat = entry.log.case, entry.log.repeat
+    try:
+        measurement, parser, case = measure_as_stated(profile, entry.path, case, entry.log.told)
+    except DlperfError as error:
+        return _Measured(entry.path, entry.relative, case, repeat, None, (error.what,))
+    failures = tuple(failure.reason for failure in parser.failures)
+    assumed = GPUS not in entry.log.told and WORLD_SIZE not in measurement.metrics
+    return _Measured(entry.path, entry.relative, case, repeat, measurement, failures, assumed)
+
+
+def _run(profile: Profile, entry: _Measured, repeat: int, beside: Mapping[str, float]) -> RunResult:
+    case = entry.case
     digest = hashlib.sha256(entry.relative.encode()).hexdigest()[:10]
     workload = workload_of(profile.workload, case, {})
     run = RunResult(
@@ -225,23 +264,21 @@ def _measured(profile: Profile, entry: _Found, repeat: int) -> RunResult:
         arithmetic=str(workload.arithmetic) if workload.name else "",
         imported=True,
     )
-    try:
-        measurement, parser = measure_file(profile, entry.path, case)
-    except DlperfError as error:
-        return replace(run, reason=error.what)
+    measurement = entry.measurement
+    if measurement is None:
+        return replace(run, reason="; ".join(entry.failures))
     run = replace(
         run,
         readings=measurement.readings,
         window=measurement.window,
         statistic=measurement.statistic,
-        metrics=dict(measurement.metrics),
+        metrics={**measurement.metrics, **beside},
         gpu_memory_mib=gpu_memory_mib(profile, measurement.metrics),
     )
-    failures = tuple(failure.reason for failure in parser.failures)
     if measurement.reason:
-        return replace(run, reason="; ".join((*failures[:1], measurement.reason)))
+        return replace(run, reason="; ".join((*entry.failures[:1], measurement.reason)))
     # No exit status came with the log: what it says is told, and its figure stands.
-    said = tuple(f"the log says: {reason}" for reason in failures)
+    said = tuple(f"the log says: {reason}" for reason in entry.failures)
     return replace(
         run,
         state="succeeded",

@@ -11,6 +11,8 @@ NUMBERS: Final = frozenset(
         "accumulation",  # forward passes per step
         "sequence_length",  # tokens
         "world_size",  # processes, one per device
+        "hosts",  # machines, as the log counts them
+        "devices_per_host",
         "tensor_parallel",
         "pipeline_parallel",
         "data_parallel",
@@ -27,5 +29,8 @@ NUMBERS: Final = frozenset(
 
 TEXTS: Final = frozenset({"gpu", "precision", "benchmark", "system", "framework"})
 """Facts that are words."""
+
+CALLED_OTHERWISE: Final = frozenset({"system"})
+"""Facts whose words need not be the case's: a folder calls a system otherwise than its log."""
 
 FACTS: Final = NUMBERS | TEXTS

@@ -24,10 +24,12 @@ class Window(Model):
     """Which readings count.
 
     By reading: ``skip`` from the front, ``drop`` from the end, or the ``last`` n. By step: those
-    with ``from_step`` <= step <= ``to_step``. The two ways are not combined.
+    with ``from_step`` <= step <= ``to_step``. The two ways are not combined. ``keep_only``: a log's
+    only reading counts, though ``skip`` would leave it out.
     """
 
     skip: Count = 0
+    keep_only: bool = False
     drop: Count = 0
     last: Annotated[int, Field(ge=1, strict=True)] | None = None
     from_step: float | None = None
@@ -41,6 +43,8 @@ class Window(Model):
     def _one_way(self) -> Self:
         if self.by_step and (self.skip or self.drop or self.last):
             raise ValueError("a window is given by step or by reading; remove one of the two")
+        if self.keep_only and not self.skip:
+            raise ValueError("keep_only is about what skip leaves out; add skip")
         if self.last is not None and (self.skip or self.drop):
             raise ValueError("last already says which readings count; remove skip and drop")
         if None not in (self.from_step, self.to_step) and self.from_step > self.to_step:  # type: ignore[operator]

@@ -147,19 +147,29 @@ class Matrix(Model):
     exclude: tuple[Condition, ...] = ()
 
 
+class Beside(Model):
+    """A number in a JSON file that lies beside a log; ``path``: its keys, joined by dots."""
+
+    file: str = Field(min_length=1, pattern=r"^[^/\\]+$")
+    path: str = Field(min_length=1)
+
+
 class ImportPaths(Model):
     """How an existing log's path tells its case; see :mod:`profiles.logs.log_paths`.
 
     ``paths`` are regular expressions searched in the path, with ``/`` as separator. Groups: nodes,
     gpus_per_node, gpus, repeat, and the names of parameters; what no group tells is 1 or the
-    parameter's default. ``values`` maps what a group caught to a parameter's value
-    (``values.precision.fp16 = "amp"``). ``gpus_per_node``: how many devices the nodes had, where a
-    path tells only their total.
+    parameter's default, unless the log states it. ``values`` maps what a group caught to a
+    parameter's value (``values.precision.fp16 = "amp"``). ``gpus_per_node``: how many devices the
+    nodes had, where a path tells only their total. ``first_repeat``: the number that paths give
+    the first repeat. ``beside``: metrics of a run that stand in files beside its log, by name.
     """
 
     paths: tuple[Pattern, ...] = ()
     values: Mapping[str, Mapping[str, Scalar]] = Field(default_factory=dict)
     gpus_per_node: Annotated[int, Field(ge=1, strict=True)] = 8
+    first_repeat: Annotated[int, Field(ge=0, le=1, strict=True)] = 1
+    beside: Mapping[Name, Beside] = Field(default_factory=dict)
 
 
 class Profile(Model):

@@ -1,8 +1,8 @@
 """Existing logs: which case and repeat a file is, told from its path.
 
 DLPerf's own tree is known without being declared: ``<anything>/4n8g/r50_b128_fp32_1.log``. Other
-names are declared by the profile, see :class:`~profiles.format.profile.ImportPaths`. Only the
-profile's patterns decide; the log's content never does.
+names are declared by the profile, see :class:`~profiles.format.profile.ImportPaths`. What no path
+tells may be stated by the log itself, see :mod:`profiles.throughput.as_stated`.
 """
 
 from __future__ import annotations
@@ -23,15 +23,18 @@ DLPERF_TREE = (
 )
 """``logs/<framework>/<model>/<4n8g>/<model>_b<batch>_<precision>_<repeat>.log``"""
 
-_SIZES = frozenset({"nodes", "gpus_per_node", "gpus", "repeat"})
+GPUS = "gpus"
+_SIZES = frozenset({"nodes", "gpus_per_node", GPUS})
 
 
 @dataclass(frozen=True)
 class RecognisedLog:
-    """``repeat`` counts from 1; None where the path does not say."""
+    """``repeat`` counts from 1; None where the path does not say. ``told``: what the path says:
+    names of parameters, and ``gpus`` where it says how many devices there were."""
 
     case: Case
     repeat: int | None
+    told: frozenset[str] = frozenset()
 
 
 def recognise(profile: Profile, path: Path | str) -> RecognisedLog | None:
@@ -56,15 +59,18 @@ def _recognised(profile: Profile, caught: Mapping[str, str]) -> RecognisedLog | 
     values = {
         name: profile.import_.values.get(name, {}).get(text, text)
         for name, text in caught.items()
-        if name not in _SIZES and name in profile.parameters
+        if name in profile.parameters
     }
     try:
         nodes, gpus_per_node = _size(caught, profile.import_.gpus_per_node)
         case = make_case(profile, nodes, gpus_per_node, values)
     except SelectionError:
         return None
-    repeat = int(caught["repeat"]) if "repeat" in caught else None
-    return RecognisedLog(case, repeat)
+    repeat = None
+    if "repeat" in caught:
+        repeat = int(caught["repeat"]) + 1 - profile.import_.first_repeat
+    told = frozenset(values) | ({GPUS} if _SIZES & set(caught) else set())
+    return RecognisedLog(case, repeat, told)
 
 
 def _size(caught: Mapping[str, str], per_node: int) -> tuple[int, int]:

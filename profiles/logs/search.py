@@ -78,9 +78,9 @@ class Search:
         if self._ranks.concerns(lines):
             lines = self._ranks.select(lines)
         if lines.isascii():
-            self._take(self._bytes_pattern.findall(lines))
+            self._take(self._each(self._bytes_pattern.findall(lines)))
         else:
-            self._take(self._text_pattern.findall(lines.decode("utf-8", "replace")))
+            self._take(self._each(self._text_pattern.findall(lines.decode("utf-8", "replace"))))
 
     def _costly(self, lines: bytes) -> bool:
         """Whether a line is longer than the engine that takes blocks should be given."""
@@ -99,17 +99,28 @@ class Search:
     def _fields(self, row: Any) -> tuple[str, str, str] | None:
         """Value, step and time of what findall found; None where its object does not count."""
         if self._objects is not None:
-            return self._objects.fields(row if isinstance(row, str) else row[0])
+            return self._objects.fields(row)
         value, step, time = (
             "" if at is None else row if isinstance(row, str) else row[at] for at in self._columns
         )
         return value, step, time
 
+    def _each(self, found: Sequence[Any]) -> Sequence[Any]:
+        """With the objects that follow another one on their line: lines get glued together."""
+        if self._objects is None:
+            return found
+        texts: list[str] = []
+        for row in found:
+            text: str | None = row if isinstance(row, str) else row.decode()
+            while text:
+                texts.append(text)
+                text = next(iter(self._pattern.findall(text[1:])), None)
+        return texts
+
     def _line(self, line: bytes) -> list[str] | list[tuple[str, ...]]:
         text = line.decode("utf-8", "replace")
-        if not self._ranks.concerns(line):
-            return self._pattern.findall(text)
-        return [row for part in self._ranks.parts(text) for row in self._pattern.findall(part)]
+        parts = self._ranks.parts(text) if self._ranks.concerns(line) else [text]
+        return [row for part in parts for row in self._each(self._pattern.findall(part))]
 
     def _take(self, found: Sequence[Any]) -> None:
         """What findall found (Any: the texts of the only group, or tuples of all groups)."""
@@ -117,7 +128,7 @@ class Search:
             return
         if self._objects is not None:
             for text in found:
-                fields = self._objects.fields(text if isinstance(text, str) else text.decode())
+                fields = self._objects.fields(text)
                 if fields is not None:
                     self._sink.add(*fields)
             return

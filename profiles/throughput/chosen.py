@@ -61,7 +61,8 @@ class Chooser:
             self._take = self._the_last
         self._left_to_skip = window.skip
         self._held = NOTHING
-        self._begun = self._over = False
+        self._only = NOTHING  # the log's first reading while there is no other, if it is to count
+        self._any = self._begun = self._over = False
         self.before = math.nan
         self.passed = 0
 
@@ -71,6 +72,9 @@ class Chooser:
 
     def end(self) -> Part:
         """The log has ended; returns what counts of what was held back."""
+        if self._only:
+            self.passed = 0
+            return self._only
         held, self._held = self._held, NOTHING
         last = self._window.last
         if last is None:
@@ -85,6 +89,9 @@ class Chooser:
             self.before = part.steps[-1]
 
     def _by_reading(self, part: Part) -> Part:
+        if part and self._window.keep_only:
+            self._only = part if len(part) == 1 and not self._any else NOTHING
+            self._any = True
         if self._left_to_skip:
             self._pass(part[: self._left_to_skip])
             part, skipped = part[self._left_to_skip :], min(len(part), self._left_to_skip)

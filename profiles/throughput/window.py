@@ -21,6 +21,8 @@ def describe_window(window: Window) -> str:
         _edge("before the last", window.drop),
     ]
     named = " and ".join(part for part in parts if part)
+    if window.keep_only:
+        named += ", or the only one"
     return f"readings {named}" if named else "all readings"
 
 

@@ -26,6 +26,7 @@ from profiles.throughput.measure import measure_run
 
 NAMES = [
     "cpu-smoke",
+    "mlperf-training",
     "mmseg-deeplabv3p",
     "mmseg-hrnet",
     "nccl-tests",
@@ -52,6 +53,9 @@ ADDRESSES = [f"10.11.0.{last}" for last in range(2, 6)]  # the reports' own
 
 COLLECTIVES = {"nccl-tests"}
 """What these measure has no samples."""
+
+READ_ALONE = {"mlperf-training"}
+"""The operator's own script starts these, with a batch size of its own."""
 
 ONE_LOG_PER_CASE = {
     "mmseg-deeplabv3p",
@@ -126,7 +130,7 @@ def test_a_bundled_profile_says_what_it_is_and_what_it_needs(name: str) -> None:
     assert CATALOG.source(name).path == LIBRARY / f"{name}.toml"
     assert profile.source
     assert profile.description.strip().endswith(".")
-    assert ("batch_size" in profile.parameters) == (name not in COLLECTIVES)
+    assert ("batch_size" in profile.parameters) == (name not in COLLECTIVES | READ_ALONE)
     for key, setting in profile.settings.items():
         assert setting.description, key
         if needs_value(profile, key):

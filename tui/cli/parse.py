@@ -10,16 +10,14 @@ from backends.results.steady_words import disturbance_text
 from profiles.errors import LogError, SelectionError
 from profiles.format.case import Case
 from profiles.format.profile import Profile
-from profiles.logs.log_paths import recognise
+from profiles.logs.log_paths import GPUS, recognise
 from profiles.tags import parse_tag
-from profiles.throughput.file import measure_file
+from profiles.throughput.as_stated import MOST_GPUS, WORLD_SIZE, measure_as_stated, split
 from profiles.throughput.measure import Measurement
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
 
-MOST_GPUS = 1_000_000
-WORLD_SIZE = "world_size"
 ASSUMED = "neither --gpus nor the path nor the log says how many devices; 1 is assumed"
 
 
@@ -56,39 +54,39 @@ def _measured(
     profile: Profile, path: Path, arguments: argparse.Namespace
 ) -> tuple[dict[str, Any], bool]:
     """What is printed of a log, and whether it tells of a failure."""
-    case, assumed = _case(profile, path, arguments)
-    measured, _parser = measure_file(profile, path, case)
-    processes = measured.metrics.get(WORLD_SIZE)
-    warnings = (ASSUMED,) if assumed else ()
-    if assumed and processes is not None and 1 <= processes <= MOST_GPUS:
-        nodes, per_node = _split(int(processes))
-        case = Case(case.profile, nodes, per_node, case.parameters)
-        warnings = ()
-        measured, _parser = measure_file(profile, path, case)
+    case, told = _case(profile, path, arguments)
+    measured, _parser, case = measure_as_stated(profile, path, case, told)
+    sized = GPUS in told or WORLD_SIZE in measured.metrics
+    warnings = () if sized else (ASSUMED,)
     return _document(path, profile, case, measured, warnings), bool(measured.reason)
 
 
-def _case(profile: Profile, path: Path, arguments: argparse.Namespace) -> tuple[Case, bool]:
-    """What the options say, else what the path says, else one device, which is an assumption."""
+def _case(
+    profile: Profile, path: Path, arguments: argparse.Namespace
+) -> tuple[Case, frozenset[str]]:
+    """What the options say, else what the path says, else one device; and what of it is known."""
     recognised = recognise(profile, path)
-    assumed = False
+    told = recognised.told if recognised else frozenset()
     if arguments.case is not None and arguments.gpus is not None:
         raise SelectionError("both say how many devices", where="--case, --gpus", remedy="give one")
     if arguments.case is not None:
         nodes, per_node = parse_tag(arguments.case)
+        told |= {GPUS}
     elif arguments.gpus is not None:
         nodes, per_node = _split(arguments.gpus)
+        told |= {GPUS}
     elif recognised is not None:
         nodes, per_node = recognised.case.nodes, recognised.case.gpus_per_node
     else:
-        nodes, per_node, assumed = 1, 1, True
+        nodes, per_node = 1, 1
     base = recognised.case.parameters if recognised else _defaults(profile)
     parameters = dict(base)
     if arguments.batch_size is not None:
         if arguments.batch_size < 1:
             raise SelectionError("must be 1 or more", where="--batch-size")
         parameters["batch_size"] = arguments.batch_size
-    return Case(profile.name, nodes, per_node, parameters), assumed
+        told |= {"batch_size"}
+    return Case(profile.name, nodes, per_node, parameters), told
 
 
 def _defaults(profile: Profile) -> dict[str, Any]:
@@ -96,10 +94,9 @@ def _defaults(profile: Profile) -> dict[str, Any]:
 
 
 def _split(gpus: int) -> tuple[int, int]:
-    """Devices in all as nodes × devices per node; hosts of eight where there are more."""
     if not 1 <= gpus <= MOST_GPUS:
         raise SelectionError(f"must be 1 to {MOST_GPUS}, not {gpus}", where="--gpus")
-    return (gpus // 8, 8) if gpus > 8 and gpus % 8 == 0 else (1, gpus)
+    return split(gpus)
 
 
 def _document(

@@ -68,7 +68,7 @@ def import_campaign(
             where=str(output),
             remedy="check permissions and free space",
         ) from error
-    measured = sum(run.throughput is not None for run in runs)
+    measured = sum(run.succeeded for run in runs)
     return Imported(output, len(runs), measured, tree.warnings if tree is not None else ())
 
 

@@ -50,10 +50,17 @@ class Layout:
         return tuple(self.writers)
 
 
-def layout_of_tables(name: str, help: str, tables: Tables, *, csv: Writer | None = None) -> Layout:
+def layout_of_tables(
+    name: str,
+    help: str,
+    tables: Tables,
+    *,
+    csv: Writer | None = None,
+    json: Writer | None = None,
+) -> Layout:
     """Tables as markdown and as CSV; as JSON the document of results.json.
 
-    ``csv``: what is written instead of the tables.
+    ``csv``, ``json``: what is written instead of these.
     """
 
     def markdown(results: Results, options: LayoutOptions) -> str:
@@ -62,7 +69,12 @@ def layout_of_tables(name: str, help: str, tables: Tables, *, csv: Writer | None
     def tables_csv(results: Results, options: LayoutOptions) -> str:
         return render_csv(tables(results.groups, options))
 
-    return Layout(name, help, {"md": markdown, "csv": csv or tables_csv, "json": write_document})
+    writers: dict[Format, Writer] = {
+        "md": markdown,
+        "csv": csv or tables_csv,
+        "json": json or write_document,
+    }
+    return Layout(name, help, writers)
 
 
 def write_document(results: Results, _options: LayoutOptions) -> str:

@@ -25,6 +25,8 @@ def chosen(window: Window, steps: Sequence[float], total: int) -> range:
         return range(start, end)
     if window.last is not None:
         return range(max(0, total - window.last), total)
+    if window.keep_only and total == 1:
+        return range(1)
     start = min(window.skip, total)
     return range(start, max(start, total - window.drop))
 
@@ -87,8 +89,8 @@ def _elapsed(
     before = readings.steps[window.start - 1] if window.start else math.nan
     weights = step_weights(readings.steps[window.start : window.stop], before)
     if rule.kind == "throughput":
-        return global_throughput(rule, case, harmonic_mean(values, weights))
+        return global_throughput(rule, case, harmonic_mean(values, weights), Facts(case))
     if weights is None:
-        return global_throughput(rule, case, statistics.fmean(values))
+        return global_throughput(rule, case, statistics.fmean(values), Facts(case))
     products = [value * weight for value, weight in zip(values, weights, strict=True)]
-    return global_throughput(rule, case, math.fsum(products) / math.fsum(weights))
+    return global_throughput(rule, case, math.fsum(products) / math.fsum(weights), Facts(case))

@@ -69,10 +69,12 @@ def test_an_escaped_text_is_the_same_text() -> None:
     assert list(parse(profile(TRACKED), escaped).readings.values) == [5.0]
 
 
-def test_a_glued_line_has_both_objects_when_the_pattern_ends_with_the_first() -> None:
-    glued = profile(TRACKED.replace(r"\{.*)", r"\{.*?\}\})"))
-    log = line(1.0, 1) + line(2.0, 2)
-    assert list(parse(glued, log).readings.values) == [1.0, 2.0]
+@pytest.mark.parametrize("pattern", [r"\{.*)", r"\{.*?\}\})", r"\{.*tracked.*)", r"\{[^:].*)"])
+def test_a_glued_line_has_all_its_objects(pattern: str) -> None:
+    glued = profile(TRACKED.replace(r"\{.*)", pattern))
+    log = line(1.0, 1) + line(9.0, 2, "another") + line(2.0, 2) + "0: " + line(3.0, 3) + "x\n"
+    assert list(parse(glued, log).readings.values) == [1.0, 2.0, 3.0]
+    assert list(parse(glued, log.replace("x", "é")).readings.values) == [1.0, 2.0, 3.0]
 
 
 def test_a_path_that_may_be_missing() -> None:

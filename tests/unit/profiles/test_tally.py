@@ -45,6 +45,7 @@ WINDOWS = st.sampled_from(
     (
         "{}",
         "{ skip = 1 }",
+        "{ skip = 1, keep_only = true }",
         "{ skip = 3, drop = 2 }",
         "{ drop = 30 }",
         "{ last = 1 }",
@@ -63,7 +64,7 @@ def rules(draw: st.DrawFn) -> Profile:
     reading = draw(st.sampled_from((TIMED, TIMED, STEPLESS)))
     window = draw(WINDOWS)
     if reading == STEPLESS and "step" in window:
-        window = "{ skip = 2 }"
+        window = "{ skip = 2, keep_only = true }"
     timestamp = "timestamp = '%H:%M:%S'\n" if reading == TIMED and draw(st.booleans()) else ""
     text = reading if timestamp else reading.replace("?P<time>", "?:")
     return profile(

@@ -1,0 +1,72 @@
+"""A log whose case is told neither by its path nor by an option: what it states itself stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from pathlib import Path
+
+from profiles.errors import SelectionError
+from profiles.format.case import Case
+from profiles.format.case_matrix import make_case
+from profiles.format.profile import Profile
+from profiles.logs.log_parser import LogParser
+from profiles.logs.log_paths import GPUS
+from profiles.throughput.file import measure_file
+from profiles.throughput.measure import Measurement
+
+WORLD_SIZE = "world_size"
+MOST_GPUS = 1_000_000
+
+
+def measure_as_stated(
+    profile: Profile, path: Path, case: Case, told: Set[str]
+) -> tuple[Measurement, LogParser, Case]:
+    """Measure the log; where it states what nobody told, as the case that it states.
+
+    Parameters
+    ----------
+    told: names of parameters that are known, and ``gpus`` where the number of devices is.
+
+    Raises
+    ------
+    LogError: the file cannot be read.
+    """
+    measured, parser = measure_file(profile, path, case)
+    stated = _stated(profile, case, told, parser.stated, measured.metrics)
+    if stated != case:
+        measured, parser = measure_file(profile, path, stated)
+    return measured, parser, stated
+
+
+def _stated(
+    profile: Profile,
+    case: Case,
+    told: Set[str],
+    words: Mapping[str, str],
+    numbers: Mapping[str, float],
+) -> Case:
+    values = {name: words[name] for name in profile.parameters if name in words.keys() - told}
+    size = None if GPUS in told else _size(numbers)
+    nodes, per_node = size or (case.nodes, case.gpus_per_node)
+    try:
+        known = make_case(profile, nodes, per_node, values).parameters
+    except SelectionError:  # the log has what the profile does not know, which a warning says
+        known = {}
+    parameters = {name: known[name] for name in values if name in known}
+    return Case(case.profile, nodes, per_node, {**case.parameters, **parameters})
+
+
+def _size(numbers: Mapping[str, float]) -> tuple[int, int] | None:
+    """Nodes and devices of each; None where the log does not state a number that can be."""
+    processes = numbers.get(WORLD_SIZE, 0)
+    if not 1 <= processes <= MOST_GPUS or processes != int(processes):
+        return None
+    hosts = numbers.get("hosts", 0)
+    if hosts >= 1 and processes % hosts == 0:
+        return int(hosts), int(processes // hosts)
+    return split(int(processes))
+
+
+def split(gpus: int) -> tuple[int, int]:
+    """Devices in all as nodes × devices per node; hosts of eight where there are more."""
+    return (gpus // 8, 8) if gpus > 8 and gpus % 8 == 0 else (1, gpus)
