@@ -9,6 +9,7 @@ not listed, as "V100", which leaves the memory open, is no model that anything c
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -56,6 +57,7 @@ def _plain(name: str) -> str:
 _BY_NAME = {_plain(name): model for model in GPU_MODELS for name in (model.name, *model.aliases)}
 
 
+@lru_cache(maxsize=256)
 def gpu_model(name: str) -> GpuModel | None:
     """The model that ``name`` stands for; None where it is not listed, or leaves open which."""
     return _BY_NAME.get(_plain(name))

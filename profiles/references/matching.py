@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from heapq import nsmallest
 
 from profiles.references.arithmetic import Arithmetic, on_gpu, same
 from profiles.references.gpu_models import gpu_model
@@ -84,17 +86,18 @@ def held_against(subject: Subject, references: Iterable[Reference]) -> tuple[Hel
         if plain_workload(reference.workload) == workload
         and (figure := subject.figures.get(reference.metric)) is not None
     ]
-    found.sort(key=_farness)
-    equal = [held for held in found if held.comparable]
-    near = [held for held in found if not held.comparable]
-    return (*equal[:MOST_EQUAL], *near[:MOST_NEAR])
+    equal = nsmallest(MOST_EQUAL, (held for held in found if held.comparable), key=_farness)
+    near = nsmallest(MOST_NEAR, (held for held in found if not held.comparable), key=_farness)
+    return (*equal, *near)
 
 
+@lru_cache(maxsize=1024)
 def plain_workload(name: str) -> str:
     """Names that differ in case, spaces, dashes and underscores only are of the same workload."""
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
+@lru_cache(maxsize=256)
 def plain_unit(unit: str) -> str:
     """``images/s`` of ``img/sec``: what is counted, per second, in the tables' spelling."""
     counted, slash, per = unit.strip().casefold().partition("/")

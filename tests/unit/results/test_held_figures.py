@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 
 from backends.campaign.folder.create import planned_runs
 from backends.campaign.plan.attempts import next_attempt
+from backends.campaign.plan.further import further_runs
 from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.selection import Selection
+from backends.campaign.record import events as ev
+from backends.campaign.record.codec import encode
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import fold
 from backends.hosts.fingerprint import devices_of
@@ -124,6 +127,24 @@ def test_a_fingerprint_begins_with_the_gpu():
 # What a campaign records
 
 
+def measured_here(run_id: str) -> list[ev.Event]:
+    """A run that was given a host of V100 and measured 2,648 images/s."""
+    assigned = ev.RunAssigned(
+        t=1.0, run_id=run_id, hosts=("a",), commands=("c",), port=29500, log="logs/1.log"
+    )
+    ended = ev.RunSucceeded(
+        t=2.0,
+        run_id=run_id,
+        throughput=2648.0,
+        readings=10,
+        used=9,
+        window="",
+        statistic="mean",
+        fingerprint=V100,
+    )
+    return [assigned, ended]
+
+
 def plan_of(**values: tuple[str, ...]) -> list[Any]:
     selection = Selection(profiles=("torch-resnet50",), cases=("1n1g",), values=values, repeats=1)
     plan = make_plan(selection, Catalog.load(), [Host(name="a", address="local")], [])
@@ -138,6 +159,22 @@ def test_a_planned_run_says_what_it_measures_and_a_retry_says_it_too():
     assert {(run.workload, run.arithmetic) for run in run_results(retried)} == {
         ("ResNet50 V1.5", "bf16-mixed")
     }
+
+
+def test_every_further_run_of_a_case_says_what_its_first_said():
+    (event,) = plan_of(precision=("amp",))
+    run_id = event.run_id
+    created = ev.CampaignCreated(t=0.0, campaign="c", version="0", explain=("torch-resnet50",))
+    begun = fold([created, event, *measured_here(run_id)])
+    profiled = [one for one in further_runs(begun, 3.0) if isinstance(one, ev.RunPlanned)]
+    assert [one.profiled for one in profiled] == [True]
+    requeued = ev.RunRequeued(t=1.0, run_id=run_id, next_id="again", reason="a node failed")
+    states = (fold([created, event, *profiled]), fold([created, event, requeued]))
+    for state in states:
+        assert len(state.runs) == 2
+        assert {(run.workload, run.arithmetic) for run in run_results(state)} == {
+            ("ResNet50 V1.5", "bf16-mixed")
+        }
 
 
 def test_a_smaller_image_is_not_held_against_the_usual_one():
@@ -170,6 +207,7 @@ def test_a_near_miss_says_what_differs():
     part = text.split("### Held against published figures")[1].split("\n#")[0]
     assert "not comparable: MLPerf v4.0 DGX H100, 57,281.5 images/s" in part
     assert "precision bf16-mixed, there fp16-mixed; GPU NVIDIA H200, there NVIDIA H100" in part
+    assert "MLPerf v4.0 8 × H200, 63,612.8 images/s: precision bf16-mixed, there not known" in part
     assert "%" not in part.replace("%20", "")
 
 
@@ -194,6 +232,33 @@ def test_a_journal_of_before_is_comparable_with_nothing(dlperf: Dlperf, example:
     assert found
     assert all(held["comparable"] is False and held["percent"] is None for held in found)
     assert all({"precision", "gpu"} <= set(held["differs"]) for held in found)
+
+
+def test_a_campaign_on_disk_reports_its_percentage(dlperf: Dlperf, tmp_path: Path):
+    planned = ev.RunPlanned(
+        t=0.0,
+        run_id="r-0001-a1",
+        profile="oneflow-resnet50",
+        framework="OneFlow",
+        model="ResNet50 V1.5",
+        unit="images/s",
+        nodes=1,
+        gpus_per_node=8,
+        parameters={"batch_size": 128, "precision": "fp32"},
+        repeat=1,
+        workload="ResNet50 V1.5",
+        arithmetic="fp32-or-tf32",
+    )
+    created = ev.CampaignCreated(t=0.0, campaign="c", version="0.1.0")
+    campaign = tmp_path / "c"
+    campaign.mkdir()
+    lines = [encode(event) for event in (created, planned, *measured_here("r-0001-a1"))]
+    (campaign / "events.jsonl").write_bytes(b"".join(lines))
+    document = json.loads(dlperf("report", campaign, "--format", "json"))
+    (result,) = document["results"]
+    percents = {held["value"]: held["percent"] for held in result["references"]}
+    assert percents[2942.321] == 100 * (2648.0 / 2942.321)
+    assert any(not held["comparable"] for held in result["references"])
 
 
 def test_references_are_listed_within_eighty_columns(dlperf: Dlperf):
