@@ -99,3 +99,28 @@ def test_torch_gpt_runs_on_one_host_and_across_two(ssh_hosts: SshHosts, tmp_path
             assert result["unit"] == "tokens/s"
             assert result["metrics"]["loss"] == pytest.approx(7.7, abs=0.3)  # ln 2048 is 7.62
             assert result["metrics"]["step_time_s"] > 0
+
+
+@pytest.mark.torch
+def test_torch_allreduce_runs_on_one_host_and_across_two(
+    ssh_hosts: SshHosts, tmp_path: Path
+) -> None:
+    document = run_campaign(
+        ssh_hosts,
+        tmp_path,
+        *("--profile", "torch-allreduce", "--repeats", "1", "--case", "1n2g", "2n1g", "2n2g"),
+        *("--set", f"torchrun={torchrun_beside()}", "precision=fp32", "max_size=64K"),
+    )
+    runs = {run["case"]: run for run in document["runs"]}
+    assert {case: len(run["hosts"]) for case, run in runs.items()} == {
+        "1n2g": 1,
+        "2n1g": 2,
+        "2n2g": 2,
+    }
+    for run in runs.values():
+        assert (run["state"], run["reason"], run["unit"]) == ("succeeded", "", "GB/s"), run
+        assert run["throughput"] > 0
+        assert run["metrics"]["size_bytes"] == 65536
+    assert runs["2n2g"]["metrics"]["busbw_within_host"] > 0
+    assert runs["2n2g"]["metrics"]["busbw_across_hosts"] > 0
+    assert "busbw_across_hosts" not in runs["2n1g"]["metrics"]  # all ranks are just that

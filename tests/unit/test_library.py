@@ -44,6 +44,7 @@ NAMES = [
     "paddlenlp-transformer",
     "paddleseg-deeplabv3p",
     "paddleseg-hrnet",
+    "torch-allreduce",
     "torch-gpt",
     "torch-resnet50",
 ]
@@ -51,7 +52,7 @@ CATALOG = Catalog.load()
 ADDRESSES = [f"10.11.0.{last}" for last in range(2, 6)]  # the reports' own
 
 
-COLLECTIVES = {"nccl-tests"}
+COLLECTIVES = {"nccl-tests", "torch-allreduce"}
 """What these measure has no samples."""
 
 READ_ALONE = {"mlperf-training"}
@@ -612,6 +613,16 @@ def test_torch_gpt_is_started_with_every_parameter() -> None:
         )
 
 
+def test_torch_allreduce_is_started_by_torchrun_on_every_node() -> None:
+    planned = commands("torch-allreduce", "2n8g", precision="fp32")
+    for rank, command in enumerate(planned):
+        assert_in_order(
+            command.argv,
+            f"torchrun --nnodes=2 --node-rank={rank} --nproc-per-node=8 torch_allreduce.py "
+            "--dtype fp32 --min-size 4K --max-size auto --trials 20 --warmup 5",
+        )
+
+
 def test_cpu_smoke_gives_every_node_its_rank_and_the_run_as_token() -> None:
     planned = commands("cpu-smoke", "2n2g")
     for rank, command in enumerate(planned):
@@ -719,6 +730,26 @@ def test_the_worked_example_of_the_docs_is_a_profile_that_does_what_they_say(
             "torch-gpt",
             "torch_gpt: fsdp2 needs PyTorch 2.4 or newer, not 2.1.2+cu121",
             "this PyTorch is too old for what was asked",
+        ),
+        (
+            "torch-allreduce",
+            "torch_allreduce: local rank 3 has no GPU: PyTorch sees 1 on this host",
+            "fewer GPUs are visible than the case needs",
+        ),
+        (
+            "torch-allreduce",
+            "torch_allreduce: no size fits: bytes 4096: the device with least has 9 free",
+            "the smallest size does not fit into the memory that is free",
+        ),
+        (
+            "torch-allreduce",
+            "torch_allreduce: group host1: its ranks add up to 3, not 5",
+            "the all-reduce gives wrong sums",
+        ),
+        (
+            "torch-allreduce",
+            "[rank1]: torch.distributed.DistBackendError: NCCL error in: a.cpp:1, remote error",
+            "NCCL failed",
         ),
         (
             "torch-resnet50",
