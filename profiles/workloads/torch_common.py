@@ -157,7 +157,7 @@ def profile_if_asked(step, place):
 
 STEPS = "dlperf: steps"
 WAITING = "dlperf: waiting for input"
-COMPUTING = ("aten::", "autograd::", "Optimizer.step")  # on a CPU
+COMPUTING = ("aten::", "autograd::", "Optimizer.step", "Torch-Compiled Region")  # on a CPU
 
 
 def where_time_went(events, device):

@@ -17,6 +17,14 @@ time since the line before (the device is idle at both ends), and the peak memor
 PyTorch had allocated at most on the GPU, or the resident set of the process on a CPU. The first
 line holds the warm-up.
 
+--compile on compiles the network with torch.compile; on several devices PyTorch cuts it by DDP's
+buckets, so that gradients are exchanged while others are computed. --graphs on takes BEFORE_CAPTURE
+steps, captures one more as a CUDA graph, from the gradients' reset to the optimizer, and replays
+it: the host starts one thing per step. This is for GPUs, needs the same batch for ever, as there is
+here, and under DDP has a limit: the exchange is part of the graph, so that NCCL's watchdog sees
+none of it, and where one process ends the others wait until somebody ends them. Both need
+PyTorch 2.0.
+
 With DLPERF_PROFILE=1 in the environment more steps follow under torch.profiler, and every rank
 prints where its time went: see torch_common.py.
 """
@@ -44,6 +52,7 @@ PROGRAM = "torch_resnet50"
 CLASSES = 1000
 STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # width, blocks, stride of the first
 EXPANSION = 4
+BEFORE_CAPTURE = 11  # steps that DistributedDataParallel has to take first, says PyTorch
 
 
 def convolution(inputs, outputs, size, stride=1):
@@ -98,15 +107,18 @@ def resnet50():
     return model
 
 
-def set_precision(precision, device):
-    """Allow exactly the arithmetic that ``precision`` names; return a maker of contexts."""
+def set_precision(options, device):
+    """Allow exactly the arithmetic that was asked for; return a maker of contexts."""
+    precision = options.precision
     if precision == "tf32" and not ampere(device):
         fail(PROGRAM, "tf32 needs an NVIDIA GPU of the Ampere generation or newer")
     if precision == "amp" and device.type == "cuda" and not ampere(device):
         fail(PROGRAM, "amp is bfloat16 here: it needs the Ampere generation or newer")
     allow_tf32(precision == "tf32")
     if precision == "amp":
-        return lambda: torch.autocast(device.type, dtype=torch.bfloat16)
+        # A cache of cast weights would outlive the step that was captured, and saves nothing here.
+        cached = options.graphs == "off"
+        return lambda: torch.autocast(device.type, dtype=torch.bfloat16, cache_enabled=cached)
     return nullcontext
 
 
@@ -121,18 +133,15 @@ def synthetic(options, device, rank):
         yield images, labels
 
 
-def train(options, model, place, autocast):
-    """Train and print; return the function that takes one more step."""
-    device = place.device
-    batches = synthetic(options, device, place.rank)
+def make_step(options, model, place, autocast):
+    """Return the function that takes one step and returns the loss of this rank's batch."""
+    batches = synthetic(options, place.device, place.rank)
     criterion = nn.CrossEntropyLoss()
     optimizer = torch.optim.SGD(
         model.parameters(), lr=options.learning_rate, momentum=0.9, weight_decay=5e-5
     )
 
-    def step(waiting=nullcontext):
-        with waiting():
-            images, labels = next(batches)
+    def train_on(images, labels):
         optimizer.zero_grad(set_to_none=True)
         with autocast():
             loss = criterion(model(images), labels)
@@ -140,6 +149,38 @@ def train(options, model, place, autocast):
         optimizer.step()
         return loss
 
+    if options.graphs == "on":
+        train_on = captured(train_on, *next(batches))
+
+    def step(waiting=nullcontext):
+        with waiting():
+            images, labels = next(batches)
+        return train_on(images, labels)
+
+    return step
+
+
+def captured(train_on, images, labels):
+    """Return ``train_on`` as one CUDA graph of this batch, which is the only one there is."""
+    for _ in range(BEFORE_CAPTURE):
+        train_on(images, labels)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    # NCCL's own thread may ask the device for news meanwhile: only this thread is held to rules.
+    stream = torch.cuda.current_stream()
+    with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+        loss = train_on(images, labels)
+
+    def replay(_images, _labels):
+        graph.replay()
+        return loss
+
+    return replay
+
+
+def train(options, step, place):
+    """Take the steps and print."""
+    device = place.device
     printed = finished(device)
     for iteration in range(1, options.iterations + 1):
         loss = step()
@@ -152,7 +193,6 @@ def train(options, model, place, autocast):
                 flush=True,
             )
             printed = now
-    return step
 
 
 def parse_arguments(arguments=None):
@@ -163,6 +203,8 @@ def parse_arguments(arguments=None):
     add = parser.add_argument
     add("--batch-size", type=positive, default=256, help="images per device (256)")
     add("--precision", choices=["fp32", "tf32", "amp"], default="fp32", help="amp: bfloat16")
+    add("--compile", choices=["off", "on"], default="off", help="by torch.compile (off)")
+    add("--graphs", choices=["off", "on"], default="off", help="a step is a CUDA graph (off)")
     add("--iterations", type=positive, default=120, help="training steps (120)")
     add("--print-every", type=positive, default=20, help="steps between printed lines (20)")
     add("--image-size", type=positive, default=224, help="pixels along an edge (224)")
@@ -178,28 +220,56 @@ def parse_arguments(arguments=None):
     return options
 
 
+def build(options, place):
+    """The network on its device, compiled and distributed as asked."""
+    torch.manual_seed(options.seed)
+    model = resnet50().to(place.device).to(memory_format=torch.channels_last).train()
+    if options.compile == "on":
+        if not hasattr(torch, "compile"):
+            fail(PROGRAM, "compile needs PyTorch 2.0 or newer, not %s" % torch.__version__)
+        model = torch.compile(model, dynamic=False)
+    if not place.launched:
+        return model
+    # The same program on one device as on many, so that the base of a speedup is comparable.
+    device_ids = [place.local_rank] if place.device.type == "cuda" else None
+    return DistributedDataParallel(model, device_ids=device_ids)
+
+
+def own_stream(options, place):
+    """The stream of a program that will be captured: the default one cannot be."""
+    if options.graphs == "off":
+        return nullcontext()
+    if place.device.type != "cuda":
+        fail(PROGRAM, "graphs need an NVIDIA GPU")
+    if not hasattr(torch, "compile"):
+        fail(PROGRAM, "graphs need PyTorch 2.0 or newer, not %s" % torch.__version__)
+    return torch.cuda.stream(torch.cuda.Stream(place.device))
+
+
 def main(arguments=None):
     options = parse_arguments(arguments)
     place = find_place(PROGRAM, options.device)
-    device = place.device
-    autocast = set_precision(options.precision, device)
-    if device.type == "cuda":
+    autocast = set_precision(options, place.device)
+    if place.device.type == "cuda":
         torch.backends.cudnn.benchmark = True
     else:
         torch.set_num_threads(options.cpu_threads)
-    torch.manual_seed(options.seed)
-    model = resnet50().to(device).to(memory_format=torch.channels_last).train()
-
+    stream = own_stream(options, place)
     if place.launched:
-        # The same program on one device as on many, so that the base of a speedup is comparable.
         dist.init_process_group(place.backend)
-        device_ids = [place.local_rank] if device.type == "cuda" else None
-        model = DistributedDataParallel(model, device_ids=device_ids)
-    if place.rank == 0:
-        own = "%s, image size %d" % (options.precision, options.image_size)
-        print("environment: " + ", ".join([*facts(place), own]), flush=True)
-    step = train(options, model, place, autocast)
-    profile_if_asked(step, place)
+    with stream:
+        model = build(options, place)
+        if place.rank == 0:
+            own = "%s, image size %d, compile %s, graphs %s" % (
+                options.precision,
+                options.image_size,
+                options.compile,
+                options.graphs,
+            )
+            print("environment: " + ", ".join([*facts(place), own]), flush=True)
+        step = make_step(options, model, place, autocast)
+        train(options, step, place)
+        profile_if_asked(step, place)
     if place.launched:
         dist.destroy_process_group()
 

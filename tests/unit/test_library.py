@@ -598,8 +598,20 @@ def test_torch_resnet50_is_started_by_torchrun_on_every_node() -> None:
         assert_in_order(
             command.argv,
             f"torchrun --nnodes=2 --node-rank={rank} --nproc-per-node=8 --master-addr=10.11.0.2 "
-            "--master-port=29511 torch_resnet50.py --batch-size 256 --precision amp",
+            "--master-port=29511 torch_resnet50.py --batch-size 256 --precision amp "
+            "--compile off --graphs off",
         )
+
+
+@pytest.mark.parametrize(("compiled", "expected"), [("off", 2000.0), ("on", 3000.0)])
+def test_torch_resnet50_never_counts_compiling(compiled: str, expected: float) -> None:
+    profile, case = case_of("torch-resnet50", "1n1g", compile=compiled)
+    parser = LogParser(profile, case)
+    for step, speed in ((1, 500.0), (2, 1500.0), (3, 3000.0)):
+        line = f"train: epoch 0, iter {step}, loss: 6.9, samples/s: {speed:.3f}, mem: 27915\n"
+        parser.feed(line.encode())
+    parser.finish()
+    assert measure_run(profile, case, parser).throughput == pytest.approx(expected)
 
 
 def test_torch_gpt_is_started_with_every_parameter() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import partial
 
 import pytest
@@ -38,15 +39,40 @@ with torch.no_grad():
 
 def test_fp32_does_not_let_tf32_in() -> None:
     code = """
-workload.set_precision("fp32", torch.device("cpu"))
+workload.set_precision(workload.parse_arguments([]), torch.device("cpu"))
 answer = [torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32]"""
     assert evaluate(code) == [False, False]
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+def test_compiled_it_trains_the_same() -> None:
+    code = """
+from torch import nn
+def small():
+    return nn.Sequential(
+        workload.convolution(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(), nn.Linear(4, workload.CLASSES),
+    )
+workload.resnet50 = small
+def losses(*words):
+    given = ["--batch-size", "4", "--image-size", "32", "--learning-rate", "0.5", *words]
+    options = workload.parse_arguments(given)
+    place = workload.find_place("test", "cpu")
+    autocast = workload.set_precision(options, place.device)
+    step = workload.make_step(options, workload.build(options, place), place, autocast)
+    return [step().item() for _ in range(3)]
+answer = [losses(), losses("--compile", "on")]"""
+    eager, compiled = evaluate(code)  # type: ignore[misc]
+    assert len(set(eager)) == 3
+    assert compiled == pytest.approx(eager, rel=1e-4)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["--precision", "tf32", "--device", "cpu"], "tf32 needs an NVIDIA GPU"),
+        (["--graphs", "on", "--device", "cpu"], "graphs need an NVIDIA GPU"),
         (["--image-size", "16"], "--image-size must be at least 32"),
         (["--iterations", "5", "--print-every", "6"], "nothing would be measured"),
         (["--batch-size", "0"], "0 is below 1"),
