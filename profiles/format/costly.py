@@ -10,7 +10,10 @@ from profiles.format.profile import Profile
 
 
 def costly_patterns(profile: Profile) -> Iterator[tuple[str, str]]:
-    """The key of each pattern that runs in linear time instead, and which part makes it costly."""
+    """The first key of each pattern that runs in linear time instead, and what makes it costly."""
+    seen: set[str] = set()
     for at in every_pattern(profile):
-        if reason := costly(at.reading.reading):
+        text = at.reading.reading
+        if text not in seen and (reason := costly(text)):
             yield at.key, reason
+        seen.add(text)

@@ -134,10 +134,14 @@ class Rule(LineReading):
         """The readings are times, not speeds."""
         return self.kind in ("step_time", "duration")
 
+    @property
+    def needs_steps(self) -> bool:
+        """Readings without a step cannot be used."""
+        return self.window.by_step or self.cumulative is not None
+
     @model_validator(mode="after")
     def _groups(self) -> Self:
-        steps = self.window.by_step or self.cumulative is not None
-        required = {"value"} | ({"step"} if steps else set())
+        required = {"value"} | ({"step"} if self.needs_steps else set())
         if self.timestamp is not None:
             required.add("time")
         self.check_fields(required=required, known=READING_GROUPS)
@@ -234,5 +238,11 @@ class Measure(Rule):
         values = {name: getattr(self, name) for name in Rule.model_fields}
         if variant is not None:
             overrides = {name: getattr(variant, name) for name in Rule.model_fields}
-            values |= {name: value for name, value in overrides.items() if value is not None}
+            overrides = {name: value for name, value in overrides.items() if value is not None}
+            # An example is of the pattern beside it.
+            if overrides.keys() & {"reading", "paths", "where"}:
+                values["example"] = ""
+            if "summary" in overrides:
+                values["summary_example"] = ""
+            values |= overrides
         return Rule(**values)

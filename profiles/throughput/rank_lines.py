@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from profiles.cleantext import ESCAPE_BYTES
 from profiles.format.patterns import LINE_LIMIT, line_pattern
 from profiles.format.profile import Profile
 from profiles.logs.literals import required_literals
@@ -37,7 +38,8 @@ def _matches(reading: str, log: Path) -> Iterator[tuple[str, ...]]:
     literals = required_literals(reading)
     try:
         with log.open("rb") as lines:
-            for line in iter(lambda: lines.readline(LINE_LIMIT), b""):
+            for raw in iter(lambda: lines.readline(LINE_LIMIT), b""):
+                line = ESCAPE_BYTES.sub(b"", raw) if b"\x1b" in raw else raw
                 if not literals or literals[0] in line:
                     for match in pattern.finditer(line.decode("utf-8", "replace")):
                         yield tuple(match.group(number) or "" for number in order)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from profiles.cleantext import clean_text
 from profiles.errors import ProfileError
 from profiles.format.catalog import load_file
 from profiles.format.costly import costly_patterns
@@ -37,19 +38,32 @@ def run(arguments: argparse.Namespace) -> int:
     is_file = "/" in target or target.endswith(".toml")
     profile = load_file(Path(target)) if is_file else open_workspace(arguments).catalog.get(target)
     flaws = list(example_flaws(profile))
-    for found in flaws:
-        if found.flaw is not Flaw.MISSING:
-            raise ProfileError(
-                f"the pattern {found.flaw}",
-                where=f"{target}: {found.key}",
-                remedy="mend the one or the other",
-            )
+    wrong = [found for found in flaws if found.flaw is not Flaw.MISSING]
+    if wrong:
+        more = f"; {len(wrong) - 1} more to mend after that" if wrong[1:] else ""
+        raise ProfileError(
+            _WRONG[wrong[0].flaw],
+            where=f"{target}: {wrong[0].key}",
+            remedy=f"mend the line or the pattern{more}",
+        )
     print(f"{profile.name}: good; {_described(profile)}")
+    if flaws:
+        many = f"{len(flaws)} patterns have" if flaws[1:] else "1 pattern has"
+        print(f"  {many} no example and could not be tried; a line of a real log is one:")
     for found in flaws:
-        print(f"  {found.key}: the pattern {found.flaw}; give a line of a real log")
+        print(f"    {clean_text(found.key)}")
     for key, reason in costly_patterns(profile):
-        print(f"  {key}: {reason}; it runs on google-re2, many times slower")
+        print(f"  {clean_text(f'{key}: {reason}')}")
+        print("    it runs on google-re2, many times slower")
     return OK
+
+
+_WRONG = {
+    Flaw.NOT_FOUND: "the pattern does not find this line",
+    Flaw.NO_NUMBER: "the pattern reads no number from this line",
+    Flaw.NO_STEP: "the pattern reads no step from this line, and its rule needs one",
+    Flaw.NO_TIME: "what the pattern reads from this line is not in the format of its timestamp",
+}
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -62,4 +76,5 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _described(profile: Profile) -> str:
-    return f"{profile.framework} {profile.model}, {len(profile.matrix.cases)} cases"
+    cases = len(profile.matrix.cases)
+    return clean_text(f"{profile.framework} {profile.model}, {cases} case{'s' * (cases != 1)}")

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from profiles.cleantext import clean_text
 from profiles.errors import DlperfError
 from tui.cli.arguments import build_parser
 from tui.cli.commands import COMMANDS, command_file
@@ -30,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except DlperfError as error:
         if arguments.debug:
             raise
-        print(f"dlperf-tui: {error}", file=sys.stderr)
+        print(f"dlperf-tui: {clean_text(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED

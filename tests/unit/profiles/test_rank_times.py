@@ -47,6 +47,12 @@ def test_a_line_that_no_rank_can_have_meant_is_none(
     assert [told.rank for told in read_rank_times(smoke, [log])] == [4]
 
 
+def test_colours_hide_no_rank(smoke: Profile, tmp_path: Path) -> None:
+    log = tmp_path / "one.log"
+    log.write_text("\x1b[32mprofile: \x1b[0m" + (LINE % 0).removeprefix("profile: "))
+    assert [told.rank for told in read_rank_times(smoke, [log])] == [0]
+
+
 def test_the_last_word_of_a_rank_counts(smoke: Profile, tmp_path: Path) -> None:
     log = tmp_path / "one.log"
     log.write_text(LINE.replace("1.5", "9.0") % 0 + LINE % 0)
