@@ -20,6 +20,7 @@ from profiles.format.case_matrix import expand
 from profiles.format.catalog import LIBRARY, Catalog
 from profiles.format.profile import Profile
 from profiles.format.site_settings import needs_value
+from profiles.logs.examples import example_flaws
 from profiles.logs.log_parser import LogParser
 from profiles.logs.log_paths import recognise
 from profiles.throughput.measure import measure_run
@@ -698,6 +699,7 @@ def test_the_worked_example_of_the_docs_is_a_profile_that_does_what_they_say(
         (200, 1851.9),
     ]
     assert parser.metrics == {"loss": 2.17}
+    assert list(example_flaws(profile)) == []
 
 
 @pytest.mark.parametrize(
