@@ -10,6 +10,7 @@ NUMBERS: Final = frozenset(
         "micro_batch",  # per device and forward pass
         "accumulation",  # forward passes per step
         "sequence_length",  # tokens
+        "tokens_per_step",  # of all devices
         "world_size",  # processes, one per device
         "hosts",  # machines, as the log counts them
         "devices_per_host",

@@ -18,6 +18,7 @@ Statistic = Literal["elapsed", "mean", "median", "trimmed_mean", "harmonic_mean"
 Kind = Literal["throughput", "step_time", "duration", "bandwidth"]
 Scope = Literal["global", "per_device", "per_node"]
 Cumulative = Literal["mean", "total"]
+Ways = Annotated[tuple[Condition, ...], Field(min_length=1)]
 
 
 class Window(Model):
@@ -211,7 +212,7 @@ class Measure(Rule):
 
     metrics: Mapping[str, Metric] = Field(default_factory=dict)
     stated: Mapping[str, Stated] = Field(default_factory=dict)
-    computed: Mapping[str, Condition] = Field(default_factory=dict)
+    computed: Mapping[str, Condition | Ways] = Field(default_factory=dict)
     required: str = ""
     failure: tuple[FailurePattern, ...] = ()
     variant: tuple[Variant, ...] = ()

@@ -243,8 +243,9 @@ class Profile(Model):
         for number, variant in enumerate(self.measure.variant):
             if variant.work is not None:
                 yield ("measure", "variant", number, "work"), variant.work
-        for name, text in self.measure.computed.items():
-            yield ("measure", "computed", name), text
+        for name, given in self.measure.computed.items():
+            for text in (given,) if isinstance(given, str) else given:
+                yield ("measure", "computed", name), text
 
     def _conditions(self) -> list[tuple[Key, str]]:
         """Every expression over a case, with the way to it."""

@@ -21,10 +21,13 @@ class Intervals:
     def since_before(self, value: float, step: float) -> float:
         """Per step, in the steps since the reading before; NaN where there is none to compare with.
 
-        Where the steps do not grow, or a total falls, a new count has begun.
+        Where the steps fall, or a total does, a new count has begun. A step that is told again
+        is no interval: what it took since goes to the next.
         """
         total = value * step if self._kind == "mean" else value
         steps, more = step - self._step, total - self._total
+        if steps == 0 and more >= 0:
+            return math.nan
         fresh = not (steps > 0 and more >= 0)
         self._step, self._total = step, total
         if not fresh:

@@ -17,6 +17,7 @@ from profiles.throughput.facts import Facts
 from profiles.throughput.peaks import peak_tflop_per_s
 
 TOKENS = "tokens/s"
+SAMPLES = "samples/s"
 MODEL = ("model_parameters", "layers", "width", "sequence_length")
 
 
@@ -39,16 +40,25 @@ def derived_metrics(
     work = facts.work(rule.work)
     if rule.kind == "step_time" and work is not None:
         found["step_time_s"] = work / throughput
-    if profile.unit == TOKENS:
-        found["tokens_per_s_per_gpu"] = throughput / case.gpus
+    tokens = _tokens_per_s(profile.unit, facts, throughput)
+    if tokens is not None:
+        found["tokens_per_s_per_gpu"] = tokens / case.gpus
         flop = flop_per_token(facts)
         if flop is not None:
-            found["tflop_per_s_per_gpu"] = throughput / case.gpus * flop / 1e12
+            found["tflop_per_s_per_gpu"] = tokens / case.gpus * flop / 1e12
     speed = known.get("tflop_per_s_per_gpu", found.get("tflop_per_s_per_gpu"))
     peak = peak_tflop_per_s(facts.texts.get("gpu", ""), facts.texts.get("precision", ""))
     if speed is not None and peak is not None and 0 < speed <= peak:
         found["mfu"] = speed / peak
     return {name: value for name, value in found.items() if name not in known}
+
+
+def _tokens_per_s(unit: str, facts: Facts, throughput: float) -> float | None:
+    """None where the unit is no token, and the log does not say how many make up a sample."""
+    length = facts.value("sequence_length")
+    if unit == SAMPLES and length is not None:
+        return throughput * length
+    return throughput if unit == TOKENS else None
 
 
 def flop_per_token(facts: Facts) -> float | None:

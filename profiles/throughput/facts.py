@@ -21,14 +21,15 @@ class Facts:
     Parameters
     ----------
     stated: by name of a parameter or fact, as :attr:`profiles.logs.log_parser.LogParser.stated`.
-    computed: the arithmetic for numbers that are not stated, by name.
+    computed: the arithmetic for numbers that are not stated, by name; of several the first that
+        everything is known for.
     """
 
     def __init__(
         self,
         case: Case,
         stated: Mapping[str, str] = MappingProxyType({}),
-        computed: Mapping[str, str] = MappingProxyType({}),
+        computed: Mapping[str, str | Sequence[str]] = MappingProxyType({}),
     ) -> None:
         self._computed = computed
         self._case = case
@@ -39,10 +40,11 @@ class Facts:
         """The facts that are numbers: those that the log states and those that follow from them."""
         found = {name: to_number(self._stated[name]) for name in self._stated if name in NUMBERS}
         found = {name: number for name, number in found.items() if math.isfinite(number)}
-        for name, text in self._computed.items():
-            if name not in found:
+        for name, given in self._computed.items():
+            for text in (given,) if isinstance(given, str) else given:
                 number = _number(parse_expression(text), {**self._case.values(), **found})
-                found |= {} if number is None else {name: number}
+                if name not in found and number is not None:
+                    found[name] = number
         return found
 
     @property

@@ -82,9 +82,13 @@ def measure_run(
         warnings.append(ONE_NODE)
     metrics = {**facts.numbers, **parser.metrics}
     metrics |= derived_metrics(profile, rule, case, facts, result.throughput, metrics)
+    if rule.kind == "step_time" and tally.used:  # also where nobody says what a step does
+        metrics.setdefault("step_time_s", tally.value)
     reason = result.reason
     required = profile.measure.required
     if required:
+        if reason and tally.used:  # readings, and yet no throughput
+            warnings.append(reason)
         reason = "" if required in metrics else f"the log has no {required}"
     return Measurement(
         throughput=result.throughput,

@@ -19,7 +19,7 @@ COMMANDS = [
 
 
 def test_the_docs_show_commands() -> None:
-    assert len(COMMANDS) == 7
+    assert len(COMMANDS) == 8
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -26,11 +26,24 @@ from profiles.logs.log_paths import recognise
 from profiles.throughput.measure import measure_run
 
 NAMES = [
+    "allreduce-bench",
+    "composer",
     "cpu-smoke",
+    "deepspeed",
+    "detectron2",
+    "hf-trainer",
+    "llm-c",
+    "maxtext",
+    "megatron-lm",
     "mlperf-training",
+    "mmengine",
     "mmseg-deeplabv3p",
     "mmseg-hrnet",
+    "modded-nanogpt",
+    "nanochat",
+    "nanogpt",
     "nccl-tests",
+    "nemo",
     "ngc-mxnet-resnet50",
     "ngc-pytorch-bert",
     "ngc-pytorch-resnet50",
@@ -48,6 +61,7 @@ NAMES = [
     "torch-allreduce",
     "torch-gpt",
     "torch-resnet50",
+    "torchtitan",
 ]
 CATALOG = Catalog.load()
 ADDRESSES = [f"10.11.0.{last}" for last in range(2, 6)]  # the reports' own
@@ -58,6 +72,25 @@ COLLECTIVES = {"nccl-tests", "torch-allreduce"}
 
 READ_ALONE = {"mlperf-training"}
 """The operator's own script starts these, with a batch size of its own."""
+
+OWN_COMMAND = {
+    "allreduce-bench",
+    "composer",
+    "deepspeed",
+    "detectron2",
+    "hf-trainer",
+    "llm-c",
+    "maxtext",
+    "mmengine",
+    "modded-nanogpt",
+    "nanochat",
+    "nanogpt",
+    "nemo",
+}
+"""These read what the operator's own command prints."""
+
+BATCH_IS_ELSEWHERE = COLLECTIVES | READ_ALONE | OWN_COMMAND | {"megatron-lm", "torchtitan"}
+"""No batch per device: there is none, or the log states it, or replicas are what has one."""
 
 ONE_LOG_PER_CASE = {
     "mmseg-deeplabv3p",
@@ -132,10 +165,10 @@ def test_a_bundled_profile_says_what_it_is_and_what_it_needs(name: str) -> None:
     assert CATALOG.source(name).path == LIBRARY / f"{name}.toml"
     assert profile.source
     assert profile.description.strip().endswith(".")
-    assert ("batch_size" in profile.parameters) == (name not in COLLECTIVES | READ_ALONE)
+    assert ("batch_size" in profile.parameters) == (name not in BATCH_IS_ELSEWHERE)
     for key, setting in profile.settings.items():
         assert setting.description, key
-        if needs_value(profile, key):
+        if needs_value(profile, key) and not (name in OWN_COMMAND and key == "command"):
             assert setting.check != "none", f"{key}: what the operator gives is checked"
     for staged in profile.launch.stage:
         assert (LIBRARY.parent / staged).is_file()
