@@ -164,7 +164,9 @@ def where_time_went(events, device):
     """Seconds in all, of them computing, in exposed communication, waiting for input."""
     on_host = [event for event in events if event.device_type == DeviceType.CPU]
     names = {event.name for event in on_host}
-    # Annotations are repeated among what the device did, under the names that they have here.
+    # Annotations are repeated among what the device did, under the names that they have here;
+    # but torch.compile's launches have here the names of the kernels that they launch.
+    names = {name for name in names if not name.startswith("triton_")}
     on_device = [e for e in events if e.device_type == DeviceType.CUDA and e.name not in names]
     began, ended = merged(e for e in on_host if e.name == STEPS)[0]
     waiting = merged(e for e in on_host if e.name == WAITING)

@@ -31,6 +31,24 @@ answer = workload.where_time_went(events, torch.device("cuda"))"""
     assert evaluate(code) == [100, 40, 20, 20]
 
 
+def test_kernels_of_torch_compile_are_computing() -> None:
+    """Their launches on the host have their names, as annotations have on the device."""
+    code = """
+from types import SimpleNamespace as Event
+Device = workload.DeviceType
+def event(name, start, end, kind=Device.CUDA):
+    span = Event(start=start * 1e6, end=end * 1e6)
+    return Event(name=name, time_range=span, device_type=kind)
+events = [
+    event(workload.STEPS, 0, 100, Device.CPU), event(workload.STEPS, 0, 100),
+    event("Torch-Compiled Region: 0/0", 0, 90, Device.CPU),
+    event("Torch-Compiled Region: 0/0", 0, 95),
+    event("triton_poi_fused_gelu_0", 1, 2, Device.CPU), event("triton_poi_fused_gelu_0", 10, 30),
+]
+answer = workload.where_time_went(events, torch.device("cuda"))"""
+    assert evaluate(code) == [100, 20, 0, 0]
+
+
 def test_on_a_cpu_operators_hide_what_gloo_does_meanwhile() -> None:
     """Of 100 s: operators 0–50 (20–30 of them making the batch), gloo 40–80."""
     code = """
