@@ -52,6 +52,8 @@ def _difference(which: Difference, held: Held, lang: Lang) -> str:
     if which is Difference.UNIT:
         unit = held.subject.figures[there.metric][1]
         return w.held_unit.format(here=unit or NOTHING, there=there.unit)
+    if here.precision is there.precision:  # both unstated
+        return w.held_precisions_unknown
     return w.held_precision.format(
         here=_arithmetic(here.precision, w), there=_arithmetic(there.precision, w)
     )

@@ -103,6 +103,7 @@ class Words:
     held_gpu: str
     held_unit: str
     held_precision: str
+    held_precisions_unknown: str
     held_unknown: str
     held_between: str
     held_source: str
@@ -235,6 +236,7 @@ EN = Words(
     held_gpu="GPU {here}, there {there}",
     held_unit="unit {here}, there {there}",
     held_precision="precision {here}, there {there}",
+    held_precisions_unknown="the precision of neither is known",
     held_unknown="not known",
     held_between="; ",
     held_source="source",
@@ -363,6 +365,7 @@ ZH = Words(
     held_gpu="GPU型号 {here}，对方 {there}",
     held_unit="单位 {here}，对方 {there}",
     held_precision="精度 {here}，对方 {there}",
+    held_precisions_unknown="双方精度均未知",
     held_unknown="未知",
     held_between="；",
     held_source="来源",

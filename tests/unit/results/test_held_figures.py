@@ -211,6 +211,12 @@ def test_a_near_miss_says_what_differs():
     assert "%" not in part.replace("%20", "")
 
 
+def test_where_neither_precision_is_known_that_is_said_once():
+    group, case = one_case(arithmetic="", fingerprint="NVIDIA H200, driver 580")
+    text = render_report(ReportContext("c"), case.runs, [group])
+    assert "63,612.8 images/s: the precision of neither is known" in text
+
+
 def test_the_console_shows_it_with_the_case():
     group, case = one_case(2648.0)
     text = case_text(case, group, None).plain
