@@ -35,7 +35,8 @@ class Host:
     ``identity``, ``known_hosts`` and ``ssh_config`` are on this machine, ``work_dir`` and
     ``lease_dir`` on the host; without a ``lease_dir`` the lease lies in no directory.
     ``environment``: ``NAME=value`` for every run there; ``mpi_arguments``: more words for an
-    ``mpirun`` that is started there.
+    ``mpirun`` that is started there. ``price_per_hour``: of one of its devices, in the currency
+    that the operator means.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Host:
     lease_dir: str = ""
     environment: tuple[str, ...] = ()
     mpi_arguments: tuple[str, ...] = ()
+    price_per_hour: float | None = None
 
 
 _REACHED = ("transport", "address", "port", "user", "identity", "known_hosts", "ssh_config", "jump")

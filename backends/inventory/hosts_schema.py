@@ -146,6 +146,9 @@ class Keys(Launching):
         default=None, description="give an absolute path or one that starts with ~/"
     )
     lease_dir: _LeaseDir | None = Field(default=None, description="give an absolute path")
+    price_per_hour: float | None = Field(
+        default=None, ge=0, le=1e9, allow_inf_nan=False, description="give a price like 2.5"
+    )
 
     def said(self) -> dict[str, object]:
         """What is said, as fields of :class:`backends.inventory.host_entry.Host`."""
@@ -274,6 +277,8 @@ _WORDS = {
     "tuple_type": 'must be a list like ["v100", "rack1"], not {value!r}',
     "string_type": "must be text in quotes, not {value!r}",
     "int_type": "must be a whole number without quotes, not {value!r}",
+    "float_type": "must be a number without quotes, not {value!r}",
+    "finite_number": "{value} is out of range",
     "greater_than_equal": "{value} is out of range",
     "less_than_equal": "{value} is out of range",
     "literal_error": "{value!r} is not allowed",

@@ -55,7 +55,7 @@ def scaling_text(group: Group, lang: Lang = "en") -> str:
 def explained_lines(group: Group, lang: Lang = "en") -> list[str]:
     """Per measured case; empty with fewer than two of them, for then nothing was scaled."""
     cases = group.measured_cases
-    return [_line(case, group, lang) for case in cases] if len(cases) > 1 else []
+    return [_line(case, group, lang) for case in cases] if len(cases) > 1 and group.scales else []
 
 
 def shares_text(explained: Explanation, lang: Lang = "en") -> str:

@@ -200,6 +200,8 @@ def _of_the_machines(case: CaseResult) -> Iterator[Finding]:
 def _of_the_scaling(
     case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]
 ) -> Iterator[Finding]:
+    if not case.scales:
+        return
     if slower_than(case, cases) is not None:
         yield _usual(Concern.NEGATIVE_SCALING)
     if case.efficiency is not None and case.efficiency > SUPERLINEAR:

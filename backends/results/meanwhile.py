@@ -8,7 +8,7 @@ from enum import StrEnum
 from statistics import median
 from typing import TYPE_CHECKING
 
-from backends.results.run_result import RunResult
+from backends.results.run_result import COST_PER_HOUR, TOKENS, RunResult
 
 if TYPE_CHECKING:
     from backends.hosts.telemetry_summary import GpuUse, HostUse
@@ -103,6 +103,14 @@ def joules_per_sample(run: RunResult) -> float | None:
     """Of its GPUs together, from their mean power between the first reading and the last."""
     power = run.telemetry.power_w if run.telemetry else None
     return power / run.measured if power is not None and run.measured else None
+
+
+def cost_per_1e9_tokens(run: RunResult) -> float | None:
+    """GPU-hours x price of 10^9 tokens; None of other units, and without the hosts' prices."""
+    per_hour = run.metrics.get(COST_PER_HOUR)
+    if per_hour is None or run.unit != TOKENS or not run.measured:
+        return None
+    return per_hour / 3600 / run.measured * 1e9
 
 
 def typical(runs: Sequence[RunResult], figure: Callable[[RunResult], float | None]) -> float | None:

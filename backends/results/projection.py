@@ -169,7 +169,10 @@ class _Fit:
 
 
 def project_group(group: Group) -> Projection | None:
-    """From the medians of a group's cases; None below four different numbers of devices."""
+    """From the medians of a group's cases; None below four different numbers of devices, and of
+    what does not grow with them."""
+    if not group.scales:
+        return None
     strong = scaling(group) is Scaling.STRONG
     return _remembered(tuple(_measured(case) for case in group.measured_cases), strong)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from backends.results.layouts import airank, dlperf_json, mlperf, pivot, side_by_side, speedup
+from backends.results.layouts import airank, dlperf_json, llm, mlperf, pivot, side_by_side, speedup
 from backends.results.layouts.base import Format, Results
 from backends.results.layouts.common import DEFAULT, LayoutOptions
 from backends.results.run_result import RunResult
@@ -20,6 +20,7 @@ LAYOUTS = {
         pivot.LAYOUT,
         side_by_side.LAYOUT,
         airank.LAYOUT,
+        llm.LAYOUT,
         mlperf.LAYOUT,
         dlperf_json.LAYOUT,
     )

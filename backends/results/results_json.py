@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from backends.results.explain import Cause, explain, node_set, scaling
 from backends.results.grade_words import grade_reasons
 from backends.results.held_figures import held_document, held_figures
-from backends.results.meanwhile import joules_per_sample, typical
+from backends.results.meanwhile import cost_per_1e9_tokens, joules_per_sample, typical
 from backends.results.projection import Projected, Projection, project_group
 from backends.results.ratios import RatioInterval
 from backends.results.run_result import RunResult
@@ -55,6 +55,7 @@ FIGURE_COLUMNS = (
     "ratio_method",
     "gpu_memory_mib",
     "joules_per_sample",
+    "cost_per_1e9_tokens",
     "repeats",
     "succeeded",
     "stopped",
@@ -125,6 +126,7 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "host_load": [asdict(host) for host in run.telemetry.hosts] if run.telemetry else None,
         "meanwhile": [asdict(one) for one in run.telemetry.meanwhile] if run.telemetry else [],
         "joules_per_sample": joules_per_sample(run),
+        "cost_per_1e9_tokens": cost_per_1e9_tokens(run),
         "preflight": list(run.warned),
         "forced": run.forced,
         "steady": [found.to_json() for found in run.steady] if run.steady else None,
@@ -168,6 +170,7 @@ def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
         "explained": _explained(case, group),
         "gpu_memory_mib": case.gpu_memory_mib,
         "joules_per_sample": typical(case.measured_runs, joules_per_sample),
+        "cost_per_1e9_tokens": typical(case.measured_runs, cost_per_1e9_tokens),
         "metrics": _plain(case.metrics.items()),
         "repeats": case.repeats,
         "succeeded": case.succeeded,

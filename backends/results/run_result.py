@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from profiles.throughput.steady import Disturbance
 
 SUCCEEDED = "succeeded"
+TOKENS = "tokens/s"
+BANDWIDTH = "GB/s"
+"""The unit of what a link or a collective does: more devices do not make it more, so that it has no
+speedup, no efficiency, and no share of a device."""
+COST_PER_HOUR = "cost_per_hour"
+"""The metric of a run whose hosts all have a price: of an hour of its devices together."""
 ENDED = frozenset({"succeeded", "failed", "cancelled"})
 """States after which nothing more happens; a repeat counts in the n of "k of n" from then on."""
 

@@ -23,6 +23,7 @@ from backends.results.grade import (
 )
 from backends.results.ratios import RatioInterval, ratio_interval
 from backends.results.run_result import (
+    BANDWIDTH,
     SUCCEEDED,
     RunResult,
     batch_size,
@@ -101,8 +102,15 @@ class CaseResult:
         return told[-1] if told else None
 
     @property
+    def scales(self) -> bool:
+        """Whether twice the devices should give twice the figure."""
+        return self.unit != BANDWIDTH
+
+    @property
     def throughput_per_device(self) -> float | None:
-        return None if self.throughput is None else self.throughput / self.gpus
+        if self.throughput is None or not self.scales:
+            return None
+        return self.throughput / self.gpus
 
     @property
     def batch_size(self) -> int | None:
@@ -180,6 +188,11 @@ class Group:
     center: Center
     base: str
     cases: tuple[CaseResult, ...]
+
+    @property
+    def scales(self) -> bool:
+        """Whether twice the devices should give twice the figure."""
+        return self.base_case.scales
 
     @property
     def measured_cases(self) -> tuple[CaseResult, ...]:
@@ -321,6 +334,8 @@ def _graded(cases: Sequence[CaseResult], base_tag: str) -> tuple[CaseResult, ...
 
 
 def _scaled(case: CaseResult, base: CaseResult, center: Center) -> CaseResult:
+    if not case.scales:
+        return case
     ratio = speedup(case.throughput, base.throughput)
     interval = None
     if case is not base:

@@ -191,6 +191,8 @@ def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str,
 
 def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
     """The speedup and the efficiency with their intervals, and what they refer to."""
+    if not group.scales:
+        return []
     if case.case == group.base:
         return [("base", "of the speedups")]
     return [

@@ -209,6 +209,7 @@ class RunFactory:
             log=RawLog(campaign / local_log(run, given.name), self._disk),
             contact=self._contact(run, given.name, recorder),
             stage=tuple(files.tree for files in self._recipe(run.profile).stage),
+            price_per_hour=given.transport.host.price_per_hour,
         )
 
     def _contact(self, run: RunRecord, name: str, recorder: Recorder) -> Contact:

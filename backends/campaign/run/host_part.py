@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from backends.campaign.folder.rawlog import RawLog
 from backends.campaign.run.reconnect import Contact
 from backends.launchers.base import HostCommand
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import StagedTree
+from backends.results.run_result import COST_PER_HOUR
 from profiles.format.profile import Profile
 from profiles.logs.failures import BUILT_IN, Failure, FailureScanner, from_profile
 from profiles.logs.log_parser import LINE_LIMIT
+from profiles.throughput.measure import Measurement
 
 
 @dataclass(slots=True)
@@ -24,11 +27,21 @@ class Member:
     log: RawLog
     contact: Contact
     stage: tuple[StagedTree, ...] = ()
+    price_per_hour: float | None = None  # of one of its devices
 
     @property
     def passive(self) -> bool:
         """Takes part without a process of ours: held for the launcher's remote ranks."""
         return not self.command.argv
+
+
+def priced(measured: Measurement, members: Sequence[Member], devices_each: int) -> Measurement:
+    """With what an hour of the run's devices costs as a metric, where all hosts have a price."""
+    prices = [member.price_per_hour for member in members if member.price_per_hour is not None]
+    if len(prices) < len(members):
+        return measured
+    metrics = {**measured.metrics, COST_PER_HOUR: devices_each * sum(prices)}
+    return replace(measured, metrics=metrics)
 
 
 class FailureLog:

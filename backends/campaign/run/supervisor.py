@@ -20,7 +20,7 @@ from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.end_events import failed, requeued, succeeded
 from backends.campaign.run.ending import Ending, Kept, cleanup_of
 from backends.campaign.run.hang_report import all_answer, diagnose
-from backends.campaign.run.host_part import FailureLog, Member
+from backends.campaign.run.host_part import FailureLog, Member, priced
 from backends.campaign.run.host_watch import HostWatch, seen_meanwhile
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.postmortem import ask_host
@@ -389,7 +389,7 @@ class RunSupervisor:
         await self._recorder.record(
             succeeded(
                 self.run,
-                measured,
+                priced(measured, self.members, self.run.gpus_per_node),
                 self._clock(),
                 telemetry=seen,
                 gpu_memory_mib=memory_of(measured) or seen.memory_mib,

@@ -50,6 +50,9 @@ def throughput_caption(group: Group, w: Words) -> str:
 
 
 def base_caption(group: Group, w: Words) -> str:
+    """What speedups refer to; empty where there are none."""
+    if not group.scales:
+        return ""
     if scaling(group) is Scaling.STRONG:
         total = group.parameters[GLOBAL_BATCH]
         return w.caption_strong.format(base=group.base, total=total)

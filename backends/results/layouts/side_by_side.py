@@ -66,7 +66,7 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
         title=title,
         columns=tuple(columns),
         rows=tuple(rows),
-        caption=w.gap.join([center, *bases]),
+        caption=w.gap.join(filter(None, [center, *bases])),
         notes=tuple(speedup_notes(own, w)),
     )
 

@@ -82,7 +82,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         title=title,
         columns=tuple(Column(headings[name]) for name in names),
         rows=tuple(tuple(cells[name](case) for name in names) for case in group.cases),
-        caption=w.gap.join([throughput_caption(group, w), base_caption(group, w)]),
+        caption=w.gap.join(filter(None, [throughput_caption(group, w), base_caption(group, w)])),
         notes=tuple(notes),
     )
 

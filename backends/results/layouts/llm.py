@@ -1,0 +1,164 @@
+"""What operators of language models report: tokens/s, per GPU, TFLOP/s, MFU, J per token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from backends.results.layouts.base import layout_of_tables
+from backends.results.layouts.common import (
+    DEFAULT,
+    LayoutOptions,
+    group_title,
+    simulated,
+    throughput_caption,
+)
+from backends.results.meanwhile import cost_per_1e9_tokens, joules_per_sample, typical
+from backends.results.numbers import NOTHING, percent, trimmed
+from backends.results.render import Column, Table
+from backends.results.run_result import TOKENS
+from backends.results.summary import CaseResult, Group
+from backends.results.translations import Lang, pick, words
+from profiles.errors import SelectionError
+
+_PARALLEL = (
+    ("TP", "tensor_parallel"),
+    ("PP", "pipeline_parallel"),
+    ("CP", "context_parallel"),
+    ("DP", "data_parallel"),
+)
+_MODEL = ("model_parameters", "layers", "width", "sequence_length")
+_Cell = Callable[[CaseResult], str]
+
+
+def llm_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> tuple[Table, ...]:
+    """One table per group that is measured in tokens/s.
+
+    Raises
+    ------
+    SelectionError: none is.
+    """
+    own = [group for group in groups if group.unit == TOKENS]
+    if not own:
+        raise SelectionError(
+            "no result is in tokens/s", remedy="leave --layout out for what is measured in others"
+        )
+    return tuple(_table(group, own, options.lang) for group in own)
+
+
+def _table(group: Group, groups: Sequence[Group], lang: Lang) -> Table:
+    w = words(lang)
+    columns = _columns(group, lang)
+    return Table(
+        title=group_title(group, groups),
+        columns=tuple(column for column, _cell in columns),
+        rows=tuple(tuple(cell(case) for _column, cell in columns) for case in group.cases),
+        caption=throughput_caption(group, w),
+        notes=(
+            *((w.simulated,) if simulated([group]) else ()),
+            *_notes(group, lang),
+        ),
+    )
+
+
+def _columns(group: Group, lang: Lang) -> list[tuple[Column, _Cell]]:
+    columns: list[tuple[Column, _Cell]] = [
+        (Column(pick(lang, "GPUs", "GPU数")), lambda case: str(case.gpus)),
+        (Column(pick(lang, "layout", "并行方式"), "left"), _layout),
+        (Column("batch"), _batch),
+        (Column(pick(lang, "sequence", "序列长度")), lambda c: _whole(_told(c, "sequence_length"))),
+        (Column("tokens/s"), lambda case: _grouped(case.throughput)),
+        (Column("tokens/s/GPU"), lambda case: _grouped(case.throughput_per_device)),
+        (Column("TFLOP/s/GPU"), lambda c: trimmed(c.metrics.get("tflop_per_s_per_gpu"), 1)),
+        (Column("MFU"), lambda case: percent(case.metrics.get("mfu"))),
+        (Column(pick(lang, "memory (MiB)", "显存(MiB)")), lambda c: _whole(c.gpu_memory_mib)),
+        (Column("J/token"), lambda c: trimmed(typical(c.measured_runs, joules_per_sample), 5)),
+    ]
+    if any(_cost(case) is not None for case in group.cases):
+        heading = pick(lang, "cost of 10⁹ tokens", "每10⁹ token成本")
+        columns.append((Column(heading), lambda case: trimmed(_cost(case), 2, thousands=True)))
+    return columns
+
+
+def _cost(case: CaseResult) -> float | None:
+    return typical(case.measured_runs, cost_per_1e9_tokens)
+
+
+def _layout(case: CaseResult) -> str:
+    """``TP4 PP2 DP8`` as the log states it, and ``fsdp2`` where a parameter says how."""
+    told = [(short, case.metrics.get(name)) for short, name in _PARALLEL]
+    parts = [f"{short}{value:g}" for short, value in told if value is not None]
+    how = case.parameters.get("parallel")
+    return " ".join([*([str(how)] if isinstance(how, str) else []), *parts]) or NOTHING
+
+
+def _batch(case: CaseResult) -> str:
+    """Of all GPUs per step."""
+    told = _told(case, "global_batch")
+    if told is None and case.batch_size is not None:
+        told = case.batch_size * case.gpus
+    return _whole(told)
+
+
+def _told(case: CaseResult, name: str) -> float | None:
+    """By the log, else by the case."""
+    value = case.metrics.get(name, case.parameters.get(name))
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _whole(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:g}" if value < 1e6 else f"{value:.0f}"
+
+
+def _grouped(value: float | None) -> str:
+    decimals = 0 if value is not None and value >= 1000 else 2
+    return trimmed(value, decimals, thousands=True)
+
+
+def _notes(group: Group, lang: Lang) -> list[str]:
+    """The convention, and the constants that the figures came from."""
+    notes: list[str] = []
+    for case in group.cases:
+        notes += [_flop(case.metrics, lang), _peak(case.metrics, lang)]
+    notes = list(dict.fromkeys(filter(None, notes)))
+    if not notes:
+        return []
+    return [
+        pick(
+            lang,
+            "FLOP of a token: 6·N + 12·L·d·T, forward and backward, attention over the whole "
+            "sequence; N without position embeddings, a tied output matrix counted once; nothing "
+            "for what is computed again. Figures that the log prints itself are the log's.",
+            "每token的FLOP：6·N + 12·L·d·T，含前向与反向，注意力按整个序列计；N 不含位置嵌入，"
+            "共享的输出矩阵只计一次；重计算不计。日志自己给出的数字以日志为准。",
+        ),
+        *notes,
+    ]
+
+
+def _flop(metrics: Mapping[str, float], lang: Lang) -> str:
+    parameters, layers, width, length = (metrics.get(name) for name in _MODEL)
+    if parameters is None or layers is None or width is None or length is None:
+        return ""
+    flop = 6 * parameters + 12 * layers * width * length
+    constants = f"N = {parameters:,.0f}, L = {layers:g}, d = {width:g}, T = {length:g}"
+    return pick(
+        lang,
+        f"{flop / 1e9:.4g} GFLOP per token: {constants}",
+        f"每token {flop / 1e9:.4g} GFLOP：{constants}",
+    )
+
+
+def _peak(metrics: Mapping[str, float], lang: Lang) -> str:
+    """What MFU is a share of, from the two figures themselves."""
+    speed, mfu = metrics.get("tflop_per_s_per_gpu"), metrics.get("mfu")
+    if not speed or not mfu:
+        return ""
+    peak = trimmed(speed / mfu, 0)
+    return pick(
+        lang,
+        f"MFU: of a dense peak of {peak} TFLOP/s per GPU",
+        f"MFU：相对于每GPU稠密峰值 {peak} TFLOP/s",
+    )
+
+
+LAYOUT = layout_of_tables("llm", "tokens/s, per GPU, TFLOP/s, MFU and J per token", llm_tables)
