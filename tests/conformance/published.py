@@ -1,7 +1,7 @@
 """Published logs and what was published for them.
 
 They are other people's and not part of this project: ``$DLPERF_LOG_CORPUS`` names the directory
-that holds them, with ``manifest.json`` and ``hazards.json``.
+that holds them, with ``manifest.json`` and ``hazards.json``; ``$DLPERF_LLM_CORPUS`` another one.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class Log:
         return float(self.measurement.throughput / self.entry["published"] - 1)
 
 
-def corpus() -> Path:
-    """The directory; skips the test without one."""
-    directory = os.environ.get("DLPERF_LOG_CORPUS")
+def corpus(variable: str = "DLPERF_LOG_CORPUS") -> Path:
+    """The directory that the variable names; skips the test without one."""
+    directory = os.environ.get(variable)
     if not directory:
-        pytest.skip("DLPERF_LOG_CORPUS is not set: it names a directory of published logs")
+        pytest.skip(f"{variable} is not set: it names a directory of published logs")
     path = Path(directory)
     if not (path / "manifest.json").is_file():
         pytest.skip(f"no {path / 'manifest.json'}")

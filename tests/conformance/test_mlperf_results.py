@@ -7,25 +7,19 @@ The files are other people's: ``$DLPERF_LLM_CORPUS`` names the directory that ho
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.conformance import published
 from tui.cli import main
 
 
 def corpus() -> Path:
     """The directory; skips the test without one."""
-    directory = os.environ.get("DLPERF_LLM_CORPUS")
-    if not directory:
-        pytest.skip("DLPERF_LLM_CORPUS is not set: it names a directory of published logs")
-    path = Path(directory)
-    if not (path / "manifest.json").is_file():
-        pytest.skip(f"no {path / 'manifest.json'}")
-    return path
+    return published.corpus("DLPERF_LLM_CORPUS")
 
 
 def entries() -> list[dict[str, Any]]:
