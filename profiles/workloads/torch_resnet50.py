@@ -22,14 +22,15 @@ buckets, so that gradients are exchanged while others are computed. --graphs on 
 steps, captures one more as a CUDA graph, from the gradients' reset to the optimizer, and replays
 it: the host starts one thing per step. This is for GPUs, needs the same batch for ever, as there is
 here, and under DDP has a limit: the exchange is part of the graph, so that NCCL's watchdog sees
-none of it, and where one process ends the others wait until somebody ends them. Both need
-PyTorch 2.0.
+none of it, and where one process ends the others wait until somebody ends them. The one needs
+PyTorch 2.0, the other 2.1.
 
 With DLPERF_PROFILE=1 in the environment more steps follow under torch.profiler, and every rank
 prints where its time went: see torch_common.py.
 """
 
 import argparse
+import inspect
 from contextlib import nullcontext
 
 import torch
@@ -241,9 +242,24 @@ def own_stream(options, place):
         return nullcontext()
     if place.device.type != "cuda":
         fail(PROGRAM, "graphs need an NVIDIA GPU")
-    if not hasattr(torch, "compile"):
-        fail(PROGRAM, "graphs need PyTorch 2.0 or newer, not %s" % torch.__version__)
+    if "capture_error_mode" not in inspect.signature(torch.cuda.graph).parameters:
+        fail(PROGRAM, "graphs need PyTorch 2.1 or newer, not %s" % torch.__version__)
     return torch.cuda.stream(torch.cuda.Stream(place.device))
+
+
+def measure(options, place, autocast):
+    model = build(options, place)
+    if place.rank == 0:
+        own = "%s, image size %d, compile %s, graphs %s" % (
+            options.precision,
+            options.image_size,
+            options.compile,
+            options.graphs,
+        )
+        print("environment: " + ", ".join([*facts(place), own]), flush=True)
+    step = make_step(options, model, place, autocast)
+    train(options, step, place)
+    profile_if_asked(step, place)
 
 
 def main(arguments=None):
@@ -258,19 +274,8 @@ def main(arguments=None):
     if place.launched:
         dist.init_process_group(place.backend)
     with stream:
-        model = build(options, place)
-        if place.rank == 0:
-            own = "%s, image size %d, compile %s, graphs %s" % (
-                options.precision,
-                options.image_size,
-                options.compile,
-                options.graphs,
-            )
-            print("environment: " + ", ".join([*facts(place), own]), flush=True)
-        step = make_step(options, model, place, autocast)
-        train(options, step, place)
-        profile_if_asked(step, place)
-    if place.launched:
+        measure(options, place, autocast)
+    if place.launched:  # by now no graph is left: NCCL waits for those that it takes part in
         dist.destroy_process_group()
 
 
