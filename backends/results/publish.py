@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from backends.results.layouts import airank, dlperf_json, llm, mlperf, pivot, side_by_side, speedup
+from backends.results.layouts import (
+    airank,
+    collectives,
+    dlperf_json,
+    llm,
+    mlperf,
+    pivot,
+    side_by_side,
+    speedup,
+)
 from backends.results.layouts.base import Format, Results
 from backends.results.layouts.common import DEFAULT, LayoutOptions
 from backends.results.run_result import RunResult
@@ -22,6 +31,7 @@ LAYOUTS = {
         airank.LAYOUT,
         llm.LAYOUT,
         mlperf.LAYOUT,
+        collectives.LAYOUT,
         dlperf_json.LAYOUT,
     )
 }

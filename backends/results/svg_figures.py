@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from backends.results.busbw import curve, size_text
 from backends.results.escaping import one_line
 from backends.results.layouts.common import group_title, simulated
 from backends.results.projection import Projected, project_group
@@ -61,7 +62,8 @@ def require_matplotlib() -> None:
 
 
 def draw_figures(groups: Sequence[Group], lang: Lang = "en") -> tuple[Drawing, ...]:
-    """Two figures per model: throughput and speedup, one series per group. Without figures: none.
+    """Two figures per model: throughput and speedup, one series per group; of a collective instead
+    its bandwidth over sizes. Without figures: none.
 
     Raises
     ------
@@ -75,7 +77,8 @@ def draw_figures(groups: Sequence[Group], lang: Lang = "en") -> tuple[Drawing, .
     drawings: list[Drawing] = []
     for (model, unit), own in by_model.items():
         slug = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-") or "model"
-        taken = sum(drawing.name.startswith(f"throughput-{slug}") for drawing in drawings)
+        firsts = (f"throughput-{slug}", f"bandwidth-{slug}")
+        taken = sum(drawing.name.startswith(firsts) for drawing in drawings)
         name = f"{slug}-{taken + 1}.svg" if taken else f"{slug}.svg"
         drawings += _draw_model(own, model, unit, name, lang)
     return tuple(drawings)
@@ -84,6 +87,10 @@ def draw_figures(groups: Sequence[Group], lang: Lang = "en") -> tuple[Drawing, .
 def _draw_model(
     own: Sequence[Group], model: str, unit: str, name: str, lang: Lang
 ) -> Iterator[Drawing]:
+    if any(len(curve(case)) > 1 for group in own for case in group.cases):
+        title = pick(lang, f"Bus bandwidth of {model}", f"{model} 总线带宽")
+        yield Drawing(f"bandwidth-{name}", title, _bandwidth(own, title, unit, lang))
+        return
     title = pick(lang, f"Throughput of {model}", f"{model} 吞吐")
     yield Drawing(f"throughput-{name}", title, _throughput(own, title, unit, lang))
     if any(case.speedup is not None for group in own for case in group.cases):
@@ -119,6 +126,31 @@ def _throughput(own: Sequence[Group], title: str, unit: str, lang: Lang) -> str:
         axes.set_xticks(range(len(sizes)), [tag for _, _, tag in sizes])
         axes.set_ylabel(one_line(unit))
         axes.grid(axis="y", linewidth=0.5, alpha=0.5)
+        return _svg(figure, axes)
+
+
+def _bandwidth(own: Sequence[Group], title: str, unit: str, lang: Lang) -> str:
+    """A series per case over sizes on a logarithmic axis to base 2; a size of 0 has no place."""
+    import matplotlib as mpl  # noqa: PLC0415
+
+    with mpl.rc_context(_STYLE):
+        figure, axes = _blank(own, title)
+        series = [(group, case) for group in own for case in group.cases if curve(case)]
+        sizes: set[int] = set()
+        for i, (group, case) in enumerate(series):
+            points = {size: busbw for size, busbw in curve(case).items() if size > 0}
+            sizes.update(points)
+            label = f"{case.case} {_label(group, own)}" if len(own) > 1 else case.case
+            marker = _MARKERS[i % len(_MARKERS)]
+            axes.plot(list(points), list(points.values()), marker=marker, label=label[:_LABEL])
+        axes.set_xscale("log", base=2)
+        ticks = sorted(sizes)[:: max(1, len(sizes) // 8)]
+        axes.set_xticks(ticks, [size_text(size) for size in ticks], minor=False)
+        axes.minorticks_off()
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel(pick(lang, "size", "大小"))
+        axes.set_ylabel(f"busbw ({one_line(unit)})")
+        axes.grid(linewidth=0.5, alpha=0.5)
         return _svg(figure, axes)
 
 

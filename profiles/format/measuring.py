@@ -64,7 +64,8 @@ class Metric(LineReading):
     """A further figure of merit. ``scale`` multiplies what the log says (0.01, 1024 …).
 
     ``timestamp``: the reading is a point in time in this strptime format, taken in seconds.
-    ``span`` is the last reading less the first, so that timestamps give a duration.
+    ``span`` is the last reading less the first, so that timestamps give a duration. A reading that
+    has a ``step`` too makes a metric of each, ``NAME_at_<step>``: a curve over sizes.
     """
 
     statistic: Literal["last", "first", "max", "min", "mean", "median", "sum", "span"] = "last"
@@ -73,9 +74,14 @@ class Metric(LineReading):
     scale: float = 1.0
     description: str = ""
 
+    @property
+    def is_curve(self) -> bool:
+        """A value for each step."""
+        return "step" in self.names
+
     @model_validator(mode="after")
     def _groups(self) -> Self:
-        self.check_fields(required={"value"}, known={"value"})
+        self.check_fields(required={"value"}, known={"value", "step"})
         return self
 
 

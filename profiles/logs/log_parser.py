@@ -20,10 +20,10 @@ from profiles.format.profile import Profile
 from profiles.logs.failures import BUILT_IN, Failure, FailureScanner, from_profile
 from profiles.logs.intervals import Intervals
 from profiles.logs.lines import cut_long_lines
-from profiles.logs.metrics import MetricValues
+from profiles.logs.metrics import Curve, MetricValues
 from profiles.logs.ranks import MPI_PREFIX, RankFilter
 from profiles.logs.readings import Columns, Reading, Readings
-from profiles.logs.search import ReadingSink, Search, Sink, TextSink, ValueSink
+from profiles.logs.search import CurveSink, ReadingSink, Search, Sink, TextSink, ValueSink
 from profiles.logs.timestamps import TimestampParser
 
 __all__ = ["LINE_LIMIT", "Failure", "LogParser", "Reading", "Readings"]
@@ -57,6 +57,12 @@ class LogParser:
         self._metrics = {
             name: (MetricValues(metric.statistic), metric.scale)
             for name, metric in profile.measure.metrics.items()
+            if not metric.is_curve
+        }
+        self._curves = {
+            name: (Curve(metric.statistic), metric.scale)
+            for name, metric in profile.measure.metrics.items()
+            if metric.is_curve
         }
         self._stated = {name: TextSink() for name in profile.measure.stated}
         self._searches = self._plan(profile)
@@ -110,11 +116,14 @@ class LogParser:
     @property
     def metrics(self) -> dict[str, float]:
         """The further figures of merit that the log has, scaled to their units."""
-        return {
+        found = {
             name: values.value * scale
             for name, (values, scale) in self._metrics.items()
             if values.value is not None
         }
+        for name, (curve, scale) in self._curves.items():
+            found |= {f"{name}_at_{step}": value * scale for step, value in curve.values.items()}
+        return found
 
     @property
     def stated(self) -> dict[str, str]:
@@ -133,6 +142,9 @@ class LogParser:
             summary = LineReading(reading=self.rule.summary)
             sinks.append((summary, ValueSink(self._summary)))
         for name, metric in profile.measure.metrics.items():
+            if metric.is_curve:
+                sinks.append((metric, CurveSink(self._curves[name][0])))
+                continue
             seconds = TimestampParser(metric.timestamp).seconds if metric.timestamp else None
             sinks.append((metric, ValueSink(self._metrics[name][0], seconds)))
         sinks += [(profile.measure.stated[name], sink) for name, sink in self._stated.items()]

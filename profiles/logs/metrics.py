@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from array import array
 from typing import Literal
 
 MetricStatistic = Literal["last", "first", "max", "min", "mean", "median", "sum", "span"]
+
+MOST_STEPS = 64
+"""Of a curve: sizes that double reach 2^64 by then."""
 
 
 class MetricValues:
@@ -44,3 +48,23 @@ class MetricValues:
         if self.statistic == "span":
             return self._kept - self._first
         return self._kept / self._count if self.statistic == "mean" else self._kept
+
+
+class Curve:
+    """Values by whole steps, of which no more than :data:`MOST_STEPS` are kept."""
+
+    def __init__(self, statistic: MetricStatistic) -> None:
+        self._statistic = statistic
+        self._at: dict[int, MetricValues] = {}
+
+    def add(self, step: float, value: float) -> None:
+        if not (math.isfinite(step) and step == int(step)):
+            return
+        if int(step) in self._at or len(self._at) < MOST_STEPS:
+            self._at.setdefault(int(step), MetricValues(self._statistic)).add(value)
+
+    @property
+    def values(self) -> dict[int, float]:
+        """The statistic at each step, in their order."""
+        found = {step: self._at[step].value for step in sorted(self._at)}
+        return {step: value for step, value in found.items() if value is not None}

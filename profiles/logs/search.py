@@ -15,7 +15,7 @@ from profiles.logs.intervals import Intervals
 from profiles.logs.json_fields import JsonFields
 from profiles.logs.lines import has_longer, lines_backwards, lines_with
 from profiles.logs.literals import required_literals, stays_in_line
-from profiles.logs.metrics import MetricValues
+from profiles.logs.metrics import Curve, MetricValues
 from profiles.logs.prefilter import Narrower
 from profiles.logs.ranks import RankFilter
 from profiles.logs.readings import Columns, to_number
@@ -244,6 +244,28 @@ class ValueSink:
     ) -> None:
         for value in values:
             self.add(value)
+
+
+class CurveSink:
+    """Hands finite values to a curve, each by its step."""
+
+    last_only = False
+
+    def __init__(self, curve: Curve) -> None:
+        self._curve = curve
+
+    def add(self, value: Text, step: Text = "", time: Text = "") -> bool:
+        number = to_number(value)
+        if not math.isfinite(number):
+            return False
+        self._curve.add(to_number(step), number)
+        return True
+
+    def add_all(
+        self, values: Column, steps: Column | None = None, times: Column | None = None
+    ) -> None:
+        for value, step in zip(values, steps or (), strict=False):
+            self.add(value, step)
 
 
 def _encoded(texts: Column) -> Sequence[bytes]:

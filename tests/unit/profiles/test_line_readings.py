@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from profiles.format.case import Case
 from profiles.format.profile import Profile
 from profiles.logs.examples import ExampleFlaw, Flaw, example_flaws
+from profiles.logs.log_parser import LogParser
 from profiles.throughput.measure import ONE_NODE, measure_run
 from profiles.throughput.nodes import over_nodes
 from tests.unit.profiles.builders import case, measure, parse, profile
@@ -326,3 +328,28 @@ def test_values_stay_finite() -> None:
     found = parse(of, log).readings.values
     assert list(found) == [2.0]
     assert all(map(math.isfinite, found))
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 80), st.floats(0.1, 1e4)), min_size=1, max_size=90),
+    cuts=st.lists(st.integers(0, 3000), max_size=4),
+)
+def test_a_metric_with_steps_is_a_curve(rows: list[tuple[int, float]], cuts: list[int]) -> None:
+    of = profile(
+        r"""
+reading = 'never (?P<value>x)'
+[measure.metrics.busbw]
+reading = 'bytes (?P<step>[\d.]+) busbw (?P<value>\S+)'
+scale = 2
+"""
+    )
+    log = "".join(f"bytes {size} busbw {value!r}\n" for size, value in rows)
+    log += "bytes 3 busbw nan\nbytes 7.5 busbw 1\n"
+    parser = LogParser(of, case(of))
+    edges = sorted({0, len(log), *(cut for cut in cuts if cut < len(log))})
+    for start, end in pairwise(edges):
+        parser.feed(log[start:end].encode())
+    parser.finish()
+    kept = list(dict.fromkeys(size for size, _value in rows))[:64]
+    last = {size: value for size, value in rows if size in kept}
+    assert parser.metrics == {f"busbw_at_{size}": 2 * last[size] for size in sorted(kept)}

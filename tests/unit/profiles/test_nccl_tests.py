@@ -60,6 +60,9 @@ def test_the_largest_size_out_of_place_is_the_result_and_the_average_a_metric() 
     assert measured(log).throughput == 361.73
     assert parser.metrics == {
         "size_bytes": 4294967296,
+        "busbw_gb_per_s_at_1024": 0.07,
+        "busbw_gb_per_s_at_1048576": 32.56,
+        "busbw_gb_per_s_at_4294967296": 361.73,
         "avg_busbw": 131.743,
         "in_place_busbw": 362.62,
         "latency_us": 21.5,

@@ -15,7 +15,7 @@ from backends.results.publish import LAYOUTS, publish
 from profiles.errors import SelectionError
 from tui.cli import main
 
-OF_THEIR_OWN = {"llm", "mlperf"}
+OF_THEIR_OWN = {"collectives", "llm", "mlperf"}
 """Layouts of certain runs alone, which have tests of their own."""
 
 

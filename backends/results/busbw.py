@@ -1,0 +1,39 @@
+"""The bus bandwidth of a collective over its sizes, from what the record of each run keeps."""
+
+from __future__ import annotations
+
+import re
+
+from backends.results.run_result import BANDWIDTH
+from backends.results.summary import CaseResult, Group
+
+CURVE = re.compile(r"busbw_gb_per_s_at_(\d+)", re.ASCII)
+"""The metric of one size in bytes, as nccl-tests and torch-allreduce have it."""
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def is_collective(group: Group) -> bool:
+    return group.unit == BANDWIDTH
+
+
+def curve(case: CaseResult) -> dict[int, float]:
+    """GB/s by bytes, the median of the repeats, sizes ascending.
+
+    Where a run kept no curve it is the one point that was reported, if its size is known.
+    """
+    named = {CURVE.fullmatch(name): value for name, value in case.metrics.items()}
+    found = {int(match[1]): value for match, value in named.items() if match}
+    size = case.metrics.get("size_bytes")
+    if not found and size is not None and case.throughput is not None:
+        found = {int(size): case.throughput}
+    return dict(sorted(found.items()))
+
+
+def size_text(size: int) -> str:
+    """``4 GiB``, ``512 B``; bytes where it is no whole number of more."""
+    power = 0
+    while size and size % 1024 == 0 and power < len(_UNITS) - 1:
+        size //= 1024
+        power += 1
+    return f"{size} {_UNITS[power]}"

@@ -1,0 +1,87 @@
+"""A collective's bus bandwidth: sizes down, cases across."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backends.results.busbw import curve, is_collective, size_text
+from backends.results.layouts.base import layout_of_tables
+from backends.results.layouts.common import DEFAULT, LayoutOptions, group_title, simulated
+from backends.results.numbers import NOTHING, fixed, trimmed
+from backends.results.render import Column, Table
+from backends.results.summary import CaseResult, Group
+from backends.results.translations import Lang, pick, words
+from profiles.errors import SelectionError
+
+
+def collectives_tables(
+    groups: Sequence[Group], options: LayoutOptions = DEFAULT
+) -> tuple[Table, ...]:
+    """One table per group that is measured in GB/s.
+
+    Raises
+    ------
+    SelectionError: none is.
+    """
+    own = [group for group in groups if is_collective(group)]
+    if not own:
+        raise SelectionError(
+            "no result is a bandwidth in GB/s",
+            remedy="leave --layout out; nccl-tests and torch-allreduce have them",
+        )
+    return tuple(_table(group, own, options.lang) for group in own)
+
+
+def _table(group: Group, groups: Sequence[Group], lang: Lang) -> Table:
+    curves = [curve(case) for case in group.cases]
+    sizes = sorted({size for points in curves for size in points})
+    headings = (pick(lang, "size", "大小"), pick(lang, "bytes", "字节"))
+    w = words(lang)
+    return Table(
+        title=group_title(group, groups),
+        columns=(
+            *(Column(heading) for heading in headings),
+            *(Column(case.case) for case in group.cases),
+        ),
+        rows=tuple(
+            (size_text(size), str(size), *(_cell(points.get(size)) for points in curves))
+            for size in sizes
+        ),
+        caption=_caption(group, w.centers["median"], lang),
+        notes=(
+            *((w.simulated,) if simulated([group]) else ()),
+            *(note for case in group.cases if (note := _latency(case, lang))),
+        ),
+    )
+
+
+def _cell(busbw: float | None) -> str:
+    return NOTHING if busbw is None else fixed(busbw, 2)
+
+
+def _caption(group: Group, center: str, lang: Lang) -> str:
+    return pick(
+        lang,
+        f"Bus bandwidth in {group.unit} of 10⁹ bytes by nccl-tests' definition, which the number "
+        f"of ranks does not change: {center} of the successful repeats.",
+        f"总线带宽，单位 {group.unit}（10⁹字节），按nccl-tests的定义，与rank数无关；"
+        f"取成功重复的{center}。",
+    )
+
+
+def _latency(case: CaseResult, lang: Lang) -> str:
+    """Of the smallest size."""
+    value = case.metrics.get("latency_us")
+    if value is None:
+        return ""
+    text = trimmed(value, 1)
+    return pick(
+        lang,
+        f"{case.case}: latency {text} µs at the smallest size",
+        f"{case.case}：最小规模的时延 {text} µs",
+    )
+
+
+LAYOUT = layout_of_tables(
+    "collectives", "bus bandwidth over sizes, cases side by side", collectives_tables
+)
