@@ -5,27 +5,32 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import fold
 from backends.results.publish import publish
 
 ROOT = Path(__file__).resolve().parents[2]
-EXAMPLES = ("h200-x4", "h200-x2-auto")
+EXAMPLES = ROOT / "docs" / "examples"
 
 
-def test_the_readmes_tables_are_reported_from_their_campaigns() -> None:
+@pytest.mark.parametrize(("page", "count"), [("README.md", 7), ("docs/h200.md", 11)])
+def test_tables_are_reported_from_their_campaigns(page: str, count: int) -> None:
     text = ""
-    for name in EXAMPLES:
-        state = fold(read_events(ROOT / "docs" / "examples" / name / "events.jsonl"))
+    for journal in EXAMPLES.glob("h200-*/events.jsonl"):
+        state = fold(read_events(journal))
         assert not state.simulated
-        text += publish(state.campaign, run_results(state))
+        runs = run_results(state)
+        layouts = ["speedup", "llm"] if runs[0].unit == "tokens/s" else ["speedup"]
+        text += "".join(publish(state.campaign, runs, layout=layout) for layout in layouts)
     rows = [
         line
-        for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
-        if line.startswith(("| node num", "| 1 |"))
+        for line in (ROOT / page).read_text(encoding="utf-8").splitlines()
+        if line.startswith(("| node num", "| GPUs", "| 1 |", "| 2 |"))
     ]
-    assert len(rows) == 7
+    assert len(rows) == count
     for row in rows:
         assert row in text
 
