@@ -53,10 +53,11 @@ def _texts(held: Scalar | tuple[Scalar, ...]) -> tuple[str, ...]:
 
 def _text(found: Any, path: tuple[str, ...]) -> str:  # Any: JSON
     """The text of the scalar at the path; empty where there is none."""
-    for key in path:
-        if not isinstance(found, dict) or key not in found:
-            return ""
-        found = found[key]
-    if isinstance(found, list) and found and not isinstance(found[-1], list | dict):
+    try:
+        for key in path:
+            found = found[key]
+    except (LookupError, TypeError):  # no such key, or no object that has keys
+        return ""
+    if isinstance(found, list) and found:
         found = found[-1]  # MLPerf's steps since and up to: [2, 3516]
-    return scalar_text(found) if isinstance(found, str | int | float | bool) else ""
+    return scalar_text(found) if isinstance(found, str | int | float) else ""

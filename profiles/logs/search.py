@@ -48,6 +48,7 @@ class Search:
         pattern = reading.reading
         literals = required_literals(pattern)
         self._literal = literals[0] if literals else None
+        self._literals = tuple(literal.decode() for literal in literals)
         self._narrower = Narrower(literals)
         self._ranks = ranks
         self._sink = sink
@@ -114,7 +115,8 @@ class Search:
             text: str | None = row if isinstance(row, str) else row.decode()
             while text:
                 texts.append(text)
-                text = next(iter(self._pattern.findall(text[1:])), None)
+                more = all(text.find(literal, 1) > 0 for literal in self._literals)
+                text = next(iter(self._pattern.findall(text[1:])), None) if more else None
         return texts
 
     def _line(self, line: bytes) -> list[str] | list[tuple[str, ...]]:
@@ -127,10 +129,9 @@ class Search:
         if not found:
             return
         if self._objects is not None:
-            for text in found:
-                fields = self._objects.fields(text)
-                if fields is not None:
-                    self._sink.add(*fields)
+            objects = [fields for text in found if (fields := self._objects.fields(text))]
+            if objects:
+                self._sink.add_all(*map(list, zip(*objects, strict=True)))
             return
         columns: list[Column | None] = [None, None, None]
         for position, group in enumerate(self._columns):
