@@ -27,6 +27,11 @@ def devices_of(text: str) -> str:
     return _parts(text)[_PLATFORM].partition(", ")[0]
 
 
+def has_gpus(text: str) -> bool:
+    """Whether a probed host's fingerprint is of one with GPUs: they come with a driver."""
+    return any(part.startswith("driver ") for part in _parts(text)[_PLATFORM].split(", "))
+
+
 def is_unknown(value: str) -> bool:
     return not value or value.startswith(UNKNOWN)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from backends.results.device_words import devices_text
 from backends.results.grade import Concern, Finding, Grade, slower_than
 from backends.results.meanwhile import disturbed, throttled
 from backends.results.meanwhile_words import disturbed_line, throttled_line
@@ -177,11 +178,12 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
 def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, str]:
     if concern is Concern.NEGATIVE_SCALING:
         faster = slower_than(case, group.cases)
+        called = devices_text([group]), devices_text([group], "zh")
         name, value = (faster.case, trimmed(faster.throughput)) if faster else ("", "")
         mine = trimmed(case.throughput)
         return (
-            f"negative scaling: {mine} is less than the {value} of {name} with fewer GPUs",
-            f"负扩展：{mine} 低于GPU更少的 {name} 的 {value}",
+            f"negative scaling: {mine} is less than the {value} of {name} with fewer {called[0]}",
+            f"负扩展：{mine} 低于{called[1]}更少的 {name} 的 {value}",
         )
     if concern is Concern.WEAK_BASE:
         grade = group.base_case.grade
@@ -202,6 +204,6 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
         )
     return (
         f"measured in another environment than the base {group.base}: "
-        "the speedup shows more than the number of GPUs",
-        f"环境与基准 {group.base} 不同：加速比不只反映GPU数量",
+        f"the speedup shows more than the number of {devices_text([group])}",
+        f"环境与基准 {group.base} 不同：加速比不只反映{devices_text([group], 'zh')}数量",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from backends.results.device_words import words_of
 from backends.results.escaping import md_text
 from backends.results.layouts.common import group_title, speedup_notes
 from backends.results.numbers import NOTHING, percent
@@ -18,7 +19,7 @@ from backends.results.projection import (
 )
 from backends.results.render import Column, Table, render_markdown
 from backends.results.summary import Group
-from backends.results.translations import Lang, pick, words
+from backends.results.translations import Lang, pick
 
 MODELS: Mapping[ScalingModel, tuple[str, str]] = {
     ScalingModel.AMDAHL: ("Amdahl", "Amdahl"),
@@ -72,7 +73,7 @@ def _table(group: Group, found: Projection, groups: Sequence[Group], lang: Lang)
     if found.reason is not None:
         said = pick(lang, *_REASONS[found.reason]).format(widest=percent(WIDEST, 0))
         return f"### {md_text(title)}\n\n{said}"
-    w = words(lang)
+    w = words_of([group], lang)
     headings = (
         _heading(lang),
         w.gpus,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
+from backends.hosts.fingerprint import has_gpus
 from backends.results.auto_repeats import Stop
 from backends.results.grade import (
     SHORTFALLS,
@@ -195,6 +196,12 @@ class Group:
         return self.base_case.scales
 
     @property
+    def on_cpus(self) -> bool:
+        """Its devices are known to be CPU slots: no host that it ran on had a GPU."""
+        runs = [run for case in self.cases for run in case.runs if run.fingerprint]
+        return bool(runs) and not any(run.imported or has_gpus(run.fingerprint) for run in runs)
+
+    @property
     def measured_cases(self) -> tuple[CaseResult, ...]:
         return tuple(case for case in self.cases if case.throughput is not None)
 
@@ -224,6 +231,12 @@ def summarise(runs: Iterable[RunResult], center: Center = "median") -> tuple[Gro
         key = _parameter_key(kept_parameters(run.parameters))
         grouped.setdefault((order, key), []).append(run)
     return tuple(_group(grouped[key], center) for key in sorted(grouped))
+
+
+def on_cpus(groups: Iterable[Group]) -> bool:
+    """Whether no GPU is among the devices of any of them, so that none is to be called one."""
+    told = [group.on_cpus for group in groups]
+    return bool(told) and all(told)
 
 
 def parameters_text(parameters: Mapping[str, Scalar]) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from backends.results.busbw import curve, size_text
+from backends.results.device_words import devices_heading
 from backends.results.escaping import one_line
 from backends.results.layouts.common import group_title, simulated
 from backends.results.projection import Projected, project_group
@@ -199,7 +200,7 @@ def _speedup(own: Sequence[Group], title: str, lang: Lang) -> str:
         ticks = sorted({gpus / smallest for gpus in all_gpus})
         axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
         axes.minorticks_off()
-        axes.set_xlabel(pick(lang, "GPUs", "GPU数"))
+        axes.set_xlabel(devices_heading(own, lang))
         axes.set_ylabel(pick(lang, "speedup", "加速比"))
         axes.grid(linewidth=0.5, alpha=0.5)
         return _svg(figure, axes)

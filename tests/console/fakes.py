@@ -26,6 +26,8 @@ from profiles.format.site_settings import resolve_settings, split_overrides
 
 START = 1_795_226_400.0  # 2026-11-21 02:00 UTC
 
+FINGERPRINT = "v100, driver 450.80.02"
+
 V100_LINKS = """
  X  NV1 NV1 NV2 NV2 SYS SYS SYS NODE
 NV1  X  NV2 NV1 SYS NV2 SYS SYS NODE
@@ -350,7 +352,7 @@ class FakeController:
                 window="readings 2 to 19",
                 statistic="mean",
                 gpu_memory_mib=13_210,
-                fingerprint="v100",
+                fingerprint=FINGERPRINT,
             )
         )
 

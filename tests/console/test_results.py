@@ -9,6 +9,7 @@ from textual.widgets import Input
 
 from backends.campaign.plan.selection import Selection
 from backends.results.publish import LAYOUTS
+from tests.console import fakes
 from tests.console.conftest import LARGE, ONEFLOW, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
@@ -45,6 +46,21 @@ async def test_the_table_tells_throughput_speedup_efficiency_cv_and_repeats(
         ]
         assert "base" in next(r for r in screen_text(app).splitlines() if "1n1g b128" in r)
         assert "images/s, median of the repeats · base 1n1g" in screen_text(app)
+
+
+async def test_devices_of_hosts_without_gpus_are_not_called_gpus(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fakes, "FINGERPRINT", "AMD EPYC 9654, Debian 12, 6.1.0, x86_64")
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_results(workspace, app, pilot)
+        await until(pilot, lambda: "Speedup over devices" in screen_text(app))
+        *_, below = screen_text(app).split("Results · ")
+        assert " Devices " in below
+        assert "per device" in below
+        labels = [column.label.plain for column in page.main_panel().table.ordered_columns]
+        assert labels[:3] == ["Case", "Devices", "samples/s"]
 
 
 async def test_four_scales_are_projected_in_the_chart_and_never_in_the_table(

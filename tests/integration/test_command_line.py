@@ -109,6 +109,19 @@ statistic = "mean"
     )
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_devices_of_hosts_without_gpus_are_not_called_gpus(dlperf: CommandLine, lang: str) -> None:
+    sizes = ("-c", "1n1g", "-c", "1n2g", "--set", "seconds=1")
+    campaign = dlperf.document("run", "-p", "cpu-smoke", *sizes)["campaign"]
+    for layout in ("speedup", "pivot", "compare", "airank"):
+        table = dlperf("report", campaign, "--layout", layout, "--lang", lang).stdout
+        assert "GPU" not in table.upper(), table
+        assert {"en": "device", "zh": "设备"}[lang] in table or layout == "airank", table
+    log = next((dlperf.home / ".local/share/dlperf-tui/campaigns" / campaign).glob("logs/**/*.log"))
+    parsed = dlperf("parse", "-p", "cpu-smoke", "--gpus", "2", log).stdout
+    assert "; 2 devices)" in parsed
+
+
 def test_a_campaign_runs_headless_and_says_so_in_one_document(dlperf: CommandLine) -> None:
     document = dlperf.document(
         "run", "--profile", "cpu-smoke", "--case", "1n1g", "--set", "seconds=2"

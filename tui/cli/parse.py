@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(documents)
     else:
         for document in documents:
-            _print(document)
+            _print(document, "GPU" if profile.devices == "gpu" else "device")
     return FAILED if any(failed for _document, failed in measured) else OK
 
 
@@ -119,10 +119,11 @@ def _document(
     }
 
 
-def _print(document: dict[str, Any]) -> None:
+def _print(document: dict[str, Any], device: str) -> None:
     value = document["throughput"]
     figure = "not measured" if value is None else f"{value:.3f} {document['unit']}"
-    rule = f"{document['statistic']}; {document['window']}; {document['gpus']} GPUs"
+    devices = f"{document['gpus']} {device}{'s' * (document['gpus'] != 1)}"
+    rule = f"{document['statistic']}; {document['window']}; {devices}"
     print(f"{document['path']}: {figure} ({rule})")
     for name, metric in document["metrics"].items():
         print(f"  {name}: {metric:g}")

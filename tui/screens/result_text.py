@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from rich.text import Text
 
 from backends.results.auto_repeats import AutoRepeats, expected_repeats
+from backends.results.device_words import devices_text
 from backends.results.grade import Concern, Grade
 from backends.results.grade_words import finding_lines
 from backends.results.held_figures import held_figures
@@ -17,14 +19,14 @@ from backends.results.layouts.cells import (
     speedup_interval_cell,
 )
 from backends.results.numbers import NOTHING, percent
-from backends.results.summary import CaseResult, Group
+from backends.results.summary import CaseResult, Group, on_cpus
 from backends.results.translations import EN
 from profiles.format.case import Case
 from tui.text import cell, join, number, plain
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
 
-COLUMNS = (
+_COLUMNS = (
     Column("case", "Case", 18),
     Column("gpus", "GPUs", 4, right=True),
     Column("throughput", "samples/s", 10, right=True),
@@ -60,7 +62,7 @@ SHORT = {
     Concern.THROTTLED: "throttled",
     Concern.POWER_CAPPED: "at its power limit",
     Concern.DISTURBED: "disturbed",
-    Concern.NEGATIVE_SCALING: "slower than fewer GPUs",
+    Concern.NEGATIVE_SCALING: "slower than fewer devices",
     Concern.SUPERLINEAR: "superlinear",
     Concern.NO_BASE: "no base",
     Concern.MIXED_ENVIRONMENT: "several environments",
@@ -90,6 +92,13 @@ def group_label(group: Group, groups: Sequence[Group]) -> str:
     label = case_label(group.cases[0]).partition(" ")[2] or "default"
     several = len({g.profile for g in groups}) > 1
     return f"{group.profile} {label}" if several else label
+
+
+def result_columns(groups: Sequence[Group]) -> tuple[Column, ...]:
+    """What stands over the rows: devices that are CPU slots are not called GPUs."""
+    devices = "Devices" if on_cpus(groups) else "GPUs"
+    named = {"gpus": replace(_COLUMNS[1], label=devices, width=len(devices))}
+    return tuple(named.get(column.key, column) for column in _COLUMNS)
 
 
 def result_rows(groups: Sequence[Group]) -> list[Row]:
@@ -141,6 +150,7 @@ def case_text(case: CaseResult, group: Group, rule: AutoRepeats | None = None) -
     text = Text(end="")
     text.append(f"{plain(case_label(case))}", "bold").append(f"  {plain(case.profile)}\n", MUTED)
     spread = case.spread
+    one = devices_text([group]).removesuffix("s")
     if spread is None:
         text.append("no repeat has succeeded yet\n", MUTED)
     else:
@@ -156,11 +166,13 @@ def case_text(case: CaseResult, group: Group, rule: AutoRepeats | None = None) -
             ),
             ("grade", str(case.grade or "–")),
             *_repeats_rows(case, rule),
-            ("per GPU", number((case.throughput or 0.0) / case.gpus)),
+            (f"per {one}", number((case.throughput or 0.0) / case.gpus)),
             *_scaling_rows(case, group),
         ]
         if case.gpu_memory_mib is not None:
-            rows.append(("GPU memory", f"{case.gpu_memory_mib:,} MiB"))
+            rows.append(
+                ("memory" if group.on_cpus else "GPU memory", f"{case.gpu_memory_mib:,} MiB")
+            )
         rows += [(name, number(value)) for name, value in case.metrics.items()]
         rows += _published_rows(case)
         for name, value in rows:

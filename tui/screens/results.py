@@ -14,6 +14,7 @@ from textual.widget import Widget
 from backends.campaign.folder.export import export
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.snapshot import CampaignSnapshot
+from backends.results.device_words import devices_text
 from backends.results.projection import Projected, Projection, project_group
 from backends.results.publish import LAYOUTS
 from backends.results.summary import CaseResult, Group, summarise
@@ -23,13 +24,13 @@ from tui.messages import Problem, Said
 from tui.screens.dialogs import Answer, Choice, Dialog, Prompt
 from tui.screens.page import Page
 from tui.screens.result_text import (
-    COLUMNS,
     REPEAT_COLUMNS,
     case_key,
     case_label,
     case_text,
     group_label,
     repeat_rows,
+    result_columns,
     result_rows,
 )
 from tui.session import Session
@@ -53,7 +54,8 @@ class ResultsPage(Page):
         self._view = "chart"
 
     def body(self) -> Iterable[Widget]:
-        yield TablePanel(KeyedTable(COLUMNS, id="results"), "Results", id="results-panel")
+        table = KeyedTable(result_columns(()), id="results")
+        yield TablePanel(table, "Results", id="results-panel")
         with Horizontal(id="results-lower"):
             yield Chart(id="curve")
             yield Details("Case", id="case")
@@ -68,7 +70,7 @@ class ResultsPage(Page):
         viewed = self.viewed
         self._summarise(viewed)
         panel = self.main_panel()
-        panel.table.refill(result_rows(self._groups))
+        panel.table.refill(result_rows(self._groups), result_columns(self._groups))
         panel.retitle(f"Results · {viewed.name}" if viewed else "Results", self._footer(viewed))
         panel.say_when_empty(
             "No case matches; Esc takes the filter away"
@@ -143,7 +145,7 @@ class ResultsPage(Page):
             ]
             width = chart.content_size.width
             chart.show(speedup_plot(curves, self._farther(group), width=width))
-            set_frame(chart, "Speedup over GPUs")
+            set_frame(chart, f"Speedup over {devices_text(self._groups)}")
         if details.display:
             rule = self.viewed.state.auto if self.viewed else None
             details.show(f"Case · {case_label(case)}", case_text(case, group, rule))

@@ -104,9 +104,14 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._words = tuple(text.casefold().split())
         self._draw()
 
-    def refill(self, rows: Sequence[Row]) -> None:
-        """Make ``rows`` the content. The cursor stays on its key; what is gone gives way."""
+    def refill(self, rows: Sequence[Row], columns: Sequence[Column] | None = None) -> None:
+        """Make ``rows`` the content. The cursor stays on its key; what is gone gives way.
+
+        ``columns``: as many as there are, where other words are wanted; drawn anew if their widths
+        differ.
+        """
         self._rows = tuple(rows)
+        self._all_columns = tuple(columns or self._all_columns)
         self._draw()
 
     def on_resize(self, event: events.Resize) -> None:

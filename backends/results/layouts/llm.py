@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from backends.results.device_words import devices_heading
 from backends.results.layouts.base import layout_of_tables
 from backends.results.layouts.common import (
     DEFAULT,
@@ -61,13 +62,14 @@ def _table(group: Group, groups: Sequence[Group], lang: Lang) -> Table:
 
 
 def _columns(group: Group, lang: Lang) -> list[tuple[Column, _Cell]]:
+    device = "device" if group.on_cpus else "GPU"
     columns: list[tuple[Column, _Cell]] = [
-        (Column(pick(lang, "GPUs", "GPU数")), lambda case: str(case.gpus)),
+        (Column(devices_heading([group], lang)), lambda case: str(case.gpus)),
         (Column(pick(lang, "layout", "并行方式"), "left"), _layout),
         (Column("batch"), _batch),
         (Column(pick(lang, "sequence", "序列长度")), lambda c: _whole(_told(c, "sequence_length"))),
         (Column("tokens/s"), lambda case: _grouped(case.throughput)),
-        (Column("tokens/s/GPU"), lambda case: _grouped(case.throughput_per_device)),
+        (Column(f"tokens/s/{device}"), lambda case: _grouped(case.throughput_per_device)),
         (Column("TFLOP/s/GPU"), lambda c: trimmed(c.metrics.get("tflop_per_s_per_gpu"), 1)),
         (Column("MFU"), lambda case: percent(case.metrics.get("mfu"))),
         (Column(pick(lang, "memory (MiB)", "显存(MiB)")), lambda c: _whole(c.gpu_memory_mib)),

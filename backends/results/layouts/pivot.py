@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from backends.results.device_words import words_of
 from backends.results.frames import throughput_grid
 from backends.results.layouts.base import layout_of_tables
 from backends.results.layouts.columns import pivot_labels, precision_order
@@ -18,7 +19,7 @@ from backends.results.layouts.common import (
 from backends.results.numbers import trimmed
 from backends.results.render import Column, Link, Table
 from backends.results.summary import Group
-from backends.results.translations import Words, words
+from backends.results.translations import Words
 
 
 def pivot_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> tuple[Table, ...]:
@@ -33,7 +34,7 @@ def pivot_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> t
 
 
 def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions) -> Table:
-    w = words(options.lang)
+    w = words_of(own, options.lang)
     own = sorted(own, key=precision_order)
     labels = pivot_labels(own)
     grid = throughput_grid(own)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from backends.results.device_words import words_of
 from backends.results.layouts.base import layout_of_tables
 from backends.results.layouts.cells import speedup_cell
 from backends.results.layouts.columns import framework_labels
@@ -18,7 +19,6 @@ from backends.results.layouts.common import (
 from backends.results.numbers import trimmed
 from backends.results.render import Column, Table
 from backends.results.summary import Group
-from backends.results.translations import words
 
 
 def compare_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> tuple[Table, ...]:
@@ -35,7 +35,7 @@ def compare_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) ->
 
 
 def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
-    w = words(options.lang)
+    w = words_of(own, options.lang)
     columns = [Column(w.nodes), Column(w.compare_gpus)]
     for group, label in zip(own, framework_labels(own), strict=True):
         columns += [Column(f"{group.unit}({label})"), Column(w.speedup)]

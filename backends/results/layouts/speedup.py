@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from backends.results.device_words import words_of
 from backends.results.frames import results_csv
 from backends.results.grade import Concern
 from backends.results.layouts.base import Results, layout_of_tables
@@ -26,7 +27,7 @@ from backends.results.numbers import NOTHING, fixed, percent
 from backends.results.ratios import Method
 from backends.results.render import Column, Table, render_csv
 from backends.results.summary import CaseResult, Group
-from backends.results.translations import Words, words
+from backends.results.translations import Words
 from profiles.errors import SelectionError
 
 COLUMNS = (
@@ -61,7 +62,7 @@ def speedup_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) ->
 
 
 def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Table:
-    w = words(options.lang)
+    w = words_of([group], options.lang)
     oneflow = options.style == "oneflow"
     names = _columns(group, options)
     decimals = options.decimals if options.decimals is not None else (3 if oneflow else 2)

@@ -1,0 +1,79 @@
+"""Devices are called GPUs as in the reports that the tables reproduce, unless none was one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from backends.hosts.fingerprint import has_gpus, joined
+from backends.results.grade_words import finding_lines
+from backends.results.layouts.airank import airank_tables
+from backends.results.layouts.pivot import pivot_tables
+from backends.results.layouts.side_by_side import compare_tables
+from backends.results.layouts.speedup import speedup_tables
+from backends.results.render import render_markdown
+from backends.results.run_result import RunResult
+from backends.results.summary import Group, summarise
+
+RunsOf = Callable[..., list[RunResult]]
+CPU = "AMD EPYC 9654 96-Core Processor, Debian GNU/Linux 12 (bookworm), 6.1.0-18-amd64, x86_64"
+GPU = "NVIDIA H200, driver 580.95.05, CUDA 13.0, Ubuntu 24.04, 6.8.0, x86_64; ECC: on"
+LAYOUTS = (speedup_tables, pivot_tables, compare_tables, airank_tables)
+
+
+def groups(runs_of: RunsOf, *fingerprints: str, **fields: object) -> tuple[Group, ...]:
+    """Two devices that are slower than one."""
+    speeds = {"1n1g": 100.0, "1n2g": 90.0}
+    runs = [run for tag, speed in speeds.items() for run in runs_of(tag, [speed] * 3)]
+    told = [fingerprints[number % len(fingerprints)] for number in range(len(runs))]
+    return summarise(
+        replace(run, fingerprint=text, **fields) for run, text in zip(runs, told, strict=True)
+    )
+
+
+def said(found: tuple[Group, ...]) -> str:
+    tables = [table for layout in LAYOUTS for table in layout(found)]
+    [group] = found
+    lines = [line for case in group.cases for line in finding_lines(case, group)]
+    return "\n".join([render_markdown(tables), *lines])
+
+
+def test_where_no_host_had_a_gpu_no_table_speaks_of_one(runs_of: RunsOf) -> None:
+    text = said(groups(runs_of, CPU))
+    assert "gpu" not in text.casefold()
+    for heading in ("| devices/node |", "| device num |", "| bsz/device |", "| 2 devices |"):
+        assert heading in text
+    assert "with fewer devices" in text
+
+
+@pytest.mark.parametrize(
+    ("fingerprints", "fields"),
+    [
+        pytest.param([GPU], {}, id="GPUs"),
+        pytest.param([joined([GPU, CPU])], {}, id="hosts with and without"),
+        pytest.param([CPU, GPU], {}, id="repeats with and without"),
+        pytest.param([""], {}, id="unknown"),
+        pytest.param(["V100 cluster of 2020"], {"imported": True}, id="figures from elsewhere"),
+    ],
+)
+def test_anything_else_is_called_as_in_the_reports(
+    runs_of: RunsOf, fingerprints: list[str], fields: dict[str, object]
+) -> None:
+    text = said(groups(runs_of, *fingerprints, **fields))
+    assert "device " not in text.replace("per device", "")
+    for heading in ("| gpus/node |", "| gpu num |", "| bsz/gpu |", "| GPU num |", "| 2 GPUs |"):
+        assert heading in text
+    assert "with fewer GPUs" in text
+
+
+def test_unknown_runs_do_not_hide_what_the_others_tell(runs_of: RunsOf) -> None:
+    assert "gpu" not in said(groups(runs_of, CPU, "")).casefold()
+
+
+def test_a_driver_is_what_tells() -> None:
+    assert has_gpus(GPU)
+    assert has_gpus(joined([CPU, GPU]))
+    assert not has_gpus(CPU)
+    assert not has_gpus("")
