@@ -17,7 +17,7 @@ from shlex import quote
 from backends.hosts.facts import HostFacts, HostSnapshot, HostState
 from backends.hosts.finding import Finding, Level, worst
 from backends.hosts.needs import Need, Planned, needs_of
-from backends.hosts.probe import Transports, busy_reason, probe
+from backends.hosts.probe import HIGH_LOAD_PER_CPU, Transports, busy_reason, probe
 from backends.hosts.reach import reach
 from backends.inventory.host_entry import Host
 from backends.inventory.nodesets import fold_nodeset
@@ -35,7 +35,6 @@ DISK_WARN_MIB = 10 * 1024
 CLOCK_WARN_S = 1.0
 
 _SLOWED_DOWN = ("hardware slowdown", "thermal", "power brake", "application clocks")
-_HIGH_LOAD_PER_CPU = 0.7
 
 
 async def preflight(
@@ -238,7 +237,7 @@ def _clock_findings(facts: HostFacts) -> Iterable[_Found]:
 
 
 def _load_findings(facts: HostFacts) -> Iterable[_Found]:
-    if facts.cpus and facts.load1 > _HIGH_LOAD_PER_CPU * facts.cpus:
+    if facts.cpus and facts.load1 > HIGH_LOAD_PER_CPU * facts.cpus:
         who = f"; logged in: {', '.join(facts.users)}" if facts.users else ""
         yield (
             Level.WARN,

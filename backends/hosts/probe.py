@@ -34,7 +34,8 @@ _MARKER = re.compile(r"^@@dlperf:([a-z-]+)$", re.MULTILINE)
 _MAX_CELL = 300  # characters of one fact; more is not a fact
 _IDLE_UTILIZATION_PCT = 5
 _CONTEXT_MEMORY_MIB = 100  # a CUDA context takes more
-_HIGH_LOAD_PER_CPU = 0.7
+HIGH_LOAD_PER_CPU = 0.7
+"""More says that something else computes there."""
 _UNEXPLAINED_MEMORY_MIB = 1024
 
 
@@ -179,7 +180,7 @@ def _warnings(facts: HostFacts) -> Iterable[str]:
         yield facts.gpu_problem
     if facts.lease_problem:
         yield facts.lease_problem
-    if facts.cpus and facts.load1 > _HIGH_LOAD_PER_CPU * facts.cpus:
+    if facts.cpus and facts.load1 > HIGH_LOAD_PER_CPU * facts.cpus:
         yield f"load {facts.load1:.1f} on {facts.cpus} CPUs"
     runs = sorted({process.run_id for process in facts.gpu_processes if process.run_id})
     if runs:

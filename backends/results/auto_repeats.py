@@ -17,7 +17,7 @@ from backends.results.statistics import half_width, median_interval
 from profiles.durations import parse_duration
 from profiles.errors import ProfileError, SelectionError
 
-LOOKS = (6, 8, 11, 15, 20, 27, 36, 48, 64, 85, 114, 152, 202)
+LOOKS = (6, 8, 11, 15, 20, 27, 36, 48, 64, 85, 114, 152, 202, 270, 360, 480, 640, 854)
 """Successful repeats at which it is decided whether more are needed: each time a third more."""
 CONFIRMING = 2
 """Repeats by which a narrow interval is confirmed."""

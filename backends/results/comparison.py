@@ -15,7 +15,14 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import several
-from backends.results.ratios import FEWEST, RatioInterval, Welch, ratio_interval, welch
+from backends.results.ratios import (
+    CONFIDENCE,
+    FEWEST,
+    RatioInterval,
+    Welch,
+    ratio_interval,
+    welch,
+)
 from backends.results.run_result import RunResult
 from backends.results.student import quantile
 from backends.results.summary import CaseResult, Group, summarise
@@ -24,7 +31,6 @@ from profiles.errors import SelectionError
 if TYPE_CHECKING:
     from profiles.format.profile import Scalar
 
-CONFIDENCE = 0.95
 FAMILY_ALPHA = 0.05
 """How often a comparison without any true slow-down may exit with 1, however many cases it has."""
 MOST_NEEDED = 1000

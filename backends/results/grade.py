@@ -6,6 +6,7 @@ here; docs/reports.md, "Grades", has the same table.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -74,9 +75,9 @@ WIDEST_INTERVAL: Mapping[Grade, float] = {Grade.A: 0.01, Grade.B: 0.025, Grade.C
 """Half of the 95% interval over the median."""
 MOST_FAILED: Mapping[Grade, float] = {Grade.A: 0.0, Grade.B: 0.25, Grade.C: 0.5}
 """Share of the repeats that did not succeed."""
-MOST_DISTURBED: Mapping[Grade, float] = {Grade.B: 0.02, Grade.C: 1.0}
+MOST_DISTURBED: Mapping[Grade, float] = {Grade.B: 0.02, Grade.C: math.inf}
 """By how much what was not steady in a run moves its figure; the worst of the repeats."""
-MOST_THROTTLED: Mapping[Grade, float] = {Grade.A: THROTTLED, Grade.B: 0.1, Grade.C: 1.0}
+MOST_THROTTLED: Mapping[Grade, float] = {Grade.A: THROTTLED, Grade.B: 0.1, Grade.C: math.inf}
 """Share of the time for which any GPU was throttled by what is no limit that was set."""
 CEILINGS: Mapping[Concern, Grade] = {
     Concern.SIMULATED: Grade.D,

@@ -156,7 +156,7 @@ class Projection:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fit:
+class Fit:
     """``error``: root mean square of ln(predicted / measured), each scale from all others.
 
     ``noise``: relative standard error of a prediction that the measured figures' own errors cause.
@@ -224,9 +224,9 @@ def project(
         return replace(found, reason=Reason.NO_BETTER)
     largest = max(measured, key=lambda one: (one.gpus, one.nodes))
     sizes = [(largest.nodes * factor, largest.gpus_per_node) for factor in FACTORS]
-    banded = [_banded(fits, best, *size) for size in sizes]
+    bands = [banded(fits, best, *size) for size in sizes]
     points = []
-    for point in banded:  # what is farther than one that cannot be told cannot be told either
+    for point in bands:  # what is farther than one that cannot be told cannot be told either
         if point is None or not point.within(widest):
             break
         points.append(point)
@@ -235,8 +235,8 @@ def project(
     return replace(found, points=tuple(points), withheld=withheld, reason=reason)
 
 
-def _banded(
-    fits: Mapping[ScalingModel, _Fit], best: ScalingModel, nodes: int, gpus_per_node: int
+def banded(
+    fits: Mapping[ScalingModel, Fit], best: ScalingModel, nodes: int, gpus_per_node: int
 ) -> Projected | None:
     """The hull of all plausible models; around it what they miss and what the noise leaves open.
 
@@ -269,7 +269,7 @@ def terms_of(model: ScalingModel, *, strong: bool = False) -> Terms:
     return lambda m, g: tuple(m * g * term for term in terms(m, g))
 
 
-def _fit(measured: Sequence[Measured], terms: Terms) -> _Fit | None:
+def _fit(measured: Sequence[Measured], terms: Terms) -> Fit | None:
     """None where the figures cannot tell the terms apart, or make computing cost nothing."""
     scales = {one.gpus for one in measured}
     theta = _solve(measured, terms)
@@ -284,7 +284,7 @@ def _fit(measured: Sequence[Measured], terms: Terms) -> _Fit | None:
         for one in (one for one in measured if one.gpus == left_out):
             cost = _cost(rest, terms, one.nodes, one.gpus_per_node)
             misses.append(math.log(one.gpus / one.throughput / cost))
-    return _Fit(
+    return Fit(
         theta,
         math.sqrt(math.fsum(miss * miss for miss in misses) / len(misses)),
         lambda nodes, gpus: _cost(theta, terms, nodes, gpus),

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from backends.results.ratios import CONFIDENCE
 from backends.results.student import quantile
 
 CV_AMBER = 0.02
@@ -101,7 +102,7 @@ def coefficient_of_variation(values: Sequence[float]) -> float | None:
     return statistics.stdev(values) / statistics.fmean(values)
 
 
-def median_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
+def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
     """The narrowest symmetric pair of order statistics that covers the median often enough.
 
     The number of values below the median is Binomial(n, 1/2) whatever the distribution, so
@@ -136,7 +137,7 @@ def half_width(values: Sequence[float]) -> float | None:
     if n < 3:
         return None
     error = statistics.stdev(values) / math.sqrt(n) / statistics.fmean(values)
-    return quantile(0.95, n - 1) * error
+    return quantile(CONFIDENCE, n - 1) * error
 
 
 def _scale(values: Sequence[float], center: float) -> float:
@@ -181,9 +182,9 @@ def drift(values: Sequence[float]) -> Drift | None:
     the Theil-Sen slope (the median of all pairwise slopes) times n − 1, over the median.
     """
     n = len(values)
-    if n < 6:
-        return None
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    if not pairs:
+        return None
     score = sum((values[j] > values[i]) - (values[j] < values[i]) for i, j in pairs)
     p = _kendall_p(values, score)
     slope = statistics.median((values[j] - values[i]) / (j - i) for i, j in pairs)

@@ -91,8 +91,17 @@ def messages(findings: tuple[Finding, ...], level: Level) -> list[str]:
     [
         ({"mig_enabled": True}, Level.STOP, "GPU0 is partitioned (MIG)"),
         ({"ecc_uncorrected": 2}, Level.STOP, "2 uncorrected memory errors"),
-        ({"throttle_reasons": ("hardware thermal slowdown",)}, Level.WARN, "GPU0 is slowed down"),
-        ({"throttle_reasons": ("power cap",)}, None, ""),
+        *(
+            ({"throttle_reasons": (reason,)}, Level.WARN, "GPU0 is slowed down")
+            for reason in (
+                "application clocks setting",
+                "hardware slowdown",
+                "hardware thermal slowdown",
+                "power brake",
+                "software thermal slowdown",
+            )
+        ),
+        ({"throttle_reasons": ("power cap", "sync boost")}, None, ""),
         ({"utilization_pct": 97, "memory_used_mib": 9000}, Level.STOP, "in use: GPU0 at 97%"),
     ],
 )
@@ -126,7 +135,13 @@ def test_a_broken_driver_stops_what_needs_gpus_and_warns_what_does_not() -> None
 
 @pytest.mark.parametrize(
     ("free_mib", "level"),
-    [(500, Level.STOP), (5000, Level.WARN), (50_000, None), (None, Level.WARN)],
+    [
+        (1_000, Level.STOP),
+        (1_050, Level.WARN),
+        (10_200, Level.WARN),
+        (10_300, None),
+        (None, Level.WARN),
+    ],
 )
 def test_disk_space(free_mib: int | None, level: Level | None) -> None:
     findings = host_findings(
@@ -141,6 +156,7 @@ def test_a_clock_is_off_only_by_more_than_the_measurement_can_be_wrong() -> None
         return messages(host_findings("n1", facts, gpus_needed=False), Level.WARN)
 
     assert found(0.9, 0.1) == []
+    assert found(-1.1, 0.1) == ["its clock is 1.1 s behind this machine's"]
     assert found(-31.0, 0.1) == ["its clock is 31.0 s behind this machine's"]
     assert found(1.5, 2.0) == []
 
@@ -150,6 +166,13 @@ def test_a_loaded_host_is_a_warning_that_names_who_is_logged_in() -> None:
     (finding,) = host_findings("n1", facts, gpus_needed=False)
     assert finding.level is Level.WARN
     assert finding.what == "load 15.0 on 16 CPUs; logged in: alice"
+
+
+@pytest.mark.parametrize(("load", "said"), [(11.1, False), (11.3, True)])
+def test_a_host_is_loaded_from_seven_in_ten_of_its_cpus_on(load: float, said: bool) -> None:
+    """Of 16 CPUs: 11.2."""
+    facts = dataclasses.replace(FACTS, load1=load)
+    assert bool(host_findings("n1", facts, gpus_needed=False)) is said
 
 
 # --- between hosts ------------------------------------------------------------------------------

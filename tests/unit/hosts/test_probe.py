@@ -144,6 +144,8 @@ def test_a_host_whose_gpus_a_colleague_uses_is_busy_and_says_who() -> None:
     assert snapshot.reason == "alice on GPU1 (python3 train.py)"
     assert snapshot.slots == 2
     assert snapshot.warnings == ("load 33.7 on 48 CPUs",)
+    calm = parse_probe(ANSWER.replace(b"33.70", b"33.50"), 0, 0)
+    assert snapshot_of(Host(name="gpu07"), calm).warnings == ()
 
 
 def test_our_own_run_does_not_make_a_host_busy() -> None:
@@ -161,10 +163,24 @@ def test_a_utilised_gpu_is_busy_even_when_its_process_hides() -> None:
     assert "GPU1 holds 9000 MiB for a process that cannot be seen" in snapshot.warnings
 
 
-def test_an_idle_gpu_that_nvidia_smi_woke_up_is_not_busy() -> None:
-    answer = ANSWER.replace(b"GPU-bb, 4242, 8998 MiB, python3\n", b"")
-    answer = answer.replace(b"9000 MiB, 98 %", b"3 MiB, 100 %")
-    assert snapshot_of(Host(name="v100"), parse_probe(answer, 0, 0)).state is HostState.READY
+@pytest.mark.parametrize(
+    ("used", "state", "warned"),
+    [
+        (b"3 MiB, 100 %", HostState.READY, False),  # nvidia-smi itself woke it up
+        (b"100 MiB, 100 %", HostState.READY, False),
+        (b"101 MiB, 6 %", HostState.BUSY, False),
+        (b"1024 MiB, 5 %", HostState.READY, False),
+        (b"1025 MiB, 5 %", HostState.READY, True),
+    ],
+)
+def test_a_gpu_is_busy_where_somebody_computes_on_it_and_has_room_there(
+    used: bytes, state: HostState, warned: bool
+) -> None:
+    answer = ANSWER.replace(b"GPU-bb, 4242, 8998 MiB, python3\n", b"").replace(b"33.70", b"1.00")
+    answer = answer.replace(b"9000 MiB, 98 %", used)
+    snapshot = snapshot_of(Host(name="v100"), parse_probe(answer, 0, 0))
+    assert snapshot.state is state
+    assert bool(snapshot.warnings) is warned
 
 
 @pytest.mark.parametrize(

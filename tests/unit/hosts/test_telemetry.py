@@ -96,6 +96,13 @@ def test_a_host_in_any_time_zone_is_put_right(hour: int) -> None:
     assert use.seconds == 9.0
 
 
+def test_a_zone_may_be_three_quarters_of_an_hour_off() -> None:
+    """Nepal's is 5:45, so that 22:00 UTC is 3:45 there."""
+    lines = [gpu(45 * 60 + s, hour=3).replace("2026/11/21", "2026/11/22") for s in range(10)]
+    use = only(seen(host(0), HEADER, *lines, trained=Span(EPOCH, EPOCH + 60)))
+    assert use.seconds == 9.0
+
+
 def test_throttling_is_counted_by_reason_from_the_drivers_own_counters() -> None:
     lines = [gpu(s, last=f"{s * 500_000}, {max(0, s - 5) * 1_000_000}") for s in range(11)]
     use = only(seen(host(0), HEADER, *lines))
@@ -166,8 +173,9 @@ def test_what_a_gpu_did_while_the_run_was_slower_is_found_and_nothing_else() -> 
     assert throttled[0].throttled_s == pytest.approx(29.5, abs=0.6)
     [little] = seen(host(0), HEADER, *lines(1900, 60_000), slow=slow).meanwhile
     assert little.throttled_by
-    assert not seen(host(0), HEADER, *lines(1900, 40_000), slow=slow).meanwhile
+    assert not seen(host(0), HEADER, *lines(1900, 47_000), slow=slow).meanwhile
     assert seen(host(0), HEADER, *lines(1840, 0), slow=slow).meanwhile
+    assert not seen(host(0), HEADER, *lines(1850, 0), slow=slow).meanwhile
     [clocked] = seen(host(0), HEADER, *lines(1500, 0), slow=slow).meanwhile
     assert clocked.throttled_by == ""
     assert clocked.clock_change == pytest.approx(1500 / 1900 - 1, abs=0.01)

@@ -8,6 +8,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,8 +72,9 @@ def test_warm_up_is_told_with_where_it_settles(tau: int):
 def test_a_slow_first_quarter_is_warm_up_too():
     found = only(shaped([0.9] * 8 + [1.0] * 32))
     assert (found.shape, found.reading, found.count) == (Shape.WARM_UP, 8, 8)
-    later = only(shaped([0.9] * 15 + [1.0] * 25))
-    assert (later.shape, later.reading) == (Shape.STEP, 15)
+    assert only(shaped([0.9] * 10 + [1.0] * 30)).shape is Shape.WARM_UP
+    later = only(shaped([0.9] * 11 + [1.0] * 29))
+    assert (later.shape, later.reading) == (Shape.STEP, 11)
     assert later.size == pytest.approx(0.11, abs=0.01)
 
 
@@ -97,6 +99,20 @@ def test_regular_stalls_are_told_with_their_period():
     assert (irregular.count, irregular.every) == (4, None)
 
 
+@pytest.mark.parametrize(
+    ("stalls", "every"), [((5, 15), None), ((5, 14, 25), 10), ((5, 14, 26), None)]
+)
+def test_stalls_are_regular_from_three_on_that_come_two_readings_early_or_late(
+    stalls: tuple[int, ...], every: int | None
+):
+    assert only(shaped([0.8 if i in stalls else 1.0 for i in range(40)])).every == every
+
+
+@pytest.mark.parametrize(("last", "shape"), [(2, Shape.STALLS), (3, Shape.STEP)])
+def test_what_stays_low_for_three_readings_to_the_end_is_a_level(last: int, shape: Shape):
+    assert only(shaped([1.0] * (40 - last) + [0.8] * last)).shape is shape
+
+
 def test_stalls_and_a_step_are_told_apart():
     factors = [1.0] * 20 + [0.9] * 20
     factors[5] = factors[12] = 0.3
@@ -114,6 +130,14 @@ def test_deep_stalls_are_found_however_much_the_rest_scatters():
     assert [(d.shape, d.count, d.every) for d in found] == [(Shape.STALLS, 4, 9)]
 
 
+@pytest.mark.parametrize(("depth", "said"), [(0.48, False), (0.52, True)])
+def test_half_of_the_speed_is_a_stall_in_any_case(depth: float, said: bool):
+    values = [1 - depth if i % 9 == 8 else 1 + 0.1 * (-1) ** i for i in range(36)]
+    found = disturbances([*values, *[1.1] * 4, 1.0])  # so that the median is 1
+    assert found is not None
+    assert (Shape.STALLS in {d.shape for d in found}) is said
+
+
 @pytest.mark.parametrize("n", [0, 1, 9])
 def test_nothing_is_said_of_too_few_readings(n: int):
     assert disturbances(shaped([0.5] * (n // 2) + [1.0] * (n - n // 2))) is None
@@ -128,12 +152,12 @@ def test_stalls_are_five_percent_deep(depth: float, said: bool):
     assert bool(disturbances(shaped([1.0] * 20 + [1 - depth] + [1.0] * 19, calm()))) is said
 
 
-@pytest.mark.parametrize(("deviations", "said"), [(5.5, False), (6.5, True)])
+@pytest.mark.parametrize(("deviations", "said"), [(5.8, False), (6.2, True)])
 def test_stalls_are_six_deviations_deep(deviations: float, said: bool):
     """Of readings that scatter by 2% up and down, a robust deviation is 1.4826 · 2%."""
     values = [1.0, *([1.02, 0.98] * 20)]
     values[21] = 1 - deviations * 1.4826 * 0.02
-    assert bool(disturbances([*values, 1.02])) is said
+    assert bool(disturbances([*values, 1.02, 1.02])) is said, "the median is 1"
 
 
 @pytest.mark.parametrize(("size", "said"), [(0.009, False), (0.011, True)])
@@ -146,6 +170,46 @@ def test_what_costs_less_than_a_thousandth_is_not_worth_a_word(n: int, said: boo
     """One reading 6% low costs 0.1% of sixty."""
     values = shaped([1.0] * (n - 10) + [0.94] + [1.0] * 9, calm(n))
     assert bool(disturbances(values)) is said
+
+
+def standard_errors(values: Sequence[float], correlated: float = 0.0) -> float:
+    """Of the step in the middle, on the three degrees of freedom that a shape takes."""
+    readings = np.array(values)
+    half = len(readings) // 2
+    left = np.concatenate([part - part.mean() for part in (readings[:half], readings[half:])])
+    noise = (left @ left) / (len(readings) - 3) * (1 + correlated) / (1 - correlated)
+    explained = ((readings - readings.mean()) ** 2).sum() - left @ left
+    return float(np.sqrt(explained / noise))
+
+
+def smallest_step(calm: Sequence[float]) -> list[float]:
+    """``calm``, slower from the middle on by as little as is said."""
+
+    def slower(by: float) -> list[float]:
+        half = len(calm) // 2
+        return [value - by * (i >= half) for i, value in enumerate(calm)]
+
+    low, high = 0.0, 0.3
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (low, middle) if disturbances(slower(middle)) else (middle, high)
+    (found,) = disturbances(slower(high)) or ()
+    assert (found.shape, found.reading) == (Shape.STEP, len(calm) // 2)
+    assert abs(found.size) > 0.02, "it is not for its size that nothing smaller is said"
+    return slower(high)
+
+
+@pytest.mark.parametrize("n", [16, 20, 40])
+def test_a_change_of_level_has_four_and_a_half_standard_errors(n: int):
+    alternating = [1 - 0.02 * (-1) ** i for i in range(n)]
+    assert standard_errors(smallest_step(alternating)) == pytest.approx(4.5, rel=0.005)
+
+
+def test_readings_that_take_after_each_other_count_for_a_nineteenth_at_least():
+    """A swing whose readings are correlated by 0.99; more than 0.9 is not believed."""
+    swinging = [1 - 0.02 * math.sin(2 * math.pi * i / 50) for i in range(200)]
+    step = smallest_step(swinging)
+    assert standard_errors(step, correlated=0.9) == pytest.approx(4.5, rel=0.02)
 
 
 def test_chance_is_not_accused_and_a_small_step_in_noise_is_found():

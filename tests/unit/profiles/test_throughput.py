@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from profiles.errors import LogError
 from profiles.format.case import Case
@@ -222,6 +223,13 @@ def test_the_rule_of_paddles_tipc_drops_the_larger_of_five_and_a_twentieth() -> 
     assert measure(trimmed, readings(*values)).throughput == 99.5  # ten from each end
     one_off = measure(trimmed, readings(*values[1:51], 1e9))
     assert one_off.throughput == statistics.fmean(values[6:47])  # five
+
+
+def test_less_than_half_is_trimmed_from_each_end() -> None:
+    almost = rule("statistic = 'trimmed_mean'\ntrim = { fraction = 0.49 }")
+    assert measure(almost, readings(*range(1, 102))).throughput == 51
+    with pytest.raises(ValidationError, match=r"less than 0\.5"):
+        rule("statistic = 'trimmed_mean'\ntrim = { fraction = 0.5 }")
 
 
 @given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=40))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -64,8 +65,10 @@ def test_what_is_not_narrow_goes_on_to_the_next_look(n: int, more: int):
 
 
 def test_looks_are_a_third_apart():
+    assert LOOKS[:8] == (6, 8, 11, 15, 20, 27, 36, 48)
     for earlier, later in pairwise(LOOKS):
-        assert 1.3 <= later / earlier <= 1.4
+        assert math.floor(earlier * 4 / 3) <= later <= math.ceil(earlier * 4 / 3)
+    assert LOOKS[-1] * 4 / 3 > 1000, "no campaign takes more"
 
 
 def test_narrow_interval_is_confirmed_by_two_repeats():
@@ -93,7 +96,16 @@ def test_interval_that_no_longer_narrows_is_given_up():
     drifting = [100 - 0.3 * i for i in range(27)]
     assert alone(drifting) == Decision({}, {"1n1g": Stop.PLATEAU})
     assert alone(drifting[:20]) == Decision({"1n1g": 7}, {})
+    assert alone(drifting[:26]) == Decision({"1n1g": 1}, {})
     assert alone(noise(27, 0.03, seed=5)).more == {"1n1g": 9}
+
+
+def test_interval_must_be_narrower_than_with_less_than_half_of_the_repeats():
+    """Of 27 that is the look at 11: 8 are much less than half, 15 are more."""
+    values = noise(27, 0.03, seed=49)
+    at_8, at_11, at_15, now = (half_width(values[:n]) or 0.0 for n in (8, 11, 15, 27))
+    assert at_11 < now < min(at_8, at_15)
+    assert alone(values).stopped == {"1n1g": Stop.PLATEAU}
 
 
 def test_most_repeats_count_failures_too():
@@ -157,6 +169,14 @@ def test_a_repeat_that_costs_more_gpu_time_must_narrow_more():
     wide = calm(8, 0.03)
     cases = [case(wide, "base", gpu_s=1.0), case(wide, "big", base="base", gpu_s=8.0)]
     assert decide(SPEEDUP, cases).more == {"base": 3}
+
+
+@pytest.mark.parametrize(("gain", "waits"), [(0.45, True), (0.55, False)])
+def test_what_gains_half_as_much_is_worth_its_repeats_too(gain: float, waits: bool):
+    """Of a base that is as wide and costs less."""
+    wide = calm(8, 0.03)
+    cases = [case(wide, "base", gpu_s=1.0), case(wide, "big", base="base", gpu_s=1 / gain)]
+    assert ("big" not in decide(SPEEDUP, cases).more) is waits
 
 
 def test_base_counts_for_all_of_its_cases():
@@ -232,7 +252,9 @@ def test_what_is_still_needed_goes_by_the_root():
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("auto", AutoRepeats()),
+        ("auto", AutoRepeats(0.01, Quantity.THROUGHPUT, 50, None)),
+        ("auto:0.01%", AutoRepeats(0.0001)),
+        ("auto:50%", AutoRepeats(0.5)),
         ("auto:0.5%", AutoRepeats(0.005)),
         ("AUTO:2%:speedup", AutoRepeats(0.02, Quantity.SPEEDUP)),
         ("auto:speedup", AutoRepeats(quantity=Quantity.SPEEDUP)),
@@ -244,7 +266,9 @@ def test_rule_is_read_and_written(text: str, rule: AutoRepeats):
     assert parse_repeats("7") == 7
 
 
-@pytest.mark.parametrize("text", ["", "many", "auto:", "auto:1", "auto:0%", "auto:99%", "auto:x%"])
+@pytest.mark.parametrize(
+    "text", ["", "many", "auto:", "auto:1", "auto:0%", "auto:0.009%", "auto:51%", "auto:x%"]
+)
 def test_wrong_repeats_are_told_in_one_line(text: str):
     with pytest.raises(SelectionError) as raised:
         parse_repeats(text)
@@ -253,7 +277,9 @@ def test_wrong_repeats_are_told_in_one_line(text: str):
 
 def test_limits_are_checked():
     assert limited(RULE, 12, "2h") == replace(RULE, max_repeats=12, budget_gpu_s=7200.0)
-    with pytest.raises(SelectionError, match="max_repeats must be 6 to 1000"):
-        limited(RULE, 5, None)
+    assert limited(RULE, 1000, None).max_repeats == 1000
+    for most in (5, 1001):
+        with pytest.raises(SelectionError, match="max_repeats must be 6 to 1000"):
+            limited(RULE, most, None)
     with pytest.raises(SelectionError, match="budget"):
         limited(RULE, None, "much")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from backends.results.campaign_report import ReportContext, render_report
 from backends.results.explain import Cause, Scaling, explain, node_set, scaling
-from backends.results.explain_words import explained_lines
+from backends.results.explain_words import explained_lines, scaling_text
 from backends.results.results_json import case_document, document, run_document
 from backends.results.run_result import RunResult
 from backends.results.summary import CaseResult, Group, summarise
@@ -259,8 +259,18 @@ def test_how_much_slower_profiling_was_is_told_of_tokens_too() -> None:
     assert explained.slower == pytest.approx(0.2)
 
 
+@pytest.mark.parametrize(("slower", "said"), [(0.048, False), (0.052, True)])
+def test_what_profiling_costs_is_much_beyond_five_percent(slower: float, said: bool) -> None:
+    ranks = [rank(n, 0.8 / (1 - slower), 0.8, 0.0, 0.0) for n in range(2)]  # 0.8 s otherwise
+    group, _ = only([*BASE, run("1n2g", 160.0), profiled("1n2g", 150.0, ranks)])
+    assert explained_lines(group)[1].endswith("slower") is said
+
+
 def test_a_campaign_of_one_case_scales_nothing(
     runs_of: Callable[..., list[RunResult]],
 ) -> None:
+    (alone,) = summarise([run("1n1g", 100.0)])
+    assert scaling(alone) is Scaling.WEAK
+    assert scaling_text(alone) == ""
     runs = runs_of("1n1g", [1.0, 2.0])
     assert "Scaling" not in render_report(ReportContext("c"), runs, summarise(runs))

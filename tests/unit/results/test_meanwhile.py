@@ -55,6 +55,7 @@ def only(runs: Sequence[RunResult]) -> tuple[CaseResult, Group]:
         (4.9, "power cap", "A", None),
         (5.1, "power cap", "A", Concern.POWER_CAPPED),
         (90.0, "application clocks setting", "A", Concern.POWER_CAPPED),
+        (90.0, "sync boost", "A", Concern.POWER_CAPPED),
     ],
 )
 def test_throttling_costs_by_its_share_of_the_time(

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,10 +20,12 @@ from backends.results.campaign_report import ReportContext, render_report
 from backends.results.projection import (
     TERMS,
     UNKNOWN_ERROR,
+    Fit,
     Measured,
     Projection,
     Reason,
     ScalingModel,
+    banded,
     project,
     project_group,
     terms_of,
@@ -116,14 +119,44 @@ def test_a_ring_under_strong_scaling_takes_more_of_every_step_that_shrinks(runs_
     assert found.coefficients == pytest.approx({"alpha": 0.004 * 384 / 1024, "beta": 0}, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("model", "terms"),
+    [
+        (ScalingModel.AMDAHL, lambda m, g: {"sigma": m * g - 1}),
+        (
+            ScalingModel.ALPHA_BETA,
+            lambda m, g: {"alpha": math.log2(m * g), "beta": (m * g - 1) / (m * g)},
+        ),
+        (ScalingModel.USL, lambda m, g: {"sigma": m * g - 1, "kappa": m * g * (m * g - 1)}),
+        (
+            ScalingModel.TWO_LINKS,
+            lambda m, g: {"beta_within": (g - 1) / g, "beta_between": (m - 1) / m},
+        ),
+    ],
+)
+def test_models_are_those_of_the_documents_table(model, terms):
+    """docs/reports.md, "Projections"."""
+    for m, g in [(1, 1), (1, 8), (4, 8), (3, 5)]:
+        expected = terms(m, g)
+        found = dict(zip(TERMS[model][0], terms_of(model)(m, g), strict=True))
+        assert found == pytest.approx(expected)
+        times = m * g if model in (ScalingModel.ALPHA_BETA, ScalingModel.TWO_LINKS) else 1
+        assert terms_of(model, strong=True)(m, g) == pytest.approx(
+            [times * term for term in expected.values()]
+        )
+
+
 def test_fit_is_that_of_scipys_curve_fit_where_no_coefficient_is_held_at_zero():
+    """A case weighs 1 / (1% ² + its standard error²)."""
     model, truth = ScalingModel.ALPHA_BETA, (0.02, 0.1)
     wobble = (1.001, 0.999, 1.002, 0.998, 1.001, 0.9995)
     figures = {
         tag: throughput(model, truth, tag) * factor
         for tag, factor in zip(LADDER, wobble, strict=True)
     }
-    found = project(measured(figures))
+    errors = (0.001, 0.03, 0.005, 0.01, 0.02, 0.002)
+    cases = [replace(one, error=e) for one, e in zip(measured(figures), errors, strict=True)]
+    found = project(cases)
     assert found is not None
     assert found.model is model
     sizes = [parse_tag(tag) for tag in figures]
@@ -132,11 +165,35 @@ def test_fit_is_that_of_scipys_curve_fit_where_no_coefficient_is_held_at_zero():
     def predicted(at, c, alpha, beta):
         return [c * cost(model, (alpha, beta), *sizes[int(i)]) for i in at]
 
+    sigma = [value * math.hypot(0.01, e) for value, e in zip(costs, errors, strict=True)]
     (_, *theirs), _ = curve_fit(
-        predicted, range(len(sizes)), costs, p0=(1 / 384, 0.01, 0.01), sigma=costs
+        predicted, range(len(sizes)), costs, p0=(1 / 384, 0.01, 0.01), sigma=sigma
     )
     assert found.coefficients is not None
     assert list(found.coefficients.values()) == pytest.approx(theirs, rel=1e-4)
+
+
+def fit(error: float, cost: float, noise: float = 0.0) -> Fit:
+    return Fit(np.ones(1), error, lambda m, g: cost, lambda m, g: noise)
+
+
+@pytest.mark.parametrize(("error", "heard"), [(0.0198, True), (0.0202, False)])
+def test_models_that_do_twice_as_badly_have_a_say_in_the_band(error: float, heard: bool):
+    fits = {ScalingModel.AMDAHL: fit(0.01, 1.0), ScalingModel.TWO_LINKS: fit(error, 1.1)}
+    point = banded(fits, ScalingModel.AMDAHL, 4, 2)
+    assert point is not None
+    assert point.throughput == 8
+    assert point.low == pytest.approx((8 / 1.1 if heard else 8) * math.exp(-0.01))
+    assert point.high == pytest.approx(8 * math.exp(0.01))
+
+
+def test_band_is_as_wide_as_what_is_missed_and_1_96_standard_errors():
+    """USL's noise counts however badly it does."""
+    fits = {ScalingModel.AMDAHL: fit(0.01, 1.0, 0.02), ScalingModel.USL: fit(0.5, 9.0, 0.03)}
+    point = banded(fits, ScalingModel.AMDAHL, 4, 2)
+    assert point is not None
+    assert math.log(point.high / 8) == pytest.approx(math.hypot(0.01, 1.96 * 0.03))
+    assert math.log(8 / point.low) == pytest.approx(math.hypot(0.01, 1.96 * 0.03))
 
 
 sizes = st.tuples(st.integers(1, 64), st.sampled_from([1, 2, 3, 4, 8, 16]))
@@ -196,6 +253,16 @@ def test_nothing_is_projected_where_the_figures_jump_or_scatter_too_much():
     assert reason(ONEFLOW, error=0.05) is Reason.WIDE
 
 
+@pytest.mark.parametrize("error", [0.011, 0.012, 0.013, 0.014])
+def test_band_that_reaches_beyond_thirty_percent_is_withheld(error: float):
+    unlimited = project(measured(ONEFLOW, error), widest=math.inf)
+    assert unlimited is not None
+    (near, *_) = unlimited.points
+    reach = near.high / near.throughput - 1  # and below it is less
+    assert 0.25 < reach < 0.37
+    assert (reason(ONEFLOW, error) is Reason.WIDE) == (reach > 0.30)
+
+
 def test_two_layouts_of_one_scale_are_one_scale():
     three = {"1n1g": 100.0, "1n4g": 380.0, "1n8g": 745.0, "2n4g": 700.0}
     assert project(measured(three)) is None
@@ -212,6 +279,27 @@ def oneflow(runs_of):
         for tag, value in ONEFLOW.items()
         for run in runs_of(tag, [value * factor for factor in (0.999, 1, 1.001)])
     ]
+
+
+@pytest.mark.parametrize(
+    ("factors", "error"),
+    [
+        ((1.0,), 0.005),  # nothing tells
+        ((0.997, 0.999, 1.0, 1.0, 1.001, 1.003), 0.003 / 1.96),  # 95% are ±0.3%
+    ],
+)
+def test_standard_error_is_that_of_the_repeats_or_half_a_percent(runs_of, factors, error: float):
+    runs = [
+        run for tag, value in ONEFLOW.items() for run in runs_of(tag, [value * f for f in factors])
+    ]
+    (group,) = summarise(runs)
+    expected, found = project(measured(ONEFLOW, error)), project_group(group)
+    assert expected is not None
+    assert found is not None
+    assert [point.high for point in found.points] == pytest.approx(
+        [point.high for point in expected.points], rel=1e-6
+    )
+    assert found.points
 
 
 def test_repeats_that_scatter_widen_the_band(runs_of, oneflow):

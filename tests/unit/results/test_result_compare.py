@@ -134,6 +134,22 @@ def test_no_number_of_repeats_decides_what_lies_at_the_threshold(runs_of):
     )
 
 
+@pytest.mark.parametrize(("needed", "told"), [(990, True), (1010, False)])
+def test_more_than_a_thousand_repeats_are_no_advice(needed: int, told: bool):
+    """What lies within the threshold of 2% by as much as an interval of so many would reach."""
+    scatter = [math.exp(0.02 * z) for z in (-1.0, 0.0, 1.0)]
+    reach = stats.t.ppf(0.975, 2 * (needed - 1)) * math.sqrt(2 / needed) * 0.02
+    change = 0.98 * math.exp(reach)
+    found = repeats_needed(scatter, times(change, scatter), 0.02)
+    assert found == (pytest.approx(needed, abs=1) if told else None)
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(0.9805, "inconclusive"), (0.9795, "regression")])
+def test_threshold_is_two_percent_where_none_is_given(runs_of, factor: float, verdict: str):
+    runs = runs_of("1n1g", STEADY), runs_of("1n1g", times(factor, STEADY))
+    assert verdicts(compare(*runs)) == {"1n1g": verdict}
+
+
 def test_one_repeat_needs_three(runs_of):
     (case,) = compare(runs_of("1n1g", [100]), runs_of("1n1g", [50])).cases
     assert (case.verdict, case.repeats_needed, case.interval) == (Verdict.INCONCLUSIVE, 3, None)
@@ -176,6 +192,18 @@ def test_holm_steps_down(runs_of):
     assert [case.case for case in comparison.fails()] == ["1n1g", "1n2g"]
     (_, alone, _) = compare(*many(runs_of, {"1n2g": 0.9752}, cases=3)).cases
     assert (alone.verdict, alone.decisive) == (Verdict.REGRESSION, False)
+
+
+@pytest.mark.parametrize(("p", "stands"), [(0.98 * 0.05 / 3, True), (1.02 * 0.05 / 3, False)])
+def test_a_comparison_fails_by_chance_once_in_twenty(runs_of, p: float, stands: bool):
+    """The first of three cases must be as unlikely as a third of that, one-sided."""
+    factor = math.exp(stats.t.ppf(p, 4) * 0.01 * math.sqrt(2 / 3))
+    comparison = compare(*many(runs_of, {"1n2g": factor}, cases=3))
+    evidence = comparison.cases[1].evidence
+    assert evidence is not None
+    assert p_slower(evidence) == pytest.approx(p)
+    assert comparison.cases[1].verdict is Verdict.REGRESSION
+    assert bool(comparison.fails()) is stands
 
 
 def test_single_case_exits_as_its_verdict_says(runs_of):

@@ -8,17 +8,21 @@ import random
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from backends.results.statistics import (
     Interval,
     coefficient_of_variation,
+    dependence,
     describe,
     drift,
     efficiency,
     first_run_slow,
+    half_width,
     median_interval,
     outliers,
     speedup,
@@ -81,6 +85,20 @@ def test_outlier_is_named_by_the_median_absolute_deviation():
     assert outliers(values) == (4,)
 
 
+@pytest.mark.parametrize(("deviations", "named"), [(3.4, False), (3.6, True)])
+def test_outlier_is_off_by_three_and_a_half_robust_deviations(deviations: float, named: bool):
+    """Whose deviation is 1.4826 times the median absolute one, here 1."""
+    values = [99.0, 99.0, 99.0, 100.0, 101.0, 101.0, 100 + deviations * 1.4826]
+    assert outliers(values) == ((6,) if named else ())
+
+
+@pytest.mark.parametrize(("off", "named"), [(2.38, False), (2.48, True)])
+def test_outlier_among_equal_values_goes_by_the_mean_deviation(off: float, named: bool):
+    """The mean absolute deviation of these eight is (2 + off) / 8: the limit is at 2.43."""
+    values = [*[100.0] * 5, 99.0, 101.0, 100 + off]
+    assert outliers(values) == ((7,) if named else ())
+
+
 def test_equal_values_with_a_slip_of_rounding_are_no_crowd_of_outliers():
     # More than half are equal, MAD is 0: the formula alone would name all three others.
     assert outliers([100.0, 100.0, 100.0, 100.0, 99.9, 100.1, 99.9]) == ()
@@ -97,7 +115,8 @@ def test_first_run_slow_is_named_when_it_lies_clearly_below_the_rest():
 
 
 def test_first_run_is_not_slow_for_half_a_percent():
-    assert not first_run_slow([99.5, 100.0, 100.01, 99.99, 100.02])
+    assert not first_run_slow([99.1, 100.0, 100.01, 99.99, 100.02])
+    assert first_run_slow([98.9, 100.0, 100.01, 99.99, 100.02])
 
 
 def test_drift_is_named_with_its_size_and_its_evidence():
@@ -127,10 +146,77 @@ def test_exact_p_of_the_trend_counts_every_order():
     assert found.p == pytest.approx(as_far / len(orders))
 
 
-def test_drift_is_found_among_ties():
-    found = drift([100.0, 100.0, 98.0, 98.0, 96.0, 96.0, 94.0, 94.0])
+@pytest.mark.parametrize(("change", "said"), [(0.0095, False), (0.0105, True)])
+def test_drift_of_less_than_one_percent_is_not_named(change: float, said: bool):
+    assert (drift([100 * (1 + change * (i / 7 - 0.5)) for i in range(8)]) is not None) is said
+
+
+def rising(n: int, inversions: int) -> list[float]:
+    """By 1% from one to the next, but for so many pairs that are the wrong way round."""
+    order = list(range(n))
+    for _ in range(inversions):
+        at = next(i for i in range(n - 1) if order[i] < order[i + 1])
+        order[at], order[at + 1] = order[at + 1], order[at]
+    return [100.0 + place for place in order]
+
+
+@pytest.mark.parametrize(
+    ("n", "inversions", "said"), [(7, 2, False), (10, 8, True), (13, 18, False), (11, 11, True)]
+)
+def test_drift_is_named_at_one_percent(n: int, inversions: int, said: bool):
+    values = rising(n, inversions)
+    exact = stats.kendalltau(range(n), values, method="exact")
+    assert 0.009 < exact.pvalue < 0.011
+    found = drift(values)
+    assert (found is not None) == (exact.pvalue <= 0.01) == said
+    assert found is None or (found.p, found.tau) == (
+        pytest.approx(exact.pvalue),
+        pytest.approx(exact.statistic),
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "exact"),
+    [
+        (rising(30, 140), True),
+        (rising(31, 150), False),
+        ([100.0, 100.0, 98.0, 98.0, 96.0, 96.0, 94.0, 94.0], False),
+        ([100.0, 100.0, 100.0, 98.0, 97.0, 97.0, 99.0, 96.0, 95.0], False),
+    ],
+)
+def test_p_of_a_trend_is_exact_up_to_thirty_repeats_without_ties(values: list[float], exact: bool):
+    """Beyond, it is normal, with one less of the score for its continuity, which scipy has not."""
+    found = drift(values)
     assert found is not None
-    assert found.change < -0.05
+    expected = stats.kendalltau(
+        range(len(values)), values, method="exact" if exact else "asymptotic"
+    ).pvalue
+    if not exact:
+        score = abs(sum((b > a) - (b < a) for a, b in itertools.combinations(values, 2)))
+        expected = 2 * stats.norm.sf(stats.norm.isf(expected / 2) * (score - 1) / score)
+    assert found.p == pytest.approx(expected, rel=1e-6)
+    assert abs(found.change) > 0.04
+
+
+@given(st.lists(throughputs, min_size=2, max_size=30))
+def test_dependence_is_that_of_moran_at_one_percent(values: list[float]):
+    n, off = len(values), np.array(values) - np.mean(values)
+    found = dependence(values)
+    if n < 8 or not off.any():
+        assert found is None
+        return
+    r = float((off[1:] * off[:-1]).sum() / (off * off).sum())
+    limit = -1 / n + stats.norm.ppf(0.99) * (n - 2) / (n * math.sqrt(n - 1))
+    if abs(r - limit) > 1e-3:
+        assert found == (pytest.approx(r) if r > limit else None)
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_few_repeats_have_the_width_of_students_interval(n: int):
+    values = [100.0, 101.0, 99.5, 102.0, 98.7][:n]
+    low, high = stats.t.interval(0.95, n - 1, np.mean(values), stats.sem(values))
+    assert half_width(values) == pytest.approx((high - low) / 2 / np.mean(values))
+    assert half_width(values[:2]) is None
 
 
 @given(st.lists(throughputs, min_size=1, max_size=30))
