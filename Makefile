@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Most tests wait most of the time: twice as many as there are CPUs of a small machine.
 WORKERS = --dist worksteal --tx "4*popen//python=tests/alone.sh $(BIN)/python"
 
-.PHONY: run test test-without-tools check bench statistics screenshots faults simulate simulate-mutations chaos fuzz torch-test clean
+.PHONY: run test test-without-tools check bench statistics statistics-mutations screenshots faults simulate simulate-mutations chaos fuzz torch-test clean
 
 run: $(READY)  ## The console; without a terminal the same CPU smoke campaign, headless.
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/dlperf-tui; \
@@ -30,6 +30,9 @@ bench: $(READY)  ## Speed and memory, as ratios measured side by side.
 
 statistics: $(READY)  ## How often the statistical rules are right; rewrites docs/statistics.md; minutes.
 	$(BIN)/python -m tests.statistics
+
+statistics-mutations: $(READY)  ## Each constant of the rules is changed, and a test fails; minutes.
+	$(BIN)/python -m tests.statistics.mutations $(WORDS)
 
 faults: $(READY)  ## Fault injection with real sshd in network namespaces; needs root; minutes.
 	$(BIN)/python -m pytest -m faults tests/integration/faults
