@@ -83,6 +83,7 @@ MEGATRON_NEW = (
         virtual_pipeline_model_parallel_size=None,
         world_size=32,
     ),
+    " > padded vocab (size: 50257) with 47 dummy tokens (new size: 50304)",
     megatron_line(10, 9100.5, samples=640, tflops=33.1, batch=64),
     "[Rank 3] (after 10 iterations) memory (MB) | allocated: 9000.5 | max allocated: 20480.5 | "
     "reserved: 22000.0 | max reserved: 22000.0",
