@@ -184,6 +184,10 @@ async def test_an_export_asks_before_it_writes_over_another_file(
         await until(pilot, lambda: "29.67" in mine.read_text(encoding="utf-8"))
 
 
+OF_OTHER_RUNS = {"collectives", "llm", "mlperf"}
+"""Layouts that these runs, in images/s, have nothing for."""
+
+
 async def test_every_layout_can_be_exported_in_each_of_its_formats(
     workspace: FakeWorkspace, tmp_path: Path
 ) -> None:
@@ -192,11 +196,12 @@ async def test_every_layout_can_be_exported_in_each_of_its_formats(
         await open_results(workspace, app, pilot)
         await pilot.press("e")
         await until(pilot, partial(shows, app, "Write what?"))
+        fitting = [layout for layout in LAYOUTS.values() if layout.name not in OF_OTHER_RUNS]
         for layout in LAYOUTS.values():
-            assert f"{layout.name}: " in screen_text(app)
+            assert (f"{layout.name}: " in screen_text(app)) == (layout in fitting)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ResultsPage))
-        for number, layout in enumerate(LAYOUTS.values(), 1):
+        for number, layout in enumerate(fitting, 1):
             for format in layout.formats:
                 target = tmp_path / f"{layout.name}.{format}"
                 await export(app, pilot, target, str(number))

@@ -172,7 +172,7 @@ class ResultsPage(Page):
         viewed = self.viewed
         if viewed is None:
             return
-        chosen = await self.app.push_screen_wait(_what_to_export())
+        chosen = await self.app.push_screen_wait(_what_to_export(self._groups))
         if not chosen:
             return
         layout = None if chosen == REPORT else chosen
@@ -202,9 +202,9 @@ class ResultsPage(Page):
 REPORT = "report"
 
 
-def _what_to_export() -> Choice:
-    """The whole report first, then the layouts by their numbers."""
-    layouts = enumerate(LAYOUTS.values(), 1)
+def _what_to_export(groups: Sequence[Group]) -> Choice:
+    """The whole report first, then by their numbers the layouts that have something to lay out."""
+    layouts = enumerate((one for one in LAYOUTS.values() if one.fits(groups)), 1)
     return Choice(
         "Export",
         "Write what?",

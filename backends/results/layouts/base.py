@@ -38,12 +38,13 @@ class Layout:
     """``writers``: by format, the one that is taken when none is asked for first.
 
     A writer returns text that ends with a line break, and raises SelectionError for options that it
-    does not have.
+    does not have, or where there is nothing of what it lays out. ``fits``: whether there is.
     """
 
     name: str
     help: str
     writers: Mapping[Format, Writer]
+    fits: Callable[[Sequence[Group]], bool] = bool
 
     @property
     def formats(self) -> tuple[Format, ...]:
@@ -57,6 +58,7 @@ def layout_of_tables(
     *,
     csv: Writer | None = None,
     json: Writer | None = None,
+    fits: Callable[[Sequence[Group]], bool] = bool,
 ) -> Layout:
     """Tables as markdown and as CSV; as JSON the document of results.json.
 
@@ -74,7 +76,7 @@ def layout_of_tables(
         "csv": csv or tables_csv,
         "json": json or write_document,
     }
-    return Layout(name, help, writers)
+    return Layout(name, help, writers, fits)
 
 
 def write_document(results: Results, _options: LayoutOptions) -> str:

@@ -83,5 +83,8 @@ def _latency(case: CaseResult, lang: Lang) -> str:
 
 
 LAYOUT = layout_of_tables(
-    "collectives", "bus bandwidth over sizes, cases side by side", collectives_tables
+    "collectives",
+    "bus bandwidth over sizes, cases side by side",
+    collectives_tables,
+    fits=lambda groups: any(map(is_collective, groups)),
 )

@@ -163,4 +163,9 @@ def _peak(metrics: Mapping[str, float], lang: Lang) -> str:
     )
 
 
-LAYOUT = layout_of_tables("llm", "tokens/s, per GPU, TFLOP/s, MFU and J per token", llm_tables)
+LAYOUT = layout_of_tables(
+    "llm",
+    "tokens/s, per GPU, TFLOP/s, MFU and J per token",
+    llm_tables,
+    fits=lambda groups: any(group.unit == TOKENS for group in groups),
+)
