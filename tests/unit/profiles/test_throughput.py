@@ -218,11 +218,12 @@ def test_what_is_odd_is_said() -> None:
 
 
 def test_the_rule_of_paddles_tipc_drops_the_larger_of_five_and_a_twentieth() -> None:
-    values = [float(value) for value in range(200)]
+    values = [float(value**2) for value in range(1, 201)]  # no two ranges have the same mean
     trimmed = rule("statistic = 'trimmed_mean'")
-    assert measure(trimmed, readings(*values)).throughput == 99.5  # ten from each end
-    one_off = measure(trimmed, readings(*values[1:51], 1e9))
-    assert one_off.throughput == statistics.fmean(values[6:47])  # five
+    of_many = measure(trimmed, readings(*values))
+    assert of_many.throughput == statistics.fmean(values[10:190])  # a twentieth from each end
+    one_off = measure(trimmed, readings(*values[:50], 1e9))
+    assert one_off.throughput == statistics.fmean(values[5:46])  # five
 
 
 def test_less_than_half_is_trimmed_from_each_end() -> None:
