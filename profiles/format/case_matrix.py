@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,10 @@ class HostCapacity:
 
 
 def expand(
-    profile: Profile, tags: Sequence[str] | None, overrides: Mapping[str, Sequence[str]]
+    profile: Profile,
+    tags: Sequence[str] | None,
+    overrides: Mapping[str, Sequence[str]],
+    picked: Container[str] | None = None,
 ) -> tuple[Case, ...]:
     """The cases of a selection, tag by tag, without those that the profile excludes.
 
@@ -52,6 +55,8 @@ def expand(
     overrides: values as text per parameter; a parameter without one stays at its default. Of
         :data:`GLOBAL_BATCH` each device gets its share as ``batch_size``; one of the profile's own
         cases among which it cannot be shared out is left out.
+    picked: only the cases with these keys, which may be none; a value that the profile does not
+        take, or a tag cannot share out, was then meant for others.
 
     Raises
     ------
@@ -61,6 +66,8 @@ def expand(
     for name in overrides:
         if not can_vary(profile, name):
             raise _no_parameter(profile, name)
+    if picked is not None:
+        overrides = {name: _taken(profile, name, given) for name, given in overrides.items()}
     sizes = dict.fromkeys(parse_tag(tag) for tag in tags or profile.matrix.cases)
     refuse_too_many(profile.name, [len(sizes), *(len(set(v)) or 1 for v in overrides.values())])
     cases = [
@@ -68,11 +75,13 @@ def expand(
         for nodes, gpus in sizes
         for values in (
             *_weak(profile, overrides),
-            *_strong(profile, overrides, nodes * gpus, named=bool(tags)),
+            *_strong(profile, overrides, nodes * gpus, named=bool(tags) and picked is None),
         )
     ]
+    if picked is not None:
+        cases = [case for case in cases if case.key in picked]
     left = tuple(case for case in cases if exclusion(profile, case) is None)
-    if not left:
+    if not left and picked is None:
         why = f" ({exclusion(profile, cases[0])})" if cases else ""
         raise SelectionError(
             f"profile {profile.name} excludes every case of this selection{why}",
@@ -102,16 +111,21 @@ def _strong(
     profile: Profile, given: Mapping[str, Sequence[str]], gpus: int, *, named: bool
 ) -> Iterator[dict[str, Scalar]]:
     """The same with each global batch shared out; ``named``: say where that cannot be."""
-    for total in dict.fromkeys(map(_whole, given.get(GLOBAL_BATCH, ()))):
+    for total in global_batches(given.get(GLOBAL_BATCH, ())):
         try:
-            batch = _shared_out(profile, total, gpus)
+            batch = shared_out(profile, total, gpus)
         except SelectionError:
             if named:
                 raise
             continue
         others = {name: values for name, values in given.items() if name != GLOBAL_BATCH}
-        for values in _weak(profile, {**others, "batch_size": (batch,)}):
+        for values in _weak(profile, {**others, "batch_size": (scalar_text(batch),)}):
             yield {**values, GLOBAL_BATCH: total}
+
+
+def global_batches(texts: Sequence[str]) -> tuple[int, ...]:
+    """Each of them once; raises SelectionError for what is no whole number above 0."""
+    return tuple(dict.fromkeys(map(_whole, texts)))
 
 
 def _whole(text: str) -> int:
@@ -126,8 +140,13 @@ def _whole(text: str) -> int:
     return total
 
 
-def _shared_out(profile: Profile, total: int, gpus: int) -> str:
-    """What each of so many devices gets of a global batch."""
+def shared_out(profile: Profile, total: int, gpus: int) -> Scalar:
+    """The ``batch_size`` of each of so many devices under a global batch.
+
+    Raises
+    ------
+    SelectionError: there is none, or it is no choice of the profile.
+    """
     share = total // gpus
     if not share or share * gpus != total:
         raise SelectionError(
@@ -135,11 +154,10 @@ def _shared_out(profile: Profile, total: int, gpus: int) -> str:
             remedy="give a multiple of the devices of every case",
         )
     try:
-        _parsed("batch_size", profile.parameters["batch_size"], str(share))
+        return _parsed("batch_size", profile.parameters["batch_size"], str(share))
     except SelectionError as error:
         where = f"{GLOBAL_BATCH}={total} among {_count(gpus, 'device')}"
         raise SelectionError(error.what, where=where, remedy=error.remedy) from None
-    return str(share)
 
 
 def refuse_too_many(profile: str, axes: Sequence[int]) -> None:
@@ -231,6 +249,21 @@ def _parsed(name: str, parameter: Parameter, text: str) -> Scalar:
         except ValueError:
             pass
     return _not_a_choice(name, parameter, text)
+
+
+def _taken(profile: Profile, name: str, given: Sequence[str]) -> tuple[str, ...]:
+    """Those of the values that the profile's parameter can have."""
+    if name == GLOBAL_BATCH:
+        return tuple(given)
+    return tuple(text for text in given if _takes(name, profile.parameters[name], text))
+
+
+def _takes(name: str, parameter: Parameter, text: str) -> bool:
+    try:
+        _parsed(name, parameter, text.strip())
+    except SelectionError:
+        return False
+    return True
 
 
 def _not_a_choice(name: str, parameter: Parameter, text: str) -> Scalar:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from backends.campaign.plan.selection import Plan, PlannedCase, Selection
 from backends.hosts.facts import HostSnapshot, HostState
@@ -64,9 +65,8 @@ def make_plan(
                 reason = f"{reason} ({away})" if away else reason
                 refused.append(_refused(planned, reason))
     _check_picked(selection, [*feasible, *refused])
-    return Plan(
-        selection, tuple(hosts), tuple(feasible), tuple(refused), _expected_s(feasible, hosts)
-    )
+    made = Plan(selection, tuple(hosts), tuple(feasible), tuple(refused), None)
+    return replace(made, expected_s=_expected_s(made))
 
 
 def _refused(planned: PlannedCase, reason: str) -> PlannedCase:
@@ -84,9 +84,7 @@ def _cases(selection: Selection, catalog: Catalog, name: str) -> list[PlannedCas
         wanted = {key for key, (of, _, _) in read.items() if of == profile.name}
         sizes = {read[key][1:] for key in wanted}
         tags = tuple(format_tag(*size) for size in sorted(sizes, key=_small_first)) or None
-        cases: Sequence[Case] = [
-            case for case in expand(profile, tags, parameters) if case.key in wanted
-        ]
+        cases: Sequence[Case] = expand(profile, tags, parameters, wanted)
     else:
         cases = expand(profile, tags, parameters)
     return [PlannedCase(profile, case, repeats, settings) for case in cases]
@@ -142,28 +140,31 @@ def _capacities(
     return capacities, "; ".join(away[:3])
 
 
-def _expected_s(cases: Sequence[PlannedCase], hosts: Sequence[Host]) -> float | None:
+def _expected_s(plan: Plan) -> float | None:
     """Wall time if runs fill the hosts side by side, in the order in which they start.
 
-    None where a profile says no duration. One round is laid out and taken as often as it is
-    repeated, which is exact but for the seams between the rounds.
+    None where a profile says no duration. Rounds of the same cases take the same time, which is
+    exact but for the seams between the rounds; the profiled runs are a round of their own.
     """
-    free_at = [0.0] * max(1, len(hosts))
-    total = 0.0
+    cases = plan.cases
+    if any(planned.profile.launch.expected is None for planned in cases):
+        return None
+    total, due, span = _round_s(plan.profiled, len(plan.hosts)), -1, 0.0
     for repeat in range(1, max((planned.repeats for planned in cases), default=0) + 1):
-        if repeat > 1 and all(planned.repeats >= repeat for planned in cases):
-            total += max(free_at)
-            continue
-        free_at = [0.0] * len(free_at)
-        for planned in cases:
-            launch = planned.profile.launch
-            if launch.expected is None:
-                return None
-            if planned.repeats < repeat:
-                continue
-            free_at.sort()
-            nodes = min(planned.case.nodes, len(free_at))
-            ends = free_at[nodes - 1] + parse_duration(launch.expected)
-            free_at[:nodes] = [ends + parse_duration(launch.settle)] * nodes
-        total += max(free_at)
+        left = [planned for planned in cases if planned.repeats >= repeat]
+        if len(left) != due:
+            due, span = len(left), _round_s(left, len(plan.hosts))
+        total += span
     return total
+
+
+def _round_s(cases: Sequence[PlannedCase], hosts: int) -> float:
+    """One run of each case."""
+    free_at = [0.0] * max(1, hosts)
+    for planned in cases:
+        launch = planned.profile.launch
+        free_at.sort()
+        nodes = min(planned.case.nodes, len(free_at))
+        ends = free_at[nodes - 1] + parse_duration(launch.expected or "0s")
+        free_at[:nodes] = [ends + parse_duration(launch.settle)] * nodes
+    return max(free_at)

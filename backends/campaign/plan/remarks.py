@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
 
 from backends.campaign.plan.selection import Plan, PlannedCase
 from backends.results.auto_repeats import LOOKS, AutoRepeats
 from profiles.durations import format_duration
+from profiles.format.case import GLOBAL_BATCH
 
 FEWEST_FOR_A_RATIO = 3
 """Below, a ratio has no interval, so that no comparison can be decided (docs/reports.md)."""
 
 
 def plan_remarks(plan: Plan) -> tuple[str, ...]:
-    """About its repeats, and about what explains them."""
-    return (*_repeats_remarks(plan), *_explain_remarks(plan))
+    """About how it scales, about its repeats, and about what explains them."""
+    return (*_scaling_remarks(plan), *_repeats_remarks(plan), *_explain_remarks(plan))
+
+
+def _scaling_remarks(plan: Plan) -> Iterator[str]:
+    """What a device gets of each global batch: the least and the most of its cases."""
+    shares: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for planned in plan.cases:
+        case = planned.case
+        if total := case.text(GLOBAL_BATCH):
+            of = shares.setdefault((planned.profile.name, total), [])
+            of.append((case.batch_size or 0, case.tag))
+    for (name, total), found in shares.items():
+        ends = (max(found, key=itemgetter(0)), min(found, key=itemgetter(0)))
+        said = ", ".join(f"{batch} per device on {tag}" for batch, tag in dict.fromkeys(ends))
+        yield f"strong scaling of {name}: global batch {total}, {said}"
 
 
 def _explain_remarks(plan: Plan) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from profiles.errors import SelectionError
 from profiles.format.case import Case
 from profiles.format.catalog import Catalog
 
+EXPLAINED = ("rank", "step", "compute", "communication", "input")
 PROFILE = """
 name = "tiny"
 framework = "Frame/../work"
@@ -166,6 +167,44 @@ def test_exact_cases_of_the_matrix_win_over_tags(catalog: Catalog) -> None:
     assert [planned.case for planned in make_plan(selection, catalog, hosts(2), ()).cases] == [
         one.case
     ]
+
+
+def test_marks_of_profiles_with_different_choices_make_one_plan(
+    tmp_path: Path, catalog: Catalog
+) -> None:
+    """What one profile is asked for is no mistake in another, weak scaling beside strong."""
+    other = PROFILE.replace('"tiny"', '"other"').replace("[16, 32]", "[24, 48]")
+    (tmp_path / "profiles" / "other.toml").write_text(other.replace("default = 16", "default = 24"))
+    catalog = Catalog.load([tmp_path / "profiles"], None)
+    keys = (
+        "tiny/1n1g/batch_size=32,width=1",
+        "other/1n1g/batch_size=48,global_batch=48,width=1",
+        "other/2n1g/batch_size=24,global_batch=48,width=1",
+    )
+    selection = Selection(
+        profiles=("tiny", "other"),
+        cases=("1n1g", "2n1g"),
+        values={"data": ("d",), "batch_size": ("32",), "global_batch": ("48",), "width": ("1",)},
+        picked=keys,
+    )
+    plan = make_plan(selection, catalog, hosts(2), ())
+    assert tuple(planned.case.key for planned in plan.cases) == keys
+    strong, *_ = plan_remarks(plan)
+    assert strong == (
+        "strong scaling of other: global batch 48, 48 per device on 1n1g, 24 per device on 2n1g"
+    )
+    with pytest.raises(SelectionError, match="batch_size=48 is not a choice"):
+        make_plan(replace(selection, picked=()), catalog, hosts(2), ())
+
+
+def test_the_estimate_counts_the_profiled_runs(tmp_path: Path) -> None:
+    groups = (rf"{name} (?P<{name}>\d+)" for name in EXPLAINED)
+    explain = f"[explain]\nreading = '{', '.join(groups)}'\n"
+    (tmp_path / "tiny.toml").write_text(PROFILE + explain)
+    catalog = Catalog.load([tmp_path], None)
+    plan = make_plan(chosen(explain=True), catalog, hosts(2), ())
+    assert len(plan.profiled) == 2
+    assert plan.expected_s == pytest.approx((3 + 1) * (15 + 15))
 
 
 def test_a_request_survives_its_file(tmp_path: Path) -> None:
