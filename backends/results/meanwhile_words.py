@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from backends.results.meanwhile import Disturbed, Throttled, Trouble
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from backends.results.meanwhile import (
+    Disturbed,
+    Throttled,
+    Trouble,
+    joules_per_sample,
+    mean_of_gpus,
+    mean_of_hosts,
+    typical,
+)
 from backends.results.numbers import percent
 from backends.results.run_result import RunResult
 from backends.results.translations import Lang, pick
+
+if TYPE_CHECKING:
+    from backends.hosts.telemetry_summary import GpuUse
 
 _ZH_REASONS = {
     "power cap": "功耗上限",
@@ -61,6 +75,27 @@ def coinciding(run: RunResult, number: int, lang: Lang = "en") -> str:
         f"; meanwhile the SM clock of {name[0]} was lower by {less}",
         f"；其间 {name[1]} 的SM频率低 {less}",
     )
+
+
+def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
+    """What the machines did, medians over the runs: ``("GPUs", "98% busy, 641 W each, SM clock 1755
+    MHz")``, energy, CPUs; what nobody watched is left out."""
+    lines = (
+        ("GPUs", "{:.0f}% busy", _of_gpus(lambda gpu: gpu.utilization_mean)),
+        ("GPUs", "{:.0f} W each", _of_gpus(lambda gpu: gpu.power_w_mean)),
+        ("GPUs", "SM clock {:.0f} MHz", _of_gpus(lambda gpu: gpu.sm_clock_mhz_mean)),
+        ("energy", "{:.3g} J per sample", joules_per_sample),
+        ("CPUs", "{:.0%} busy", lambda run: mean_of_hosts(run, lambda host: host.cpu_busy)),
+    )
+    said: dict[str, list[str]] = {}
+    for name, words, figure in lines:
+        if (value := typical(runs, figure)) is not None:
+            said.setdefault(name, []).append(words.format(value))
+    return tuple((name, ", ".join(words)) for name, words in said.items())
+
+
+def _of_gpus(figure: Callable[[GpuUse], float | None]) -> Callable[[RunResult], float | None]:
+    return lambda run: mean_of_gpus(run, figure)
 
 
 def _other_processes(found: Disturbed) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from backends.results.layouts.cells import (
     efficiency_interval_cell,
     speedup_interval_cell,
 )
+from backends.results.meanwhile_words import usual_lines
 from backends.results.numbers import NOTHING, percent
 from backends.results.summary import CaseResult, Group, on_cpus
 from backends.results.translations import EN
@@ -173,6 +174,7 @@ def case_text(case: CaseResult, group: Group, rule: AutoRepeats | None = None) -
             rows.append(
                 ("memory" if group.on_cpus else "GPU memory", f"{case.gpu_memory_mib:,} MiB")
             )
+        rows += usual_lines(case.measured_runs)
         rows += [(name, number(value)) for name, value in case.metrics.items()]
         rows += _published_rows(case)
         for name, value in rows:

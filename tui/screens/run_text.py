@@ -5,8 +5,10 @@ from __future__ import annotations
 from rich.text import Text
 
 from backends.campaign.doubt_words import cleanup_text
+from backends.campaign.record.run_results import run_result
 from backends.campaign.record.snapshot import CampaignSnapshot, RunView
-from backends.campaign.record.state import RunRecord, RunState
+from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.results.meanwhile_words import usual_lines
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
 from tui.text import bar, cell, join, number, plain, run_state
@@ -114,8 +116,9 @@ _NEXT_STEPS = {
 }
 
 
-def details_text(run: RunView, record: RunRecord) -> Text:
+def details_text(run: RunView, state: CampaignState) -> Text:
     """State, reason with its evidence, what to do next; then hosts, commands, figures."""
+    record = state.runs[run.run_id]
     text = Text(end="")
     text.append_text(run_state(run.state)).append("  ")
     text.append(f"{plain(run.profile)}\n", MUTED)
@@ -133,7 +136,8 @@ def details_text(run: RunView, record: RunRecord) -> Text:
     if run.state in _NEXT_STEPS:
         text.append("→ ", ACCENT).append(f"{_NEXT_STEPS[run.state]}\n")
     text.append("\n")
-    for name, value in _facts(run, record):
+    meanwhile = usual_lines([run_result(record, state)])
+    for name, value in (*_facts(run, record), *meanwhile):
         text.append(f"{plain(name):<12}", MUTED).append(f"{plain(value)}\n")
     for warning in record.warnings:
         text.append("▲ ", WARN).append(f"{plain(warning)}\n")

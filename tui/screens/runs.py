@@ -122,7 +122,7 @@ class RunsPage(Page):
             set_frame(chart, f"{plain(run.unit)} over time")
         details = self.query_one(Details)
         if details.display:
-            details.show(plain(run.label), details_text(run, viewed.state.runs[run.run_id]))
+            details.show(plain(run.label), details_text(run, viewed.state))
         log = self.query_one(LogPanel)
         if log.display:
             host = run.hosts[self._host % len(run.hosts)] if run.hosts else ""

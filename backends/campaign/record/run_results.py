@@ -8,10 +8,11 @@ from backends.results.run_result import RunResult
 
 def run_results(state: CampaignState) -> tuple[RunResult, ...]:
     """Every attempt at every repeat, in planning order; statistics take the last that ended."""
-    return tuple(_result(run, state) for run in state.runs.values())
+    return tuple(run_result(run, state) for run in state.runs.values())
 
 
-def _result(run: RunRecord, state: CampaignState) -> RunResult:
+def run_result(run: RunRecord, state: CampaignState) -> RunResult:
+    """One attempt at one repeat."""
     measured = run.throughput if run.state is RunState.SUCCEEDED else None
     return RunResult(
         run_id=run.run_id,

@@ -12,10 +12,12 @@ from backends.hosts.telemetry_summary import GpuUse, HostUse, Meanwhile, Telemet
 from backends.results.campaign_report import ReportContext, render_report
 from backends.results.grade import Concern, Grade
 from backends.results.grade_words import finding_lines
+from backends.results.meanwhile_words import usual_lines
 from backends.results.results_json import document, result_rows
 from backends.results.run_result import RunResult
 from backends.results.summary import CaseResult, Group, summarise
 from profiles.throughput.steady import Disturbance, Shape
+from tui.screens.result_text import case_text
 
 VALUES = [100.0, 100.3, 99.8, 100.1, 99.9, 100.2, 99.7]
 
@@ -151,3 +153,20 @@ def test_the_report_has_a_table_of_it_where_anybody_watched(watched, runs_of) ->
     assert "| 1n1g | 250 | 2.51 | 1485 | 75% | 71 | 30% |" in report
     bare = runs_of("1n1g", VALUES)
     assert "machines did" not in render_report(ReportContext("c"), bare, summarise(bare))
+
+
+def test_the_console_says_it_of_a_case_and_of_a_run(watched, runs_of) -> None:
+    one, two = gpu(utilization_mean=99.0, sm_clock_mhz_mean=1485.0), gpu(utilization_mean=97.0)
+    runs = watched(Telemetry((one, two), (host(),)))
+    lines = (
+        ("GPUs", "98% busy, 250 W each, SM clock 1485 MHz"),
+        ("energy", "5.01 J per sample"),
+        ("CPUs", "30% busy"),
+    )
+    assert usual_lines(runs) == usual_lines(runs[2:3]) == lines
+    text = case_text(*only(runs)).plain
+    for name, words in lines:
+        assert f"{name:<13}{words}\n" in text
+    bare = runs_of("1n1g", VALUES)
+    assert usual_lines(bare) == ()
+    assert "busy" not in case_text(*only(bare)).plain
