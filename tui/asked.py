@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from backends.campaign.plan.selection import Plan
 from backends.hosts.facts import HostSnapshot, HostState
-from backends.results.auto_repeats import AutoRepeats
-from profiles.errors import DlperfError
+from backends.results.auto_repeats import AutoRepeats, Quantity, limited, parse_repeats
+from profiles.durations import format_duration
+from profiles.errors import DlperfError, SelectionError
 from profiles.format.site_settings import needs_value
 from tui.marks import Marks, new_marks, selection
 from tui.session import Session
@@ -22,7 +23,8 @@ class Asked:
     comes to nothing; both as of the last :meth:`make_plan`.
 
     ``hosts``: a nodeset; empty: all. ``repeats``: None: each profile's own. ``auto``: until it is
-    known, in place of a number of them.
+    known, as :attr:`rule` says, in place of a number of them. ``explain``: a profiled run of each
+    case as well; a wish like the marks, which holds while every marked profile can be explained.
     """
 
     def __init__(self, session: Session) -> None:
@@ -31,7 +33,12 @@ class Asked:
         self._asleep: dict[str, Marks] = {}  # the marks of profiles that were taken out
         self._planned_for: object = None
         self.repeats: int | None = None
-        self.auto: AutoRepeats | None = None
+        self.auto = False
+        self.rule = AutoRepeats()  # what "until it is known" means
+        self.explain = False
+        self.unexplained: tuple[
+            str, ...
+        ] = ()  # marked profiles that say nothing of where time goes
         self.hosts = ""
         self.begun = False
         self.plan: Plan | None = None
@@ -44,6 +51,11 @@ class Asked:
             return self._session.hosts
         names = set(self.hosts.split(","))
         return tuple(host for host in self._session.hosts if host.name in names)
+
+    @property
+    def explainable(self) -> bool:
+        """Every profile that takes part can tell where its time goes."""
+        return self.plan is not None and bool(self.plan.cases) and not self.unexplained
 
     @property
     def undecided(self) -> bool:
@@ -88,10 +100,18 @@ class Asked:
 
     def make_plan(self) -> None:
         """Ask the engine what the marks come to, when they have changed since it was asked."""
-        repeats = self.repeats if self.auto is None else None
+        repeats = None if self.auto else self.repeats
         asked = selection(
-            self._marks, self.snapshots, repeats=repeats, hosts=self.hosts, auto=self.auto
+            self._marks,
+            self.snapshots,
+            repeats=repeats,
+            hosts=self.hosts,
+            auto=self.rule if self.auto else None,
         )
+        self.unexplained = tuple(
+            name for name in asked.profiles if self._marks[name].profile.explain is None
+        )
+        asked = replace(asked, explain=self.explain and not self.unexplained)
         settings = tuple((name, tuple(p.settings.items())) for name, p in self._marks.items())
         now = (asked, self._session.hosts, settings)
         if now == self._planned_for:
@@ -120,6 +140,32 @@ class Asked:
         if self.plan is None or not self.plan.cases:
             raise DlperfError("nothing is marked", remedy="mark a case with space")
         return self.plan
+
+
+def parse_rule(text: str) -> AutoRepeats:
+    """``1%``, ``0.5% speedup 2h``: how narrow, what is to be known, the GPU time of all runs.
+
+    Raises
+    ------
+    SelectionError: it is something else, or out of range.
+    """
+    words = text.lower().split()
+    what = [word for word in words if word.endswith("%") or word in tuple(Quantity)]
+    budgets = [word for word in words if word not in what]
+    rule = parse_repeats(":".join(["auto", *what]))
+    if not isinstance(rule, AutoRepeats) or len(budgets) > 1 or len(what) > 2:
+        raise SelectionError(f"{text!r} is no target", remedy="such as 1%, or 0.5% speedup 2h")
+    return limited(rule, None, budgets[0] if budgets else None)
+
+
+def rule_text(rule: AutoRepeats) -> str:
+    """As :func:`parse_rule` reads it."""
+    words = [f"{rule.target * 100:g}%"]
+    if rule.quantity is not Quantity.THROUGHPUT:
+        words.append(rule.quantity)
+    if rule.budget_gpu_s is not None:
+        words.append(format_duration(rule.budget_gpu_s))
+    return " ".join(words)
 
 
 def missing_settings(parts: Sequence[Marks]) -> DlperfError | None:

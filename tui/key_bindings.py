@@ -47,6 +47,9 @@ class PageEntry:
     where: str
 
 
+LAST = 99
+"""The rank of a key that the footer always has, at its end."""
+
 PAGES: Mapping[str, PageEntry] = {
     "hosts": PageEntry(
         "Hosts", "hosts, their GPUs and how they are linked", "tui.screens.hosts:HostsPage"
@@ -88,8 +91,10 @@ PANELS: Mapping[str, Panel] = {
             Key("ctrl+p", "command_palette", "Palette", "find any action by name", palette=False),
             Key("O", "campaigns", "Campaigns", "look at another campaign, or resume one"),
             Key("N", "notes", "Notes", "what the engine had to say about the campaign"),
-            Key("question_mark", "help", "Help", "explain the focused panel", said="?", footer=9),
-            Key("q", "quit", "Quit", "leave; runs go on and can be re-attached", footer=8),
+            Key(
+                "question_mark", "help", "Help", "explain the focused panel", said="?", footer=LAST
+            ),
+            Key("q", "quit", "Quit", "leave; runs go on and can be re-attached", footer=LAST - 1),
         ),
     ),
     "table": Panel(
@@ -129,21 +134,64 @@ PANELS: Mapping[str, Panel] = {
         "Matrix",
         "What to run: mark profiles on the right, and on the grid the cases (nodes × GPUs per "
         "node) and the parameters of each. A dot cannot be run here; its reason stands below. "
+        "Under strong scaling all devices share one batch, Σ64, and [x] b32 is what each gets. "
         "What takes a minute at most starts with Enter at once when the checks on the hosts find "
         "nothing; anything else is shown before it starts.",
         (
             Key("enter", "start", "Start", "check the hosts, then start what is marked", footer=1),
             Key("d", "dry_run", "Dry-run", "show every command; starts nothing", footer=3),
             Key("a", "mark_all", "All", "mark every case that can run", footer=4),
-            Key("n", "mark_none", "None", "take every mark of this profile away"),
-            Key("p", "parameters", "Parameters", "choose which parameter values are columns"),
-            Key("s", "settings", "Settings", "paths, images and other settings of the profile"),
-            Key("o", "hosts", "Hosts", "choose which hosts may be used"),
-            Key("c", "add_case", "Add case", "a case the profile does not list, such as 2n4g"),
-            Key("plus,equals_sign", "repeats(1)", "Repeat more", "one repeat more", said="+"),
-            Key("minus", "repeats(-1)", "Repeat less", "one repeat less", said="-"),
-            Key("u", "until_known", "Until known", "repeat until the 95% interval is within ±1%"),
-            Key("slash", "filter", "Filter", "find a profile", said="/"),
+            Key(
+                "b",
+                "scaling",
+                "Scaling",
+                "weak scaling, a batch per device; strong, one shared by all; or both",
+                footer=5,
+            ),
+            Key(
+                "e",
+                "explain",
+                "Explain",
+                "one more run of each case, profiled and uncounted, where every marked profile "
+                "has [explain]",
+                footer=6,
+            ),
+            Key(
+                "u",
+                "until_known",
+                "Until known",
+                "repeat until the 95% interval is narrow, or as often as said",
+                footer=7,
+            ),
+            Key(
+                "U", "target", "Target", "how narrow that is, ±1% at first, and a budget", footer=8
+            ),
+            Key("plus,equals_sign", "repeats(1)", "More", "one repeat more", said="+", footer=9),
+            Key("minus", "repeats(-1)", "Fewer", "one repeat less", said="-", footer=10),
+            Key(
+                "p",
+                "parameters",
+                "Parameters",
+                "choose which parameter values are columns",
+                footer=11,
+            ),
+            Key(
+                "s",
+                "settings",
+                "Settings",
+                "paths, images and other settings of the profile",
+                footer=12,
+            ),
+            Key("o", "hosts", "Hosts", "choose which hosts may be used", footer=13),
+            Key(
+                "c",
+                "add_case",
+                "Add case",
+                "a case the profile does not list, such as 2n4g",
+                footer=14,
+            ),
+            Key("n", "mark_none", "None", "take every mark of this profile away", footer=15),
+            Key("slash", "filter", "Filter", "find a profile", said="/", footer=17),
         ),
     ),
     "grid": Panel(
@@ -151,7 +199,7 @@ PANELS: Mapping[str, Panel] = {
         "",
         (
             Key("space", "mark", "Mark", "mark the cell, or take the mark away", footer=2),
-            Key("x", "mark_row", "Mark row", "mark the whole row, or take its marks away"),
+            Key("x", "mark_row", "Row", "mark the whole row, or take its marks away", footer=16),
             Key("up,k", "move(0,-1)", "Up", "one case up", said="↑ k", palette=False),
             Key("down,j", "move(0,1)", "Down", "one case down", said="↓ j", palette=False),
             Key("left,h", "move(-1,0)", "Left", "one column left", said="← h", palette=False),

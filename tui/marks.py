@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from backends.campaign.plan.selection import Selection
 from backends.hosts.facts import HostSnapshot, HostState
 from backends.results.auto_repeats import AutoRepeats
 from profiles.errors import SelectionError
-from profiles.format.case import Case
-from profiles.format.case_matrix import HostCapacity, exclusion, infeasible
-from profiles.scalars import Scalar, scalar_text
+from profiles.format.case import GLOBAL_BATCH, Case
+from profiles.format.case_matrix import HostCapacity, exclusion, infeasible, shared_out
+from profiles.scalars import Scalar
 from profiles.tags import parse_tag
 
 if TYPE_CHECKING:
     from profiles.format.profile import Profile
+
+T = TypeVar("T")
 
 MAX_COLUMNS = 8
 """A new profile shows values of further parameters only while the columns stay within this."""
@@ -40,38 +42,69 @@ class Cell:
     state: Literal["marked", "free", "impossible"]
     reason: str = ""
 
+    @property
+    def strong(self) -> bool:
+        """Its devices share a global batch; else each has the batch of its column."""
+        return GLOBAL_BATCH in self.case.parameters
+
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """A profile's part of the matrix. ``wanted``: case keys. ``shown``: values per parameter."""
+    """A profile's part of the matrix. ``wanted``: case keys. ``shown``: values per parameter.
+
+    ``weak``: there are columns with a batch per device. ``totals``: global batches, each of them a
+    column of strong scaling for every combination of the other parameters.
+    """
 
     profile: Profile
     tags: tuple[str, ...]
     shown: Mapping[str, tuple[Scalar, ...]]
     wanted: frozenset[str] = frozenset()
     settings: Mapping[str, str] = field(default_factory=dict)
+    weak: bool = True
+    totals: tuple[int, ...] = ()
 
     @property
     def columns(self) -> tuple[Mapping[str, Scalar], ...]:
-        """Every combination of the shown values, in the profile's order of parameters."""
-        names = tuple(self.profile.parameters)
-        points = itertools.product(*(self.shown[name] for name in names))
-        return tuple(dict(zip(names, point, strict=True)) for point in points)
+        """Every combination of the shown values, in the profile's order of parameters.
+
+        Columns of strong scaling have :data:`GLOBAL_BATCH` in place of the batch size.
+        """
+        weak = _combinations(self.shown) if self.weak else ()
+        others = _combinations(_without_batch(self.shown))
+        return (*weak, *({**o, GLOBAL_BATCH: total} for total in self.totals for o in others))
 
     def case(self, tag: str, values: Mapping[str, Scalar]) -> Case:
+        """The case of a row and a column.
+
+        Raises
+        ------
+        SelectionError: the row's devices cannot share the column's global batch.
+        """
         nodes, gpus = parse_tag(tag)
-        return Case(self.profile.name, nodes, gpus, values)
+        total = values.get(GLOBAL_BATCH)
+        if not isinstance(total, int):
+            return Case(self.profile.name, nodes, gpus, values)
+        given = {**values, "batch_size": shared_out(self.profile, total, nodes * gpus)}
+        ordered = {name: given[name] for name in (*self.profile.parameters, GLOBAL_BATCH)}
+        return Case(self.profile.name, nodes, gpus, ordered)
 
     def cells(self, hosts: Sequence[HostSnapshot]) -> tuple[tuple[Cell, ...], ...]:
         """Rows (cases) of columns (parameter combinations), as these hosts allow."""
         capacities, unknown = capacity(hosts)
         columns = self.columns
         return tuple(
-            tuple(self._cell(self.case(tag, values), capacities, unknown) for values in columns)
+            tuple(self._cell(tag, values, capacities, unknown) for values in columns)
             for tag in self.tags
         )
 
-    def _cell(self, case: Case, hosts: Sequence[HostCapacity], unknown: int) -> Cell:
+    def _cell(
+        self, tag: str, values: Mapping[str, Scalar], hosts: Sequence[HostCapacity], unknown: int
+    ) -> Cell:
+        try:
+            case = self.case(tag, values)
+        except SelectionError as error:
+            return Cell(Case(self.profile.name, *parse_tag(tag), values), "impossible", error.what)
         if condition := exclusion(self.profile, case):
             return Cell(case, "impossible", f"excluded by the profile: {condition}")
         if reason := infeasible(self.profile, case, hosts):
@@ -104,18 +137,19 @@ class Marks:
 
         ``most_gpus``: only cases of one host with at most so many devices.
         """
-        values = {name: p.default for name, p in self.profile.parameters.items()}
-        cases = [self.case(tag, values) for tag in self.profile.matrix.cases]
-        keys = {
-            case.key
-            for case in cases
-            if most_gpus is None or (case.nodes == 1 and case.gpus <= most_gpus)
-        }
+        sizes = {tag: parse_tag(tag) for tag in self.profile.matrix.cases}
+        tags = [
+            tag
+            for tag, (nodes, gpus) in sizes.items()
+            if most_gpus is None or (nodes == 1 and gpus <= most_gpus)
+        ]
+        defaults = {name: p.default for name, p in self.profile.parameters.items()}
         shown = {
-            name: chosen if values[name] in chosen else (values[name], *chosen)
+            name: chosen if defaults[name] in chosen else (defaults[name], *chosen)
             for name, chosen in self.shown.items()
         }
-        return replace(self, wanted=self.wanted | keys, shown=shown)
+        wanted = self.wanted | self._keys(tags, self._default_columns())
+        return replace(self, wanted=wanted, shown=shown)
 
     def with_case(self, tag: str) -> Marks:
         """With one more row, wanted at the defaults.
@@ -126,11 +160,25 @@ class Marks:
         """
         nodes, gpus = parse_tag(tag)
         name = f"{nodes}n{gpus}g"
-        tags = sorted({*self.tags, name}, key=parse_tag)
-        _refuse_too_large(len(tags), self.shown)
-        values = {n: p.default for n, p in self.profile.parameters.items()}
-        key = self.case(name, values).key
-        return replace(self, tags=tuple(tags), wanted=self.wanted | {key})
+        changed = replace(self, tags=tuple(sorted({*self.tags, name}, key=parse_tag)))
+        changed._refuse_too_large()
+        return replace(changed, wanted=self.wanted | self._keys([name], self._default_columns()))
+
+    def _default_columns(self) -> Sequence[Mapping[str, Scalar]]:
+        """The default of every parameter; of the batch size, or with each of the global batches."""
+        defaults = {name: p.default for name, p in self.profile.parameters.items()}
+        strong = [{**_without_batch(defaults), GLOBAL_BATCH: total} for total in self.totals]
+        return [defaults, *strong] if self.weak else strong
+
+    def _keys(self, tags: Iterable[str], columns: Iterable[Mapping[str, Scalar]]) -> frozenset[str]:
+        """Of every case that there is; hosts are not asked."""
+        keys = set()
+        for tag, column in itertools.product(tags, columns):
+            try:
+                keys.add(self.case(tag, column).key)
+            except SelectionError:  # a global batch that these devices cannot share
+                continue
+        return frozenset(keys)
 
     def with_values(self, name: str, texts: Sequence[str]) -> Marks:
         """With other values of a parameter as columns; marks of columns that go, go too.
@@ -160,18 +208,84 @@ class Marks:
         if not values:
             raise SelectionError(f"{name} needs at least one value", remedy="mark one")
         changed = replace(self, shown={**self.shown, name: tuple(dict.fromkeys(values))})
-        _refuse_too_large(len(changed.tags), changed.shown)
-        kept = {changed.case(tag, column).key for tag in changed.tags for column in changed.columns}
-        return replace(changed, wanted=self.wanted & kept)
+        changed._refuse_too_large()
+        return replace(changed, wanted=self.wanted & changed._keys(changed.tags, changed.columns))
+
+    def with_scaling(self, *, weak: bool, totals: Iterable[int]) -> Marks:
+        """With other kinds of scaling as columns; rows that are wanted are so under new ones, too.
+
+        Raises
+        ------
+        SelectionError: neither kind, a global batch that no row can share, or too many columns.
+        """
+        changed = replace(self, weak=weak, totals=tuple(sorted(set(totals))))
+        if not weak and not changed.totals:
+            raise SelectionError("neither weak nor strong scaling is marked", remedy="mark one")
+        changed._refuse_too_large()
+        for total in changed.totals:
+            changed.shares(total)
+        new: list[dict[str, Scalar]] = [
+            {GLOBAL_BATCH: total} for total in changed.totals if total not in self.totals
+        ]
+        if weak and not self.weak:
+            own, sizes = self.profile.parameters["batch_size"].default, self.shown["batch_size"]
+            new.append({"batch_size": own if own in sizes else sizes[0]})
+        others = _combinations(_without_batch(self.shown))
+        wanted = self.wanted & changed._keys(changed.tags, changed.columns)
+        for tag, values in self._wanted_at(others) or itertools.product(self.tags, others[:1]):
+            wanted |= changed._keys([tag], [{**values, **batch} for batch in new])
+        return replace(changed, wanted=wanted)
+
+    def _wanted_at(
+        self, others: Sequence[Mapping[str, Scalar]]
+    ) -> Sequence[tuple[str, Mapping[str, Scalar]]]:
+        """The rows, with values of what is no batch size, that have a mark under any batch."""
+        sizes = self.shown["batch_size"] if self.weak else ()
+        batches: list[dict[str, Scalar]] = [{"batch_size": size} for size in sizes]
+        batches += [{GLOBAL_BATCH: total} for total in self.totals]
+        return [
+            (tag, values)
+            for tag, values in itertools.product(self.tags, others)
+            if self.wanted & self._keys([tag], [{**values, **batch} for batch in batches])
+        ]
+
+    def shares(self, total: int) -> Mapping[str, int | str]:
+        """By row what each device gets of a global batch, or why that cannot be.
+
+        Raises
+        ------
+        SelectionError: it can in no row; the reason is that of the first.
+        """
+        found: dict[str, int | str] = {}
+        errors: list[SelectionError] = []
+        for tag in self.tags:
+            nodes, gpus = parse_tag(tag)
+            try:
+                found[tag] = int(shared_out(self.profile, total, nodes * gpus))
+            except SelectionError as error:
+                errors.append(error)
+                found[tag] = error.what
+        if len(errors) == len(self.tags):
+            raise errors[0]
+        return found
+
+    def _refuse_too_large(self) -> None:
+        others = math.prod(map(len, _without_batch(self.shown).values()))
+        weak = len(self.shown.get("batch_size", ("",))) if self.weak else 0
+        rows, columns = len(self.tags), others * (weak + len(self.totals))
+        if rows * columns > MOST_CELLS:
+            raise SelectionError(
+                f"a grid of {rows} × {columns:,} cells is more than the {MOST_CELLS:,} shown here",
+                remedy="mark fewer values; 'dlperf-tui run --set …' takes more",
+            )
 
 
-def _refuse_too_large(rows: int, shown: Mapping[str, tuple[Scalar, ...]]) -> None:
-    columns = math.prod(map(len, shown.values()))
-    if rows * columns > MOST_CELLS:
-        raise SelectionError(
-            f"a grid of {rows} × {columns:,} cells is more than the {MOST_CELLS:,} shown here",
-            remedy="mark fewer values; 'dlperf-tui run --set …' takes more",
-        )
+def _combinations(shown: Mapping[str, Sequence[Scalar]]) -> list[dict[str, Scalar]]:
+    return [dict(zip(shown, point, strict=True)) for point in itertools.product(*shown.values())]
+
+
+def _without_batch(values: Mapping[str, T]) -> dict[str, T]:
+    return {name: value for name, value in values.items() if name != "batch_size"}
 
 
 def new_marks(profile: Profile) -> Marks:
@@ -201,27 +315,6 @@ def capacity(hosts: Sequence[HostSnapshot]) -> tuple[tuple[HostCapacity, ...], i
     return known, unknown
 
 
-def value_label(name: str, value: Scalar) -> str:
-    """A parameter value in a column heading: b128, fp32, xla=true."""
-    if name == "batch_size":
-        return f"b{value}"
-    if name == "precision":
-        return str(value)
-    return f"{name}={scalar_text(value)}"
-
-
-def column_labels(marks: Marks) -> tuple[str, ...]:
-    """Headings; a parameter with only one value shown is left out unless nothing else is left."""
-    varying = [name for name, values in marks.shown.items() if len(values) > 1]
-    short = [n for n in ("batch_size", "precision") if n in marks.shown and n not in varying]
-    named = [n for n in marks.shown if n in varying or n in short]
-    if not named:
-        return ("default",) * len(marks.columns)
-    return tuple(
-        " ".join(value_label(name, column[name]) for name in named) for column in marks.columns
-    )
-
-
 def selection(
     marks: Mapping[str, Marks],
     snapshots: Sequence[HostSnapshot],
@@ -243,7 +336,9 @@ def selection(
         picked.extend(cases)
         for case in cases:
             tags[case.tag] = None
-            for parameter in case.parameters:
+            given = case.parameters
+            # Under strong scaling the batch size follows from the global batch.
+            for parameter in _without_batch(given) if GLOBAL_BATCH in given else given:
                 values.setdefault(parameter, {})[case.text(parameter)] = None
         for setting, value in part.settings.items():
             values.setdefault(setting, {})[value] = None

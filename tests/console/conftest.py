@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from textual import events
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 from textual.widget import Widget
 
@@ -59,6 +61,16 @@ async def console(
 def tick(app: DlperfApp) -> None:
     """What the clockwork does four times a second, now."""
     getattr(app.screen, "tick", lambda: None)()
+
+
+async def type_ahead(app: DlperfApp, pilot: Pilot[str], *keys: str) -> None:
+    """All keys in one go, as a terminal hands over what was typed while the console was busy."""
+    characters = {"space": " ", "enter": "\r", "tab": "\t"}
+    for key in keys:
+        name = key if len(key) > 1 or key.isalnum() else _character_to_key(key)
+        app.post_message(events.Key(name, characters.get(key, key if len(key) == 1 else None)))
+    for _ in range(3):
+        await pilot.pause()
 
 
 def begin(

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.selection import Plan, PlannedCase, Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record.doubts import Cleanup
@@ -20,9 +21,7 @@ from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostS
 from backends.inventory.host_entry import Host, Inventory
 from profiles.errors import DlperfError, SelectionError
 from profiles.format.case import Case
-from profiles.format.case_matrix import expand, infeasible
 from profiles.format.catalog import Catalog, read_source
-from profiles.format.site_settings import resolve_settings, split_overrides
 
 START = 1_795_226_400.0  # 2026-11-21 02:00 UTC
 
@@ -462,38 +461,22 @@ class FakeWorkspace:
     def plan(self, selection: Selection) -> Plan:
         hosts = self._chosen(selection.hosts)
         names = {h.name for h in hosts}
-        capacity = [h.capacity for h in self._hosts if h.name in names]
-        cases: list[PlannedCase] = []
-        refused: list[PlannedCase] = []
-        for name in selection.profiles:
-            profile = self.catalog.get(name)
-            mine = {
-                key: values
-                for key, values in selection.values.items()
-                if key in profile.parameters or key in profile.settings
-            }
-            parameters, given = split_overrides(profile, mine)
-            settings = resolve_settings(profile, given)
-            for case in expand(profile, selection.cases or None, parameters):
-                if selection.picked and case.key not in selection.picked:
-                    continue
-                reason = infeasible(profile, case, capacity) or ""
-                repeats = selection.first_repeats(profile.matrix.repeats)
-                planned = PlannedCase(profile, case, repeats, settings, reason)
-                (refused if reason else cases).append(planned)
-        if not cases:
+        plan = make_plan(
+            selection, self.catalog, hosts, [h for h in self._hosts if h.name in names]
+        )
+        if not plan.cases:
             raise SelectionError("nothing to run", remedy="mark a case on page 2")
-        runs = sum(c.repeats for c in cases)
-        return Plan(selection, hosts, tuple(cases), tuple(refused), runs * RUN_S)
+        return replace(plan, expected_s=(plan.run_count + len(plan.profiled)) * RUN_S)
 
     def dry_run(self, plan: Plan) -> tuple[FakeDryRun, ...]:
         return tuple(
             FakeDryRun(
-                f"{planned.case.tag} b{planned.case.text('batch_size')} #{repeat}",
+                f"{planned.case.tag} b{planned.case.text('batch_size')} "
+                + (f"#{repeat}" if repeat else "profiled"),
                 names := tuple(h.name for h in plan.hosts[: planned.case.nodes]),
                 commands(planned.case, names),
             )
-            for repeat, planned in plan.rounds()
+            for repeat, planned in [*plan.rounds(), *((0, planned) for planned in plan.profiled)]
         )
 
     async def preflight(self, plan: Plan) -> tuple[FakeFinding, ...]:

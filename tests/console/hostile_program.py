@@ -248,14 +248,18 @@ class ToldApp(DlperfApp):
     async def _tell(self) -> None:
         pilot = Pilot(self)
         await pilot.pause(0)
-        while self._at_work() > len(self.screen_stack) - 1:
+        while self._at_work() > self._asked():
             await pilot.pause(0.01)
         os.write(self._done, b".")
 
     def _at_work(self) -> int:
-        """Workers that end, of which each dialog on the screen keeps one waiting."""
         lasting = ("watch", "follow")
         return sum(not w.is_finished and w.group not in lasting for w in self.workers)
+
+    def _asked(self) -> int:
+        """Dialogs on the screen for whose answer a worker may wait; others call back."""
+        dialogs = (screen._result_callbacks for screen in self.screen_stack[1:])
+        return sum(all(answer.callback is None for answer in answers) for answers in dialogs)
 
 
 def main(seed: int, directory: Path, done: int) -> int:

@@ -3,12 +3,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from backends.campaign.plan.planner import make_plan
 from backends.hosts.facts import HostSnapshot, HostState
+from backends.inventory.host_entry import Host
 from profiles.errors import SelectionError
 from profiles.format.profile import Matrix, Parameter, Profile
 from tests.console.fakes import frozen_catalog, unprobed, v100_hosts
-from tui.marks import Marks, column_labels, new_marks, selection
+from tui.marks import Marks, new_marks, selection
+from tui.screens.matrix_text import column_kinds, column_labels
+from tui.screens.scaling import offered
 
 HOSTS = v100_hosts()
 
@@ -128,6 +134,82 @@ def test_the_selection_holds_exactly_what_is_marked() -> None:
     assert asked.values["batch_size"] == ("128",)
     assert asked.values["data_root"] == ("/d",)
     assert (asked.repeats, asked.hosts) == (3, "node1")
+
+
+def test_strong_scaling_takes_the_place_of_weak_or_stands_beside_it() -> None:
+    marks = new_marks(profile("cpu-smoke")).with_case("1n2g")
+    both = marks.with_scaling(weak=True, totals=[128, 64, 64])
+    assert column_labels(both) == ("b16", "b32", "b64", "b128", "Σ64", "Σ128")
+    assert column_kinds(both) == ("weak scaling",) * 4 + ("strong scaling",) * 2
+    found = [(case.tag, case.batch_size, case.text("global_batch")) for case in both.marked(HOSTS)]
+    assert found == [("1n2g", 32, ""), ("1n2g", 32, "64"), ("1n2g", 64, "128")]
+    strong = both.with_scaling(weak=False, totals=[64])
+    assert [case.key for case in strong.marked(HOSTS)] == [
+        "cpu-smoke/1n2g/batch_size=32,global_batch=64"
+    ]
+    back = strong.with_scaling(weak=True, totals=[])
+    assert [case.key for case in back.marked(HOSTS)] == ["cpu-smoke/1n2g/batch_size=32"]
+    assert column_kinds(back) == ()
+
+
+def test_strong_scaling_of_a_matrix_without_marks_marks_all_that_can_be_shared_out() -> None:
+    marks = new_marks(profile("cpu-smoke")).with_scaling(weak=False, totals=[32])
+    assert tags(marks) == ["1n1g", "1n2g", "2n1g"]
+    left_out = marks.cells(HOSTS)[2][0]
+    assert (left_out.case.tag, left_out.state) == ("1n4g", "impossible")
+    assert left_out.reason == "batch_size=8 is not a choice"
+    assert marks.shares(32) == {
+        "1n1g": 32,
+        "1n2g": 16,
+        "1n4g": "batch_size=8 is not a choice",
+        "2n1g": 16,
+        "2n2g": "batch_size=8 is not a choice",
+        "4n1g": "batch_size=8 is not a choice",
+    }
+    assert tags(marks.with_case("2n4g")) == ["1n1g", "1n2g", "2n1g"]
+    assert tags(marks.with_scaling(weak=False, totals=[256]).with_case("2n4g"))[-1] == "2n4g"
+    assert offered(marks) == [32, 64, 128, 256]
+    assert offered(resnet()) == [], "none that two cases can share"
+
+
+def test_scaling_that_comes_to_nothing_is_refused() -> None:
+    marks = new_marks(profile())
+    with pytest.raises(SelectionError, match="neither weak nor strong"):
+        marks.with_scaling(weak=False, totals=[])
+    with pytest.raises(SelectionError, match="batch_size=7 is not a choice"):
+        marks.with_scaling(weak=True, totals=[7])
+    with pytest.raises(SelectionError, match="a grid of 6 ×"):
+        marks.with_scaling(weak=True, totals=range(1280, 128_000, 128))
+
+
+def shown_cells(part: Marks, choice: int) -> Marks:
+    cells = [cell for row in part.cells(HOSTS) for cell in row]
+    return part.toggled([cells[choice % len(cells)]])
+
+
+TOTALS = {"cpu-smoke": (32, 64, 128, 256), "oneflow-resnet50": (256, 320, 1280, 4096)}
+
+
+@given(st.data())
+def test_the_plan_is_exactly_what_is_marked(data: st.DataObject) -> None:
+    """Whatever the kinds of scaling, the choices of each profile, and the profiles beside it."""
+    marks = {}
+    for name, totals in TOTALS.items():
+        weak = data.draw(st.booleans())
+        some = data.draw(st.sets(st.sampled_from(totals), min_size=not weak))
+        part = new_marks(profile(name)).with_scaling(weak=weak, totals=some)
+        for choice in data.draw(st.lists(st.integers(0, 99), max_size=4)):
+            part = shown_cells(part, choice)
+        marks[name] = part
+    paths = {"benchmark_root": "/b", "data_root": "/d"}
+    marks["oneflow-resnet50"] = replace(marks["oneflow-resnet50"], settings=paths)
+    asked = selection(marks, HOSTS, repeats=None, hosts="")
+    wanted = [case.key for part in marks.values() for case in part.marked(HOSTS)]
+    if wanted:
+        hosts = [Host(host.name) for host in HOSTS]
+        plan = make_plan(asked, frozen_catalog(), hosts, HOSTS)
+        assert sorted(planned.case.key for planned in plan.cases) == sorted(wanted)
+        assert not plan.refused
 
 
 def test_a_profile_without_marks_takes_no_part() -> None:

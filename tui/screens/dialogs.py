@@ -58,6 +58,9 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         set_frame(box, self._title, Text(hints(self.PANEL, without=without), MUTED))
         return box
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self.is_mounted  # before, there is nothing here that a key could be meant for
+
     def action_leave(self) -> None:
         self.finish(None)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.widgets import TextArea
 
+from backends.campaign.plan.remarks import plan_remarks
 from backends.campaign.plan.selection import Plan
 from tui.key_bindings import bindings
 from tui.screens.dialogs import Dialog
@@ -16,7 +17,7 @@ from tui.workspace import DryRun
 
 def dry_run_text(plan: Plan, runs: Sequence[DryRun]) -> str:
     """Plain text; a command is one line, however long, so that it can be pasted."""
-    lines: list[str] = []
+    lines = [f"# {plain(remark)}" for remark in plan_remarks(plan)]
     for number, run in enumerate(runs, 1):
         lines.append(
             f"# {number}/{len(runs)}  {plain(run.label)}  on {plain(', '.join(run.hosts))}"

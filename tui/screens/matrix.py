@@ -14,13 +14,18 @@ from textual.widgets import Static
 
 from backends.campaign.plan.selection import Plan
 from backends.hosts.finding import Finding
-from backends.results.auto_repeats import AutoRepeats
 from profiles.errors import DlperfError
-from tui.asked import Asked
+from tui.asked import Asked, parse_rule, rule_text
 from tui.key_bindings import bindings
-from tui.marks import Marks, column_labels
+from tui.marks import Marks
 from tui.messages import CampaignStarted, Problem, Said
-from tui.screens.matrix_text import cell_text, plan_footer, profile_text
+from tui.screens.matrix_text import (
+    cell_text,
+    column_kinds,
+    column_labels,
+    plan_footer,
+    profile_text,
+)
 from tui.screens.page import REFRESH_S, Page
 from tui.session import Session
 from tui.text import cell, count, join
@@ -105,10 +110,14 @@ class MatrixPage(Page):
             set_frame(panel, "Matrix")
             return
         grid = self.query_one(MatrixGrid)
-        grid.show(part.profile.name, column_labels(part), part.cells(self._asked.snapshots))
+        cells = part.cells(self._asked.snapshots)
+        grid.show(part.profile.name, column_labels(part), cells, column_kinds(part))
+        could = self._asked.explainable
         self._asked.make_plan()
+        if could != self._asked.explainable:
+            self.refresh_bindings()
         set_frame(panel, f"Matrix · {part.profile.name}", self._footer())
-        self.query_one("#cell", Static).update(cell_text(grid.current, part, self._asked.problem))
+        self.query_one("#cell", Static).update(cell_text(grid.current, part, self._asked))
         about = self.query_one("#about", Static)
         set_frame(about, part.profile.name)
         about.update(profile_text(part.profile))
@@ -121,7 +130,8 @@ class MatrixPage(Page):
             return Text("not ready to start", WARN)
         if plan is None or not plan.cases:
             return Text(PROBING if self._asked.undecided else "nothing marked", MUTED)
-        return plan_footer(plan, wide=self.has_class("-wide"))
+        room = self.query_one("#grid-panel").size.width - 2
+        return plan_footer(plan, room, wide=self.has_class("-wide"))
 
     # Marking -----------------------------------------------------------------------------------
 
@@ -155,18 +165,29 @@ class MatrixPage(Page):
     def action_repeats(self, change: int) -> None:
         if (part := self.focused_marks) is not None:
             now = self._asked.repeats or part.profile.matrix.repeats
-            self._asked.auto = None
+            self._asked.auto = False
             self._asked.repeats = max(1, now + change)
             self._show_grid()
 
     def action_until_known(self) -> None:
-        self._asked.auto = AutoRepeats() if self._asked.auto is None else None
+        self._asked.auto = not self._asked.auto
         self._show_grid()
 
-    # Dialogs -----------------------------------------------------------------------------------
+    def action_explain(self) -> None:
+        self._asked.explain = not self._asked.explain
+        self._show_grid()
 
-    @work(exclusive=True, group="dialog", description="add a case")
-    async def action_add_case(self) -> None:
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "explain":
+            return self._asked.explainable
+        if action == "scaling":
+            part = self.focused_marks
+            return part is not None and "batch_size" in part.profile.parameters
+        return True
+
+    # Dialogs: each is there when its key has been handled, so that no key behind it comes here ----
+
+    def action_add_case(self) -> None:
         from tui.screens.dialogs import Prompt  # noqa: PLC0415 - seldom needed
 
         part = self.focused_marks
@@ -178,43 +199,58 @@ class MatrixPage(Page):
             placeholder="2n4g",
             check=part.with_case,
         )
-        tag = await self.app.push_screen_wait(prompt)
-        if tag:
-            self._put(part.with_case(tag))
+        self.app.push_screen(prompt, lambda tag: self._put(part.with_case(tag)) if tag else None)
 
-    @work(exclusive=True, group="dialog", description="choose parameter values")
-    async def action_parameters(self) -> None:
+    def action_parameters(self) -> None:
         from tui.screens.editors import ParameterEditor  # noqa: PLC0415 - seldom needed
 
-        part = self.focused_marks
-        if part is None:
-            return
-        changed = await self.app.push_screen_wait(ParameterEditor(part))
-        if changed is not None:
-            self._put(changed)
+        if (part := self.focused_marks) is not None:
+            self.app.push_screen(ParameterEditor(part), self._take)
 
-    @work(exclusive=True, group="dialog", description="give settings")
-    async def action_settings(self) -> None:
+    def action_scaling(self) -> None:
+        from tui.screens.scaling import ScalingEditor  # noqa: PLC0415 - seldom needed
+
+        if (part := self.focused_marks) is not None:
+            self.app.push_screen(ScalingEditor(part), self._take)
+
+    def action_settings(self) -> None:
         from tui.screens.editors import SettingsEditor  # noqa: PLC0415 - seldom needed
 
-        part = self.focused_marks
-        if part is None:
-            return
-        changed = await self.app.push_screen_wait(SettingsEditor(part))
+        if (part := self.focused_marks) is not None:
+            self.app.push_screen(SettingsEditor(part), self._take)
+
+    def _take(self, changed: Marks | None) -> None:
         if changed is not None:
             self._put(changed)
 
-    @work(exclusive=True, group="dialog", description="choose hosts")
-    async def action_hosts(self) -> None:
+    def action_hosts(self) -> None:
         from tui.screens.editors import HostPicker  # noqa: PLC0415 - seldom needed
 
-        workspace = self.session.workspace
-        chosen = await self.app.push_screen_wait(
-            HostPicker(workspace.cluster.inventory, self.session.hosts, self._asked.hosts)
-        )
+        inventory = self.session.workspace.cluster.inventory
+        picker = HostPicker(inventory, self.session.hosts, self._asked.hosts)
+        self.app.push_screen(picker, self._use_hosts)
+
+    def _use_hosts(self, chosen: str | None) -> None:
         if chosen is not None:
             self._asked.hosts = chosen
             self.pull()
+
+    def action_target(self) -> None:
+        from tui.screens.dialogs import Prompt  # noqa: PLC0415 - seldom needed
+
+        prompt = Prompt(
+            "Repeat until it is known",
+            'Half of the 95% interval, as a share of the figure; "speedup" where that is to be '
+            "known; and a budget of GPU time, where there is one. Such as 0.5% speedup 2h.",
+            value=rule_text(self._asked.rule),
+            check=parse_rule,
+        )
+        self.app.push_screen(prompt, self._set_target)
+
+    def _set_target(self, text: str | None) -> None:
+        if text is not None:
+            self._asked.rule, self._asked.auto = parse_rule(text), True
+            self._show_grid()
 
     def _ready_plan(self) -> Plan | None:
         """The plan of what is marked; says what is missing otherwise."""
@@ -224,8 +260,7 @@ class MatrixPage(Page):
             self.post_message(Problem(error))
             return None
 
-    @work(exclusive=True, group="dialog", description="show every command")
-    async def action_dry_run(self) -> None:
+    def action_dry_run(self) -> None:
         from tui.screens.dry_run import DryRunView  # noqa: PLC0415 - seldom needed
 
         plan = self._ready_plan()
@@ -236,62 +271,78 @@ class MatrixPage(Page):
         except DlperfError as error:
             self.post_message(Problem(error))
             return
-        if await self.app.push_screen_wait(DryRunView(plan, runs)) == "start":
+        self.app.push_screen(DryRunView(plan, runs), self._after_dry_run)
+
+    def _after_dry_run(self, answer: str | None) -> None:
+        if answer == "start":
             self.action_start()
 
     def action_start(self) -> None:
-        # Not a worker that a second Enter replaces: that would end a start half way.
-        if not self._doing:
-            self.start_marked()
-
-    @work(group="start", description="check the hosts and start the campaign")
-    async def start_marked(self) -> None:
-        from tui.screens.start import StartDialog, is_short  # noqa: PLC0415 - seldom needed
-
-        self._doing = PROBING
-        await self._wait_for_hosts()
-        plan = self._ready_plan()
-        if plan is None:
-            self._do("")
+        if self._doing:
             return
-        findings: Sequence[Finding] | None = None
-        if is_short(plan) and not self.session.readonly and not self.session.at_work:
-            findings = await self._start_at_once(plan)
-            if findings is None:
-                return
+        if self._asked.undecided:
+            self._do(PROBING)
+            self.start_when_known()
+        elif (plan := self._ready_plan()) is not None:
+            self._begin(plan)
+
+    @work(group="start", description="wait for marks, then start")
+    async def start_when_known(self) -> None:
+        """Until there are marks, or every host has answered and there are none."""
+        while self._asked.undecided:
+            await asyncio.sleep(REFRESH_S)
+            self.pull()
         self._do("")
-        answer = await self.app.push_screen_wait(StartDialog(self.session, plan, findings))
+        self.action_start()
+
+    def _begin(self, plan: Plan) -> None:
+        from tui.screens.start import CHECKING, is_short  # noqa: PLC0415 - seldom needed
+
+        refused = self.session.readonly or self.session.at_work
+        if is_short(plan) and self._in_sight(plan) and not refused:
+            self._do(CHECKING)
+            self.start_at_once(plan)
+        else:
+            self._ask(plan)
+
+    def _in_sight(self, plan: Plan) -> bool:
+        """All of it is on the grid that is shown."""
+        part = self.focused_marks
+        return part is not None and all(p.profile is part.profile for p in plan.cases)
+
+    def _ask(self, plan: Plan, findings: Sequence[Finding] | None = None) -> None:
+        from tui.screens.start import StartDialog  # noqa: PLC0415 - as above
+
+        self.app.push_screen(StartDialog(self.session, plan, findings), self._answered)
+
+    def _answered(self, answer: str | None) -> None:
         if answer == "dry_run":
             self.action_dry_run()
         elif answer == "started":
             self.post_message(CampaignStarted())
 
-    async def _wait_for_hosts(self) -> None:
-        """Until there are marks, or every host has answered and there are none."""
-        while self._asked.undecided:
-            self._show_grid()
-            await asyncio.sleep(REFRESH_S)
-            self.pull()
-
-    async def _start_at_once(self, plan: Plan) -> Sequence[Finding] | None:
-        """Start unless the checks object; their findings when they do, None when all is done."""
-        from tui.screens.start import CHECKING, objections, remarks  # noqa: PLC0415 - as above
+    # Not exclusive: a second Enter would end a start half way.
+    @work(group="start", description="check the hosts and start the campaign")
+    async def start_at_once(self, plan: Plan) -> None:
+        """Unless the checks object, or something else is marked by the time that they are done."""
+        from tui.screens.start import objections, remarks  # noqa: PLC0415 - as above
 
         try:
-            self._do(CHECKING)
             findings = await self.session.workspace.preflight(plan)
+            now = self._asked.ready()
+            if now.selection != plan.selection or not self._in_sight(now):
+                return self._ask(now)
             if objections(findings):
-                return findings
+                return self._ask(plan, findings)
             self._do("starting …")
             await self.session.start(plan, findings)
-        except DlperfError as error:
-            self.post_message(Problem(error))
-        else:
             self.post_message(CampaignStarted())
             if said := remarks(findings):
                 self.post_message(Said(f"started; {'; '.join(said)}"))
-        self._do("")
-        return None
+        except DlperfError as error:
+            self.post_message(Problem(error))
+        finally:
+            self._do("")
 
     def _do(self, doing: str) -> None:
         self._doing = doing

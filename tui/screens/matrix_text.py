@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from backends.campaign.plan.selection import Plan
+from backends.results.auto_repeats import AutoRepeats, Quantity
 from profiles.durations import format_duration
-from profiles.errors import DlperfError
+from profiles.format.case import GLOBAL_BATCH
+from profiles.scalars import Scalar, scalar_text
+from tui.asked import Asked
 from tui.marks import Cell, Marks
 from tui.text import count, join, plain
 from tui.theme import BAD, MUTED, TEXT, WARN
@@ -17,8 +21,45 @@ if TYPE_CHECKING:
     from profiles.format.profile import Profile
 
 
-def cell_text(here: Cell | None, part: Marks, problem: DlperfError | None) -> Text:
-    """The line under the grid: the cell, or why it cannot be marked, or what start lacks."""
+def value_label(name: str, value: Scalar) -> str:
+    """A parameter value in a column heading: b128, fp32, xla=true."""
+    if name == "batch_size":
+        return f"b{value}"
+    if name == "precision":
+        return str(value)
+    return f"{name}={scalar_text(value)}"
+
+
+def column_labels(marks: Marks) -> tuple[str, ...]:
+    """Headings; a parameter with only one value shown is left out unless nothing else is left.
+
+    Of strong scaling, Σ512 is the global batch, in the place of the batch size.
+    """
+    varying = [name for name, values in marks.shown.items() if len(values) > 1]
+    short = [n for n in ("batch_size", "precision") if n in marks.shown and n not in varying]
+    named = [n for n in marks.shown if n in varying or n in short]
+    if not named:
+        return ("default",) * len(marks.columns)
+    return tuple(
+        " ".join(
+            value_label(name, column[name]) if name in column else f"Σ{column[GLOBAL_BATCH]}"
+            for name in named
+        )
+        for column in marks.columns
+    )
+
+
+def column_kinds(marks: Marks) -> tuple[str, ...]:
+    """The kind of scaling of every column; none where all of it is weak, as it always was."""
+    if not marks.totals:
+        return ()
+    return tuple(
+        "strong scaling" if GLOBAL_BATCH in column else "weak scaling" for column in marks.columns
+    )
+
+
+def cell_text(here: Cell | None, part: Marks, asked: Asked) -> Text:
+    """The lines under the grid: the cell, or why it cannot be marked, and what start lacks."""
     text = Text(end="")
     if here is not None:
         text.append(f"{here.case.label}", "bold")
@@ -28,35 +69,56 @@ def cell_text(here: Cell | None, part: Marks, problem: DlperfError | None) -> Te
             size = f"{count(here.case.nodes, 'host')} × {count(here.case.gpus_per_node, 'device')}"
             mark = "marked" if here.state == "marked" else "not marked"
             text.append(f"  {size}, {mark}", MUTED)
+            if here.strong:
+                text.append(f"; strong scaling, {here.case.batch_size} per device", MUTED)
     text.append("\n")
-    if problem is not None:
+    if (problem := asked.problem) is not None:
         text.append(f"▲ {plain(problem.what)}", BAD)
         remedy = plain(problem.remedy)
         text.append(f"; {remedy}" if remedy else "", MUTED)
+    elif asked.explain and asked.unexplained:
+        text.append(f"▲ nothing is explained: no [explain] in {', '.join(asked.unexplained)}", WARN)
     elif part.settings:
         given = ", ".join(f"{k}={plain(v)}" for k, v in part.settings.items())
         text.append(f"settings: {given}", MUTED)
     return text
 
 
-def plan_footer(plan: Plan, *, wide: bool) -> Text:
-    """How many cases, repeats, runs, how long, on how many hosts: in one line."""
-    repeats = {planned.repeats for planned in plan.cases}
-    parts: list[Text | str | tuple[str, str]] = []
-    runs = count(plan.run_count, "run")
-    cases = count(len(plan.cases), "case")
-    if (rule := plan.selection.auto) is not None:
-        until = f"until ±{rule.target * 100:g}%"
-        parts.append((f"{cases} {until}" + (f", {runs} first" if wide else ""), TEXT))
-    elif len(repeats) == 1:
-        times = count(repeats.pop(), "repeat") if wide else repeats.pop()
-        parts.append((f"{cases} × {times} = {runs}", TEXT))
-    else:
-        parts.append((f"{cases}, {runs}", TEXT))
+def plan_footer(plan: Plan, room: int, *, wide: bool) -> Text:
+    """How many cases, repeats, runs, how long, on how many hosts: in one line of ``room`` columns.
+
+    What has no room goes from the end; the hosts are in the header as well.
+    """
+    parts = [_runs_text(plan, wide=wide)]
     if plan.expected_s is not None:
-        parts.append((f"≈{format_duration(plan.expected_s)}", TEXT))
-    parts.append((count(len(plan.hosts), "host"), TEXT))
-    return join(parts, " · ")
+        parts.append(f"≈{format_duration(plan.expected_s)}")
+    parts.append(count(len(plan.hosts), "host"))
+    while len(parts) > 1 and cell_len(" · ".join(parts)) > room:
+        parts.pop()
+    return join([(part, TEXT) for part in parts], " · ")
+
+
+def _runs_text(plan: Plan, *, wide: bool) -> str:
+    repeats = {planned.repeats for planned in plan.cases}
+    runs, cases = count(plan.run_count, "run"), count(len(plan.cases), "case")
+    profiled = f" + {len(plan.profiled)} profiled" if plan.profiled else ""
+    if (rule := plan.selection.auto) is not None:
+        if wide:
+            return f"{cases} {until_text(rule)}, {runs} first{profiled}"
+        return f"{len(plan.cases) if profiled else cases} {until_text(rule)}{profiled}"
+    if len(repeats) > 1:
+        return f"{cases}, {runs}{profiled}"
+    times = count(repeats.pop(), "repeat") if wide else repeats.pop()
+    if wide or not profiled:
+        return f"{cases} × {times} = {runs}{profiled}"
+    return f"{len(plan.cases)} × {times} = {runs}{profiled}"
+
+
+def until_text(rule: AutoRepeats) -> str:
+    """Until ±1% speedup in 2h: how narrow, of what, within how much GPU time."""
+    of = "" if rule.quantity is Quantity.THROUGHPUT else f" {rule.quantity}"
+    within = "" if rule.budget_gpu_s is None else f" in {format_duration(rule.budget_gpu_s)}"
+    return f"until ±{rule.target * 100:g}%{of}{within}"
 
 
 def profile_text(profile: Profile) -> Text:

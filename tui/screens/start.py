@@ -49,6 +49,8 @@ def plan_text(plan: Plan) -> Text:
     more = f" +{len(plan.hosts) - 8} more" if len(plan.hosts) > 8 else ""
     text.append("\n")
     text.append(f"{count(plan.run_count, 'run')}{' first' if rule else ''}", "bold")
+    if plan.profiled:
+        text.append(f" + {len(plan.profiled)} profiled", "bold")
     if plan.expected_s is not None:
         text.append(f" · about {format_duration(plan.expected_s)}")
     text.append(f" · on {hosts}{more}\n", MUTED)
@@ -112,6 +114,7 @@ class StartDialog(Dialog[str]):
         self._plan = plan
         self._findings = findings
         self._starting = False
+        self._seen = False  # what came by itself is not started by a key meant for the page
 
     def compose(self) -> ComposeResult:
         with self.box(without=("force",)), VerticalScroll():
@@ -119,10 +122,15 @@ class StartDialog(Dialog[str]):
             yield Static(Text(CHECKING, MUTED), id="checks", markup=False)
 
     def on_mount(self) -> None:
+        self.once_drawn(self._drawn)
         if self._findings is None:
             self.check()
         else:
             self._show(self._findings)
+
+    def _drawn(self) -> None:
+        self._seen = True
+        self.refresh_bindings()
 
     @property
     def stopped(self) -> bool:
@@ -130,11 +138,12 @@ class StartDialog(Dialog[str]):
         return any(finding.level == "stop" for finding in self._findings or ())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        ready = self._seen and not self._starting
         if action == "start":
-            return self._findings is not None and not self.stopped and not self._starting
+            return ready and self._findings is not None and not self.stopped
         if action == "force":
-            return self.stopped and not self._starting
-        return True
+            return ready and self.stopped
+        return super().check_action(action, parameters)
 
     @work(exclusive=True, group="preflight", description="check the hosts of the plan")
     async def check(self) -> None:
