@@ -38,6 +38,15 @@ class MetricValues:
         elif self.statistic == "min":
             self._kept = min(self._kept, value)
 
+    def extend(self, values: array[float]) -> None:
+        """As :meth:`add` of each."""
+        if self.statistic != "median":
+            for value in values:
+                self.add(value)
+            return
+        self._count += len(values)
+        self._values.extend(values)
+
     @property
     def value(self) -> float | None:
         """The statistic over the values so far; None before the first, a span's second."""

@@ -243,6 +243,14 @@ class ValueSink:
     def add_all(
         self, values: Column, steps: Column | None = None, times: Column | None = None
     ) -> None:
+        if self._seconds is None and len(values) >= _BULK and isinstance(values[0], bytes):
+            try:
+                numbers = array("d", map(float, _encoded(values)))
+            except ValueError:
+                numbers = array("d")
+            if numbers and math.isfinite(sum(numbers)):
+                self._values.extend(numbers)
+                return
         for value in values:
             self.add(value)
 

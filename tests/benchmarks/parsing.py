@@ -105,7 +105,7 @@ def _race(root: Path, log: Path) -> tuple[float, float, float, float, float]:
     memory = {"ours": 0.0, "script": 0.0}
     for _ in range(ROUNDS):
         for name, program in (("ours", ours), ("script", script)):
-            took, peak = _run(program, log)
+            took, peak = run_program(program, log)
             times[name].append(took)
             memory[name] = max(memory[name], peak)
         times["grep"].append(_grep(log))
@@ -118,7 +118,7 @@ def _race(root: Path, log: Path) -> tuple[float, float, float, float, float]:
     )
 
 
-def _run(program: Path, log: Path) -> tuple[float, float]:
+def run_program(program: Path, log: Path) -> tuple[float, float]:
     done = subprocess.run(
         [sys.executable, "-c", MEASURE, str(program), str(log)], capture_output=True, check=True
     )
