@@ -823,3 +823,24 @@ def test_what_the_workloads_say_when_they_fail_has_a_reason(
     parser.feed(f"{line}\n".encode())
     parser.finish()
     assert [failure.reason for failure in parser.failures][:1] == [reason]
+
+
+# megatron-lm: its last rank prints the readings
+
+
+def test_megatrons_last_rank_is_on_the_first_host() -> None:
+    told = []
+    for command in commands("megatron-lm", "2n8g"):
+        words = ["echo" if word == "torchrun" else word for word in command.argv]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        told.append(done.stdout.split())
+    for rank, words in zip((1, 0), told, strict=True):
+        assert words[:6] == [
+            "--nnodes=2",
+            f"--node-rank={rank}",
+            "--nproc-per-node=8",
+            f"--master-addr={ADDRESSES[1]}",
+            "--master-port=29511",
+            "/given/checkout/pretrain_gpt.py",
+        ]
+        assert words[-4:] == ["--eval-interval", "200", "--eval-iters", "1"]
