@@ -29,7 +29,10 @@ RULES: Mapping[str, tuple[str, ...]] = {
         _UNIT + "results/test_grade.py",
         _UNIT + "results/test_meanwhile.py",
     ),
-    "backends/results/meanwhile.py": (_UNIT + "results/test_meanwhile.py",),
+    "backends/results/meanwhile.py": (
+        _UNIT + "results/test_meanwhile.py",
+        _UNIT + "results/test_llm.py",
+    ),
     "backends/results/mlperf_score.py": (_UNIT + "results/test_mlperf.py",),
     "backends/results/projection.py": (_UNIT + "results/test_projection.py",),
     "backends/results/ratios.py": (_UNIT + "results/test_ratios.py",),

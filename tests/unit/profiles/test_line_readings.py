@@ -221,12 +221,12 @@ def test_another_number_of_processes_than_the_case_is_said() -> None:
     assert not measure(gpt(), log.replace("16", "8"), at_8()).warnings
 
 
-MODEL = "batch 8\nlength 2048\nN 1000000000\nL 24\nd 2048\n"
+MODEL = "batch 8\nlength 2048\nN 1000000000\nL 24\nd 1536\n"
 
 
 def test_mfu_is_model_flop_over_the_dense_peak() -> None:
     found = measure(gpt(), f"{MODEL}on NVIDIA H200\nstep 1 100 ms\n", at_8()).metrics
-    flop = (6 * 1e9 + 12 * 24 * 2048 * 2048) * 8 * 2048 / 0.1 / 8 / 1e12
+    flop = (6 * 1e9 + 12 * 24 * 1536 * 2048) * 8 * 2048 / 0.1 / 8 / 1e12
     assert found["tflop_per_s_per_gpu"] == pytest.approx(flop)
     assert found["mfu"] == pytest.approx(flop / 989)
 
