@@ -18,9 +18,9 @@ from backends.campaign.folder.adopt import be_here
 from backends.campaign.folder.artifacts import rewrite_results, write_environment
 from backends.campaign.folder.create import open_campaign
 from backends.campaign.folder.debug_log import DebugLog
+from backends.campaign.folder.directory_identity import check_place
 from backends.campaign.folder.foreign import refuse_ways_out
 from backends.campaign.folder.frozen import changed_since, changed_words, read_manifest, thaw
-from backends.campaign.folder.place import check_place
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.plan.attempts import planning
 from backends.campaign.plan.campaign_file import Request, read_request
@@ -31,8 +31,8 @@ from backends.campaign.record import journal
 from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.state import CampaignState, RunRecord
 from backends.campaign.run.factory import RunFactory, rank_address
+from backends.campaign.run.lost_runs import look_for_strays
 from backends.campaign.run.recovery import recovered
-from backends.campaign.run.strays import look_for_strays
 from backends.cluster import Cluster
 from backends.engines.base import Engine, Wanted
 from backends.engines.direct import DirectEngine

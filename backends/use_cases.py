@@ -15,8 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backends.campaign.folder.directory_identity import check_place, elsewhere_words
 from backends.campaign.folder.index import CampaignSummary, list_campaigns
-from backends.campaign.folder.place import check_place, elsewhere_words
 from backends.campaign.folder.reader import CampaignReader, read_campaign
 from backends.campaign.folder.unbegun import NothingStartedError, is_unbegun
 from backends.campaign.plan.selection import DryRun, Plan, Selection

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from backends.campaign.record.doubts import Cleanup, Doubt
+from backends.campaign.record.cleanup_status import Cleanup, Doubt
 from backends.campaign.record.run_record import RunRecord, RunState
 
 PATIENCE_S = 10.0

@@ -22,7 +22,7 @@ from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.plan.further import further_runs
 from backends.campaign.plan.selection import ATTEMPTS
 from backends.campaign.record import events as ev
-from backends.campaign.record.doubts import Cleanup
+from backends.campaign.record.cleanup_status import Cleanup
 from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.lock import HEARTBEAT_S, CampaignLock
 from backends.campaign.record.recorder import Recorder

@@ -13,16 +13,16 @@ from backends.campaign.cancelling import CancelOrder
 from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import AWAY, Cause
-from backends.campaign.record.doubts import Cleanup, Doubt, Why
+from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
 from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.cleanup import Cleaner
 from backends.campaign.run.end_events import failed, requeued
-from backends.campaign.run.ending import Kept
 from backends.campaign.run.factory import RunFactory
 from backends.campaign.run.starting import Deferred
 from backends.campaign.run.supervisor import RunSupervisor
+from backends.campaign.run.teardown import Kept
 from backends.campaign.run.verdict import Ended, judge_allocation_end, retry_delay_s
 from backends.clocks import loop_time
 from backends.engines.base import (

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from backends.results.held_figures import held_figures
 from backends.results.numbers import NOTHING, percent, trimmed
+from backends.results.reference_comparison import held_figures
 from backends.results.summary import CaseResult
 from backends.results.translations import Lang, Words, pick, words
 from profiles.references.arithmetic import Arithmetic

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from backends.file_modes import make_directory, make_file
-from backends.results.beside import metrics_beside
 from backends.results.escaping import one_line
+from backends.results.mlperf_scaling import metrics_beside
 from backends.results.run_result import RunResult
 from profiles.errors import DlperfError, LogError
 from profiles.format.case import Case

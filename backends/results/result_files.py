@@ -14,7 +14,7 @@ from pathlib import Path
 
 from backends.file_modes import make_directory, make_file
 from backends.results.campaign_report import ReportContext, render_report
-from backends.results.frames import results_csv
+from backends.results.dataframe import results_csv
 from backends.results.results_json import document, to_json
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise

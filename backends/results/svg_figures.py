@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from backends.results.busbw import curve, size_text
+from backends.results.busbw_curve import curve, size_text
 from backends.results.device_words import devices_heading
 from backends.results.escaping import one_line
 from backends.results.layouts.common import group_title, simulated

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from profiles.format.every_pattern import every_pattern
-from profiles.format.patterns import costly
 from profiles.format.profile import Profile
+from profiles.format.regex.line_pattern import costly
 
 
 def costly_patterns(profile: Profile) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from profiles.format.facts import NUMBERS
+from profiles.format.fact_names import NUMBERS
 from profiles.format.line_reading import LineReading
 from profiles.format.measuring import Metric, Rule, Variant
 from profiles.format.profile import Profile

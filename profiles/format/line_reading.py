@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from profiles.format.field_types import Model, Pattern
-from profiles.format.patterns import compile_pattern
+from profiles.format.regex.line_pattern import compile_pattern
 from profiles.format.validators import MistakeAt, check_pattern
 from profiles.scalars import Scalar
 

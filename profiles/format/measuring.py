@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from profiles.format.case import GLOBAL_BATCH
-from profiles.format.facts import NUMBERS
+from profiles.format.fact_names import NUMBERS
 from profiles.format.field_types import Condition, Count, Model, Pattern
 from profiles.format.line_reading import LineReading, Where
 from profiles.format.validators import RANK_GROUPS, READING_GROUPS, MistakeAt, check_pattern
@@ -210,7 +210,7 @@ class Measure(Rule):
     """The measuring rule, its variants by case, further figures of merit and named failures.
 
     ``stated``: how the log itself tells a parameter's value, or a fact of
-    :mod:`profiles.format.facts`. A log that says something else than its case gives a warning:
+    :mod:`profiles.format.fact_names`. A log that says something else than its case gives a warning:
     one of the two is wrong. ``computed``: facts that follow from others, where no line states them.
     ``required``: a metric without which a run has failed, and with which it has not, whether or
     not it has a throughput.

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from profiles.format.case import Case
 from profiles.format.expression import parse_expression
-from profiles.format.facts import FACTS, NUMBERS
+from profiles.format.fact_names import FACTS, NUMBERS
 from profiles.format.field_types import (
     CaseTag,
     Condition,

@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError
 from profiles.format.expression import Values, parse_expression
-from profiles.format.patterns import check_groups, check_runs, compile_pattern
+from profiles.format.regex.line_pattern import check_groups, check_runs, compile_pattern
 from profiles.format.template import placeholders
 from profiles.tags import parse_tag
 

@@ -11,8 +11,8 @@ from profiles.cleantext import ESCAPE_BYTES
 from profiles.format.every_pattern import PatternAt, Reads, every_pattern
 from profiles.format.line_reading import LineReading
 from profiles.format.measuring import Metric, Rule
-from profiles.format.patterns import LINE_LIMIT, line_pattern
 from profiles.format.profile import Profile
+from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
 from profiles.format.validators import RANK_GROUPS
 from profiles.logs.lines import cut_long_lines
 from profiles.logs.ranks import MPI_PREFIX, RankFilter

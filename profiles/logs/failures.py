@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from profiles.cleantext import ESCAPE_BYTES, clean_line
-from profiles.format.patterns import line_pattern
 from profiles.format.profile import Profile
+from profiles.format.regex.line_pattern import line_pattern
 from profiles.logs.lines import lines_with
 from profiles.logs.literals import required_literals
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from profiles.cleantext import ESCAPE_BYTES, clean_text
 from profiles.format.case import Case
 from profiles.format.line_reading import LineReading
-from profiles.format.measuring_rule import rule_for
-from profiles.format.patterns import LINE_LIMIT
 from profiles.format.profile import Profile
+from profiles.format.regex.line_pattern import LINE_LIMIT
+from profiles.format.rule_for_case import rule_for
 from profiles.logs.failures import BUILT_IN, Failure, FailureScanner, from_profile
 from profiles.logs.intervals import Intervals
 from profiles.logs.lines import cut_long_lines

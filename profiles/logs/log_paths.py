@@ -14,8 +14,8 @@ from pathlib import Path
 from profiles.errors import SelectionError
 from profiles.format.case import Case
 from profiles.format.case_matrix import make_case
-from profiles.format.patterns import line_pattern
 from profiles.format.profile import Profile
+from profiles.format.regex.line_pattern import line_pattern
 
 DLPERF_TREE = (
     r"(?:^|/)(?P<nodes>\d+)n(?P<gpus_per_node>\d+)g/"

@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any, Protocol, cast
 
 from profiles.format.line_reading import LineReading
-from profiles.format.patterns import LINE_LIMIT, line_pattern
+from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
 from profiles.logs.intervals import Intervals
 from profiles.logs.json_fields import JsonFields
 from profiles.logs.lines import has_longer, lines_backwards, lines_with

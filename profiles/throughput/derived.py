@@ -13,8 +13,8 @@ from collections.abc import Mapping
 
 from profiles.format.case import Case
 from profiles.format.profile import Profile, Rule
-from profiles.throughput.facts import Facts
 from profiles.throughput.peaks import peak_tflop_per_s
+from profiles.throughput.run_facts import Facts
 
 TOKENS = "tokens/s"
 SAMPLES = "samples/s"

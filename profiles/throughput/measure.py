@@ -19,8 +19,8 @@ from profiles.format.measuring import Scope
 from profiles.format.profile import Profile, Rule
 from profiles.logs.log_parser import LogParser
 from profiles.throughput.derived import derived_metrics
-from profiles.throughput.facts import Facts
 from profiles.throughput.rank_times import RankTime
+from profiles.throughput.run_facts import Facts
 from profiles.throughput.steady import Disturbance
 from profiles.throughput.tally import Span, Tally
 from profiles.throughput.window import describe_window

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from profiles.errors import LogError
 from profiles.format.case import Case
-from profiles.format.measuring_rule import rule_for
 from profiles.format.profile import Profile
+from profiles.format.rule_for_case import rule_for
 from profiles.throughput.file import measure_file
 from profiles.throughput.measure import ONE_NODE, Measurement
 

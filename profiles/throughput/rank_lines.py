@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from profiles.cleantext import ESCAPE_BYTES
-from profiles.format.patterns import LINE_LIMIT, line_pattern
 from profiles.format.profile import Profile
+from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
 from profiles.logs.literals import required_literals
 from profiles.throughput.rank_times import RankTime
 

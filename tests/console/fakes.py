@@ -14,7 +14,7 @@ from pathlib import Path
 from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.selection import Plan, PlannedCase, Selection
 from backends.campaign.record import events as ev
-from backends.campaign.record.doubts import Cleanup
+from backends.campaign.record.cleanup_status import Cleanup
 from backends.campaign.record.snapshot import CampaignSnapshot, take
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
 from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology

@@ -24,8 +24,8 @@ from textual.pilot import Pilot
 from backends.campaign.plan.selection import Plan
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
+from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
 from backends.campaign.record.codec import encode
-from backends.campaign.record.doubts import Cleanup, Doubt, Why
 from backends.campaign.record.snapshot import CampaignSnapshot, take
 from backends.hosts.facts import GpuProcess, HostSnapshot, HostState, Topology
 from backends.remote.lease import Lease

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.campaign.record.doubts import Why
+from backends.campaign.record.cleanup_status import Why
 from backends.campaign.record.lock import CampaignLockedError
 from backends.campaign.record.state import RunState
 from backends.campaign.run import supervisor, verdict

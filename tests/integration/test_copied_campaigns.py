@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from backends.campaign.folder import adopt
-from backends.campaign.folder.place import elsewhere_words
+from backends.campaign.folder.directory_identity import elsewhere_words
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.state import RunState
 from backends.inventory.host_entry import Host

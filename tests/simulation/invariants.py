@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from backends.campaign.folder.place import elsewhere_words
+from backends.campaign.folder.directory_identity import elsewhere_words
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.events import RunAssigned
 from backends.campaign.record.journal import FILE_NAME, read_events
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
 from backends.campaign.run.factory import local_log
-from backends.campaign.run.strays import NOT_ASKED, PLACE_LOST
+from backends.campaign.run.lost_runs import NOT_ASKED, PLACE_LOST
 from backends.simulated.host_files import RunFiles
 from backends.simulated.kernel import Process as HostProcess
 from profiles.errors import DlperfError

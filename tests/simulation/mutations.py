@@ -17,11 +17,11 @@ from backends.campaign.folder import reader
 from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
-from backends.campaign.record.doubts import Doubt
+from backends.campaign.record.cleanup_status import Doubt
 from backends.campaign.record.state import RunRecord
 from backends.campaign.run import cleanup
-from backends.campaign.run.ending import doubt_of_error
 from backends.campaign.run.mirror import LogMirror
+from backends.campaign.run.teardown import doubt_of_error
 from backends.campaign_start import Starter
 from backends.remote.wrapper_messages import LogDigest, RemoteError
 from backends.simulated.wrapper import Wrapper

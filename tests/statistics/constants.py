@@ -59,7 +59,7 @@ RULES: Mapping[str, tuple[str, ...]] = {
 
 ROOMS = ("backends/results", "profiles/throughput")
 NO_RULES: Mapping[str, str] = {
-    "backends/results/beside.py": "what is read at all",
+    "backends/results/mlperf_scaling.py": "what is read at all",
     "backends/results/entered_figures.py": "what is read at all, and names",
     "backends/results/result_files.py": "when what a crash has left is removed",
     "backends/results/svg_figures.py": "how figures are drawn",

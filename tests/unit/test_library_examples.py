@@ -11,8 +11,8 @@ import pytest
 from profiles.format.case import Case
 from profiles.format.case_matrix import expand
 from profiles.format.catalog import Catalog
-from profiles.format.measuring_rule import rule_for
 from profiles.format.profile import Profile
+from profiles.format.rule_for_case import rule_for
 from profiles.logs.examples import example_flaws
 from profiles.logs.log_parser import LogParser
 from profiles.throughput.rank_lines import read_rank_times

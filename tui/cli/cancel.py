@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from backends.campaign.doubt_words import command_text, reason_text
+from backends.campaign.cleanup_words import command_text, reason_text
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say

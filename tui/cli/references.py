@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Sequence
 from itertools import groupby
 
-from backends.results.held_figures import reference_document
 from backends.results.numbers import trimmed
+from backends.results.reference_comparison import reference_document
 from profiles.references.reference_tables import Reference, bundled_references
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_json

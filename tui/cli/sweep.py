@@ -7,9 +7,9 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from backends.campaign.doubt_words import command_text, reason_text
-from backends.campaign.record.doubts import Why
-from backends.campaign.run.ending import pids_text
+from backends.campaign.cleanup_words import command_text, reason_text
+from backends.campaign.record.cleanup_status import Why
+from backends.campaign.run.teardown import pids_text
 from backends.leftovers import Claim, Sweep
 from backends.remote.wrapper_messages import Leftover, RunPhase
 from backends.use_cases import Workspace

@@ -15,9 +15,9 @@ from textual.widgets import Static
 from backends.campaign.plan.selection import Plan
 from backends.hosts.finding import Finding
 from profiles.errors import DlperfError
-from tui.asked import Asked, parse_rule, rule_text
 from tui.key_bindings import bindings
 from tui.marks import Marks
+from tui.matrix_selection import Asked, parse_rule, rule_text
 from tui.messages import CampaignStarted, Problem, Said
 from tui.screens.matrix_text import (
     cell_text,

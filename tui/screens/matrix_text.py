@@ -12,8 +12,8 @@ from backends.results.auto_repeats import AutoRepeats, Quantity
 from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH
 from profiles.scalars import Scalar, scalar_text
-from tui.asked import Asked
 from tui.marks import Cell, Marks
+from tui.matrix_selection import Asked
 from tui.text import count, join, plain
 from tui.theme import BAD, MUTED, TEXT, WARN
 

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widget import Widget
 
-from backends.campaign.folder.export import export
+from backends.campaign.folder.export_report import export
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.snapshot import CampaignSnapshot
 from backends.results.device_words import devices_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from backends.campaign.doubt_words import cleanup_text
+from backends.campaign.cleanup_words import cleanup_text
 from backends.campaign.record.run_results import run_result
 from backends.campaign.record.snapshot import CampaignSnapshot, RunView
 from backends.campaign.record.state import CampaignState, RunRecord, RunState

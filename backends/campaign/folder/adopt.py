@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from backends.campaign.folder.place import check_place, place_of
+from backends.campaign.folder.directory_identity import check_place, place_of
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, write_now

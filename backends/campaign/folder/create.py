@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from backends import version
+from backends.campaign.folder.directory_identity import place_of
 from backends.campaign.folder.frozen import freeze
 from backends.campaign.folder.paths import campaign_name, create_directory
-from backends.campaign.folder.place import place_of
 from backends.campaign.plan.campaign_file import Request, write_request
 from backends.campaign.plan.recipe import Recipe
 from backends.campaign.plan.selection import REQUEST_NAME, Plan

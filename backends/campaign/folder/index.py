@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from backends.campaign.folder.directory_identity import copied_from, elsewhere_words
 from backends.campaign.folder.foreign import ForeignFileError, refuse_strange
-from backends.campaign.folder.place import copied_from, elsewhere_words
 from backends.campaign.folder.unbegun import NOTHING_STARTED, is_unbegun
 from backends.campaign.record import journal
 from backends.campaign.record.lock import STALE_AFTER_S, CampaignLock

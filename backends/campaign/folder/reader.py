@@ -6,8 +6,8 @@ import contextlib
 from pathlib import Path
 
 from backends.campaign.folder import frozen
+from backends.campaign.folder.directory_identity import copied_from
 from backends.campaign.folder.foreign import refuse_strange
-from backends.campaign.folder.place import copied_from
 from backends.campaign.folder.unbegun import NothingStartedError, is_unbegun
 from backends.campaign.plan.attempts import next_attempt, planning
 from backends.campaign.record import events as ev

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from backends.campaign.record.doubts import UNKNOWN
+from backends.campaign.record.cleanup_status import UNKNOWN
 
 if TYPE_CHECKING:  # only a journal that is read needs pydantic
     from backends.campaign.record.event_values import (
@@ -57,7 +57,7 @@ class CampaignCreated(Event):
     overridden: Texts = ()  # … namely these
     warned: Texts = ()  # preflight warned of these, which may change the figures
     frozen: Text = ""  # SHA-256 of frozen/manifest.json; empty: nothing was frozen (schema 1)
-    place: Text = ""  # the directory's inode numbers, see backends.campaign.folder.place
+    place: Text = ""  # inode numbers: backends.campaign.folder.directory_identity
     host: Text = ""  # the machine it was made on
     path: Text = ""  # … and under which path
     explain: Texts = ()  # profiles whose cases get a profiled run each, after all repeats

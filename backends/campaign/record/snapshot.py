@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from backends.campaign.record.doubts import Cleanup
+from backends.campaign.record.cleanup_status import Cleanup
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.engines.base import Waiting, WaitKind

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from pathlib import Path
 
-from backends.campaign.doubt_words import reason_text
+from backends.campaign.cleanup_words import reason_text
 from backends.campaign.record import events as ev
-from backends.campaign.record.doubts import Doubt, Why
+from backends.campaign.record.cleanup_status import Doubt, Why
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord
-from backends.campaign.run.ending import Kept, doubt_of_error, doubt_of_report
 from backends.campaign.run.factory import RunFactory
 from backends.campaign.run.mirror import LogMirror, UnsafeLogError
+from backends.campaign.run.teardown import Kept, doubt_of_error, doubt_of_report
 from backends.engines.base import Engine
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import CancelReport, LogNotKeptError, RemoteError, RunPhase

@@ -10,7 +10,7 @@ from typing import Any  # JSON
 
 from backends.campaign.folder.paths import host_log_path
 from backends.campaign.record import events as ev
-from backends.campaign.record.doubts import Cleanup, Doubt, Why
+from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
 from backends.campaign.record.run_changes import END_LOST
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.campaign.run.verdict import memory_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from backends.campaign.doubt_words import reason_text
-from backends.campaign.run.ending import Ending
+from backends.campaign.cleanup_words import reason_text
 from backends.campaign.run.host_part import Member
+from backends.campaign.run.teardown import Ending
 from backends.remote.wrapper_messages import LeaseHeldError, RemoteError, RunSpec, RunStatus
 from profiles.durations import parse_duration
 from profiles.format.launching import Launch

@@ -18,7 +18,6 @@ from backends.campaign.record.cause import Cause
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.end_events import failed, requeued, succeeded
-from backends.campaign.run.ending import Ending, Kept, cleanup_of
 from backends.campaign.run.hang_report import all_answer, diagnose
 from backends.campaign.run.host_part import FailureLog, Member, priced
 from backends.campaign.run.host_watch import HostWatch, seen_meanwhile
@@ -28,6 +27,7 @@ from backends.campaign.run.reading_feed import ReadingFeed
 from backends.campaign.run.recovery import MEASURED_AGAIN
 from backends.campaign.run.stall import StallWatch
 from backends.campaign.run.starting import CANCEL_GRACE_S, Deferred, Start
+from backends.campaign.run.teardown import Ending, Kept, cleanup_of
 from backends.campaign.run.verdict import (
     Ended,
     judge_allocation_end,

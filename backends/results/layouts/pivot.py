@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from backends.results.dataframe import throughput_grid
 from backends.results.device_words import words_of
-from backends.results.frames import throughput_grid
 from backends.results.layouts.base import layout_of_tables
 from backends.results.layouts.columns import pivot_labels, precision_order
 from backends.results.layouts.common import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from backends.results.dataframe import results_csv
 from backends.results.device_words import words_of
-from backends.results.frames import results_csv
 from backends.results.grade import Concern
 from backends.results.layouts.base import Results, layout_of_tables
 from backends.results.layouts.cells import (

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from profiles.format.case import Case
 from profiles.format.measuring import Rule, Trim, Window
 from profiles.logs.log_parser import Readings
-from profiles.throughput.facts import Facts
 from profiles.throughput.measure import global_throughput
+from profiles.throughput.run_facts import Facts
 
 
 def chosen(window: Window, steps: Sequence[float], total: int) -> range:

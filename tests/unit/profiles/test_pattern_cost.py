@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from profiles.format import patterns as patterns_module
-from profiles.format.patterns import LINE_LIMIT, line_pattern
 from profiles.format.regex import linear
 from profiles.format.regex.cost import SHORTEST, Judgement, judge, most_steps
+from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
 from profiles.format.regex.linear import LinearPattern
 from profiles.logs.log_paths import recognise
 from tests.unit.profiles.backtracker import Backtracker, TooManyStepsError

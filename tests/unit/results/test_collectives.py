@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.results.busbw import curve, size_text
+from backends.results.busbw_curve import curve, size_text
 from backends.results.layouts.collectives import collectives_tables
 from backends.results.layouts.common import LayoutOptions
 from backends.results.render import markdown_rows

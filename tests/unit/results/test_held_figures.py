@@ -23,7 +23,7 @@ from backends.campaign.record.state import fold
 from backends.hosts.fingerprint import devices_of
 from backends.inventory.host_entry import Host
 from backends.results.campaign_report import ReportContext, render_report
-from backends.results.held_figures import held_figures
+from backends.results.reference_comparison import held_figures
 from backends.results.results_json import case_document
 from backends.results.run_result import RunResult
 from backends.results.summary import CaseResult, Group, summarise

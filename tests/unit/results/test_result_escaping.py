@@ -13,8 +13,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from backends.results.campaign_report import ExecutedCommands, ReportContext, render_report
+from backends.results.dataframe import results_csv
 from backends.results.escaping import csv_cell, md_block, md_code, md_link, md_text, one_line
-from backends.results.frames import results_csv
 from backends.results.render import Column, Table, markdown_rows, render_csv
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise

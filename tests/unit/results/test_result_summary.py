@@ -9,7 +9,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from backends.results.frames import results_csv, results_frame
+from backends.results.dataframe import results_csv, results_frame
 from backends.results.grade import Concern
 from backends.results.grade_words import finding_lines
 from backends.results.layouts.dlperf_json import dlperf_document

@@ -148,6 +148,8 @@ def test_what_is_printed_is_what_the_profile_reads(workload: ModuleType) -> None
     assert measure_run(profile, case, parser).throughput == pytest.approx(results[1].busbw, 1e-4)
     assert parser.metrics == pytest.approx(
         {
+            "busbw_gb_per_s_at_4096": round(4096 / 20e-6 / 1e9, 4),
+            f"busbw_gb_per_s_at_{GIB}": round(GIB / 0.02 / 1e9, 4),
             "size_bytes": GIB,
             "latency_us": 20.0,
             "p99_us": 50000.0,

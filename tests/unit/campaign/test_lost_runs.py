@@ -10,7 +10,7 @@ import pytest
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.record import events as ev
 from backends.campaign.record.state import CampaignState, RunState, fold
-from backends.campaign.run.strays import look_for_strays
+from backends.campaign.run.lost_runs import look_for_strays
 from backends.remote.client import RemoteHost, RunSpec
 from backends.simulated.simulated_cluster import SimulatedCluster
 from backends.simulated.spec import HostSpec

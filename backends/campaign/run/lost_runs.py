@@ -14,7 +14,7 @@ from backends.campaign.folder.paths import run_log_path
 from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
-from backends.campaign.record.doubts import Cleanup, Doubt, Why
+from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
 from backends.campaign.record.state import (
     CampaignState,
     RunRecord,
