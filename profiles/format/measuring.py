@@ -18,6 +18,8 @@ Statistic = Literal["elapsed", "mean", "median", "trimmed_mean", "harmonic_mean"
 Kind = Literal["throughput", "step_time", "duration", "bandwidth"]
 Scope = Literal["global", "per_device", "per_node"]
 Cumulative = Literal["mean", "total"]
+END = "end"
+"""What tells the readings that can be the last of a span."""
 Ways = Annotated[tuple[Condition, ...], Field(min_length=1)]
 
 
@@ -64,7 +66,8 @@ class Metric(LineReading):
     """A further figure of merit. ``scale`` multiplies what the log says (0.01, 1024 …).
 
     ``timestamp``: the reading is a point in time in this strptime format, taken in seconds.
-    ``span`` is the last reading less the first, so that timestamps give a duration. A reading that
+    ``span`` is the last reading less the first, so that timestamps give a duration; where the
+    reading has an ``end`` too, only one in which that is not empty can be the last. A reading that
     has a ``step`` too makes a metric of each, ``NAME_at_<step>``: a curve over sizes.
     """
 
@@ -75,13 +78,19 @@ class Metric(LineReading):
     description: str = ""
 
     @property
+    def is_marked(self) -> bool:
+        """A span whose last reading is marked as such."""
+        return END in self.names
+
+    @property
     def is_curve(self) -> bool:
         """A value for each step."""
         return "step" in self.names
 
     @model_validator(mode="after")
     def _groups(self) -> Self:
-        self.check_fields(required={"value"}, known={"value", "step"})
+        ends = {END} if self.statistic == "span" else set()
+        self.check_fields(required={"value"}, known={"value", "step"} | ends)
         return self
 
 

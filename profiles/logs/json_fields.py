@@ -18,12 +18,13 @@ class JsonFields:
     def __init__(self, paths: Mapping[str, str], where: Where) -> None:
         self._paths = tuple(
             tuple(paths[name].split(".")) if name in paths else ()
-            for name in ("value", "step", "time")
+            for name in ("value", "step", "end" if "end" in paths else "time")
         )
         self._where = tuple((tuple(key.split(".")), _texts(held)) for key, held in where.items())
 
     def fields(self, text: str) -> tuple[str, str, str] | None:
-        """Value, step and time of the object that ``text`` begins with, empty where it has none.
+        """Value, step and time, or end, of the object that ``text`` begins with; empty texts for
+        what it lacks.
 
         None where there is no such object, or not one that counts. What follows it is of no
         interest: lines get glued together.

@@ -14,16 +14,16 @@ from __future__ import annotations
 from profiles.cleantext import ESCAPE_BYTES, clean_text
 from profiles.format.case import Case
 from profiles.format.line_reading import LineReading
-from profiles.format.profile import Profile
+from profiles.format.profile import Metric, Profile
 from profiles.format.regex.line_pattern import LINE_LIMIT
 from profiles.format.rule_for_case import rule_for
 from profiles.logs.failures import BUILT_IN, Failure, FailureScanner, from_profile
 from profiles.logs.intervals import Intervals
 from profiles.logs.lines import cut_long_lines
-from profiles.logs.metrics import Curve, MetricValues
+from profiles.logs.metrics import Curve, MarkedSpan, MetricValues
 from profiles.logs.ranks import MPI_PREFIX, RankFilter
 from profiles.logs.readings import Columns, Reading, Readings
-from profiles.logs.search import CurveSink, ReadingSink, Search, Sink, TextSink, ValueSink
+from profiles.logs.search import CurveSink, ReadingSink, Search, Sink, SpanSink, TextSink, ValueSink
 from profiles.logs.timestamps import TimestampParser
 
 __all__ = ["LINE_LIMIT", "Failure", "LogParser", "Reading", "Readings"]
@@ -54,8 +54,11 @@ class LogParser:
         intervals = Intervals(self.rule.cumulative) if self.rule.cumulative else None
         self._sink = ReadingSink(columns, times, self.rule.scale, intervals)
         self._summary = MetricValues("last")
-        self._metrics = {
-            name: (MetricValues(metric.statistic), metric.scale)
+        self._metrics: dict[str, tuple[MetricValues | MarkedSpan, float]] = {
+            name: (
+                MarkedSpan() if metric.is_marked else MetricValues(metric.statistic),
+                metric.scale,
+            )
             for name, metric in profile.measure.metrics.items()
             if not metric.is_curve
         }
@@ -146,7 +149,11 @@ class LogParser:
                 sinks.append((metric, CurveSink(self._curves[name][0])))
                 continue
             seconds = TimestampParser(metric.timestamp).seconds if metric.timestamp else None
-            sinks.append((metric, ValueSink(self._metrics[name][0], seconds)))
+            values = self._metrics[name][0]
+            if isinstance(values, MarkedSpan):
+                sinks.append((metric, SpanSink(values, seconds)))
+            else:
+                sinks.append((metric, ValueSink(values, seconds)))
         sinks += [(profile.measure.stated[name], sink) for name, sink in self._stated.items()]
         ranks = RankFilter(self.rule.ranks, self.rule.rank_prefix or MPI_PREFIX)
         return tuple(Search(reading, ranks, sink) for reading, sink in sinks)
@@ -159,3 +166,7 @@ class LogParser:
             block = ESCAPE_BYTES.sub(b"", block)
         for search in self._searches:
             search.run(block)
+
+
+def _values_of(metric: Metric) -> MetricValues | MarkedSpan:
+    return MarkedSpan() if metric.is_marked else MetricValues(metric.statistic)

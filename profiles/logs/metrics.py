@@ -59,6 +59,20 @@ class MetricValues:
         return self._kept / self._count if self.statistic == "mean" else self._kept
 
 
+class MarkedSpan:
+    """From the first value that is no end to the last that is one; None where either is missing."""
+
+    def __init__(self) -> None:
+        self._first: float | None = None
+        self.value: float | None = None
+
+    def add(self, value: float, *, ends: bool) -> None:
+        if not ends:
+            self._first = value if self._first is None else self._first
+        elif self._first is not None:
+            self.value = value - self._first
+
+
 class Curve:
     """Values by whole steps, of which no more than :data:`MOST_STEPS` are kept."""
 

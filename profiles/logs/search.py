@@ -15,7 +15,7 @@ from profiles.logs.intervals import Intervals
 from profiles.logs.json_fields import JsonFields
 from profiles.logs.lines import has_longer, lines_backwards, lines_with
 from profiles.logs.literals import required_literals, stays_in_line
-from profiles.logs.metrics import Curve, MetricValues
+from profiles.logs.metrics import Curve, MarkedSpan, MetricValues
 from profiles.logs.prefilter import Narrower
 from profiles.logs.ranks import RankFilter
 from profiles.logs.readings import Columns, to_number
@@ -23,7 +23,6 @@ from profiles.logs.readings import Columns, to_number
 Text = str | bytes
 Column = Sequence[Text]
 
-_GROUPS = ("value", "step", "time")
 _NAN = math.nan
 _BULK = 16  # matches from which on columns are faster than rows
 _END = 16384  # where a log's last match of a pattern often is
@@ -55,7 +54,8 @@ class Search:
         self._pattern = line_pattern(pattern)
         self._objects = JsonFields(reading.paths, reading.where) if reading.paths else None
         groups = self._pattern.groupindex
-        self._columns = tuple(groups[name] - 1 if name in groups else None for name in _GROUPS)
+        names = ("value", "step", "end" if "end" in groups else "time")
+        self._columns = tuple(groups[name] - 1 if name in groups else None for name in names)
         whole = stays_in_line(pattern) and self._pattern.longest
         self._bytes_pattern = re.compile(pattern.encode(), re.MULTILINE) if whole else None
         self._text_pattern = re.compile(pattern, re.ASCII | re.MULTILINE) if whole else None
@@ -253,6 +253,27 @@ class ValueSink:
                 return
         for value in values:
             self.add(value)
+
+
+class SpanSink:
+    """Hands finite values to a span. Where a reading's time would be is what marks an end."""
+
+    last_only = False
+
+    def __init__(self, span: MarkedSpan, seconds: Callable[[str], float] | None = None) -> None:
+        self._span = span
+        self._seconds = seconds or to_number
+
+    def add(self, value: Text, step: Text, time: Text) -> bool:
+        number = self._seconds(value if isinstance(value, str) else value.decode("ascii"))
+        if not math.isfinite(number):
+            return False
+        self._span.add(number, ends=bool(time))
+        return True
+
+    def add_all(self, values: Column, steps: Column | None, times: Column | None) -> None:
+        for value, end in zip(values, times or (), strict=True):
+            self.add(value, "", end)
 
 
 class CurveSink:

@@ -85,7 +85,7 @@ def test_a_path_that_may_be_missing() -> None:
         + r"""
 [measure.metrics.time_to_train_s]
 reading = ':::STATS (?P<json>\{.*)'
-paths = { value = "ms" }
+paths = { value = "ms", end = "metadata.status" }
 where = { key = ["start", "stop"], "metadata.status" = ["", "success"] }
 statistic = "span"
 scale = 0.001
@@ -94,7 +94,10 @@ scale = 0.001
     start = ':::STATS {"key": "start", "ms": 1000}\n'
     stop = ':::STATS {"key": "stop", "ms": 61500, "metadata": {"status": "%s"}}\n'
     assert measure(of, start + stop % "success").metrics["time_to_train_s"] == 60.5
-    assert "time_to_train_s" not in measure(of, start + stop % "aborted").metrics
+    for log in (start + stop % "aborted", start * 2, stop % "success", stop % "success" + start):
+        assert "time_to_train_s" not in measure(of, log).metrics
+    late = start.replace("1000", "2000")
+    assert measure(of, start + late + stop % "success").metrics["time_to_train_s"] == 60.5
 
 
 @given(
