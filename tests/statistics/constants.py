@@ -83,6 +83,7 @@ EXEMPT: Mapping[str, str] = {
     "auto_repeats.AutoRepeats.__str__ 100": "a fraction is shown as percents",
     "comparison._ROUNDING": "a guard against rounding",
     "measuring.FailurePattern.reason": "no text may be empty",
+    "measuring.Ways": "none may be empty",
     "projection._HOPELESS": "what a float holds",
     "projection._SAME": "a guard against rounding",
     "ratios._NEGLIGIBLE": "a guard against rounding",
