@@ -43,6 +43,7 @@ from tests.console.fakes import (
 from tests.console.hostile_text import hostile_log, hostile_text
 from tui.app import DlperfApp
 from tui.screens.login_questions import ConsolePrompter
+from tui.screens.start import StartDialog
 
 SPEED = 6.0
 LONG_LINE = 10_000_000
@@ -247,8 +248,9 @@ class ToldApp(DlperfApp):
 
     async def _tell(self) -> None:
         pilot = Pilot(self)
-        await pilot.pause(0)
-        while self._at_work() > self._asked():
+        for _ in range(8):  # from the widget through all around it to the application, and back
+            await pilot.pause(0)
+        while self._at_work() > self._waited_for() or self._unseen():
             await pilot.pause(0.01)
         os.write(self._done, b".")
 
@@ -256,10 +258,13 @@ class ToldApp(DlperfApp):
         lasting = ("watch", "follow")
         return sum(not w.is_finished and w.group not in lasting for w in self.workers)
 
-    def _asked(self) -> int:
-        """Dialogs on the screen for whose answer a worker may wait; others call back."""
-        dialogs = (screen._result_callbacks for screen in self.screen_stack[1:])
-        return sum(all(answer.callback is None for answer in answers) for answers in dialogs)
+    def _unseen(self) -> bool:
+        """The dialog of a start takes no answer before it has been drawn."""
+        return isinstance(self.screen, StartDialog) and not self.screen._seen
+
+    def _waited_for(self) -> int:
+        """Dialogs on the screen that may keep a worker waiting; that of a start calls back."""
+        return sum(not isinstance(screen, StartDialog) for screen in self.screen_stack[1:])
 
 
 def main(seed: int, directory: Path, done: int) -> int:
