@@ -77,13 +77,16 @@ class Asked:
         self._marks[part.profile.name] = part
 
     def begin(self, names: Sequence[str]) -> str | None:
-        """Mark the first profile that these hosts can run, once, so that Enter has a meaning."""
+        """Mark the first profile that these hosts can run, once, so that Enter has a meaning.
+
+        One for which something has to be given first is not it.
+        """
         if self.begun:
             return None
         most = FIRST_LOOK_GPUS if self._session.alone else None
         for name in names:
             wanted = self.marks(name).with_defaults(most)
-            if wanted.marked(self.snapshots):
+            if missing_settings([wanted]) is None and wanted.marked(self.snapshots):
                 self.put(wanted)
                 return name
         return None
