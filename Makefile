@@ -15,9 +15,13 @@ run: $(READY)  ## The console; without a terminal the same CPU smoke campaign, h
 test: $(READY)  ## All tests but those that need PyTorch or take minutes.
 	$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
 
+# Campaigns on this machine alone, which never look for one of the tools, and take minutes.
+SAME_WITHOUT_TOOLS := copied_campaigns.py unbegun_campaigns.py explain.py auto_repeats.py
+
 test-without-tools: $(READY)  ## What could differ without sshd, ssh, tmux, iproute2, iptables.
 	$(BIN)/python -m tests.without_tools $(BIN)/python -m pytest $(WORKERS) \
-		tests/integration tests/console/test_hostile_terminal.py $(PYTEST_ARGS)
+		tests/integration tests/console/test_hostile_terminal.py \
+		$(addprefix --ignore=tests/integration/test_,$(SAME_WITHOUT_TOOLS)) $(PYTEST_ARGS)
 
 check: $(READY)  ## Style, types, architecture.
 	$(BIN)/ruff check .

@@ -11,7 +11,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from profiles.format import patterns as patterns_module
+from profiles.format.regex import line_pattern as patterns_module
 from profiles.format.regex import linear
 from profiles.format.regex.cost import SHORTEST, Judgement, judge, most_steps
 from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
