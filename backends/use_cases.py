@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from backends.campaign_start import Starter
     from backends.hosts.finding import Finding
     from backends.results.comparison import Comparison
+    from backends.results.gained_parameters import Assumed
     from backends.results.run_result import RunResult
     from backends.transports.base import Prompter
     from profiles.format.catalog import Catalog
@@ -299,9 +300,22 @@ class Workspace:
         ------
         SelectionError: one of them has no runs. JournalError: it is no campaign.
         """
+        from backends.campaign.folder.parameter_defaults import defaults_of  # noqa: PLC0415
         from backends.results.comparison import compare  # noqa: PLC0415 (loads when needed)
 
-        return compare(self.runs(baseline), self.runs(candidate), threshold)
+        defaults = defaults_of((baseline, candidate), lambda: self.catalog)
+        return compare(self.runs(baseline), self.runs(candidate), threshold, defaults)
+
+    def runs_together(
+        self, paths: Sequence[Path]
+    ) -> tuple[tuple[tuple[RunResult, ...], ...], tuple[Assumed, ...]]:
+        """The runs of each campaign, as :meth:`runs`, for one table: a parameter that a profile
+        gained later has its default in the older ones."""
+        from backends.campaign.folder.parameter_defaults import defaults_of  # noqa: PLC0415
+        from backends.results.gained_parameters import with_defaults  # noqa: PLC0415
+
+        runs = [self.runs(path) for path in paths]
+        return with_defaults(runs, defaults_of(paths, lambda: self.catalog))
 
     def import_campaign(
         self, source: Path, profile: str | None, output: Path, *, share: Share | None = None

@@ -15,6 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import several
+from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
 from backends.results.ratios import (
     CONFIDENCE,
     FEWEST,
@@ -89,11 +90,13 @@ class ComparedCase:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``environments``: (baseline's, candidate's) fingerprints of a common case that differ."""
+    """``environments``: (baseline's, candidate's) fingerprints of a common case that differ.
+    ``assumed``: parameters that one side's profile did not have yet, 0 being the baseline."""
 
     threshold: float
     cases: tuple[ComparedCase, ...]
     environments: tuple[tuple[str, str], ...] = ()
+    assumed: tuple[Assumed, ...] = ()
 
     def of(self, verdict: Verdict) -> tuple[ComparedCase, ...]:
         return tuple(case for case in self.cases if case.verdict is verdict)
@@ -124,9 +127,13 @@ class Comparison:
 
 
 def compare(
-    baseline: Iterable[RunResult], candidate: Iterable[RunResult], threshold: float = 0.02
+    baseline: Iterable[RunResult],
+    candidate: Iterable[RunResult],
+    threshold: float = 0.02,
+    defaults: Defaults = no_defaults,
 ) -> Comparison:
-    """Case by case, over the successful repeats.
+    """Case by case, over the successful repeats; a parameter that only one side's profile has
+    counts on the other as its default.
 
     A regression (an improvement): Welch's 95% interval of the ratio excludes 1, and the best
     estimate is beyond ``threshold`` (0.02: 2%). The same: the whole interval is within it. All else
@@ -140,8 +147,8 @@ def compare(
         raise SelectionError(
             f"threshold {threshold:g} is out of range", remedy="give a percentage such as 2%"
         )
-    ours = _by_key(summarise(baseline))
-    theirs = _by_key(summarise(candidate))
+    sides, assumed = with_defaults((tuple(baseline), tuple(candidate)), defaults)
+    ours, theirs = (_by_key(summarise(side)) for side in sides)
     cases = [
         _compared(key, ours.get(key), theirs.get(key), threshold)
         for key in dict.fromkeys([*ours, *theirs])
@@ -151,7 +158,7 @@ def compare(
             "the two campaigns have no case in common",
             remedy="compare campaigns of the same profiles, parameters and cases",
         )
-    return Comparison(threshold, tuple(_with_decisive(cases)), tuple(_environments(cases)))
+    return Comparison(threshold, tuple(_with_decisive(cases)), tuple(_environments(cases)), assumed)
 
 
 _Key = tuple[str, str, tuple[tuple[str, "Scalar"], ...]]

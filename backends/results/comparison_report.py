@@ -14,7 +14,7 @@ from backends.results.numbers import NOTHING, fixed, signed_percent, trimmed
 from backends.results.ratios import Method
 from backends.results.render import Column, Table, render_markdown
 from backends.results.summary import CaseResult, parameters_text
-from backends.results.translations import Lang, Words, words
+from backends.results.translations import Lang, Words, pick, words
 
 
 def comparison_markdown(comparison: Comparison, lang: Lang = "en") -> str:
@@ -28,8 +28,26 @@ def comparison_markdown(comparison: Comparison, lang: Lang = "en") -> str:
         before.append(w.simulated)
     parts = [f"> **{md_text(line)}**" for line in before]
     parts.append(render_markdown([comparison_table(comparison, lang)]).rstrip("\n"))
-    parts += [md_text(line) for line in _exit_lines(comparison, w)]
+    parts += [md_text(line) for line in (*_assumed(comparison, lang), *_exit_lines(comparison, w))]
     return "\n\n".join(parts) + "\n"
+
+
+def _assumed(comparison: Comparison, lang: Lang) -> list[str]:
+    """Whose profile did not have which parameters yet."""
+    w = words(lang)
+    text = pick(
+        lang,
+        "{side}: {profile} had no such parameter yet, so its default is taken: {values}.",
+        "{side}：{profile} 当时还没有该参数，按默认值计：{values}。",
+    )
+    return [
+        text.format(
+            side=(w.baseline, w.candidate)[assumed.campaign],
+            profile=assumed.profile,
+            values=parameters_text(dict(assumed.parameters)),
+        )
+        for assumed in comparison.assumed
+    ]
 
 
 def _exit_lines(comparison: Comparison, w: Words) -> list[str]:
@@ -134,6 +152,14 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
         "decisive": [_name(case) for case in comparison.decisive],
         "environments": [
             {"baseline": ours, "candidate": theirs} for ours, theirs in comparison.environments
+        ],
+        "assumed": [
+            {
+                "side": ("baseline", "candidate")[assumed.campaign],
+                "profile": assumed.profile,
+                "parameters": dict(assumed.parameters),
+            }
+            for assumed in comparison.assumed
         ],
         "cases": [
             {

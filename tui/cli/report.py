@@ -12,9 +12,10 @@ from backends.results.layouts.common import LayoutOptions
 from backends.results.publish import FORMATS, LAYOUTS, publish
 from backends.results.result_files import write_atomically, write_figures
 from backends.results.run_result import RunResult
-from backends.results.summary import summarise
+from backends.results.summary import parameters_text, summarise
+from backends.use_cases import Workspace
 from profiles.errors import DlperfError
-from tui.cli.shared.campaign_runs import runs_of
+from tui.cli.shared.campaign_runs import say_remarks
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import say
@@ -48,7 +49,11 @@ def run(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     paths = [workspace.find_campaign(name) for name in arguments.campaigns_named]
     base = _base(arguments.output, paths)
-    runs = [_linked(run, path, base) for path in paths for run in runs_of(workspace, path)]
+    runs = [
+        _linked(run, path, base)
+        for path, own in zip(paths, _runs(workspace, paths), strict=True)
+        for run in own
+    ]
     text = publish(
         " + ".join(path.name for path in paths),
         runs,
@@ -73,6 +78,20 @@ def run(arguments: argparse.Namespace) -> int:
         for _title, name in write_figures(base, summarise(runs), arguments.lang, export=export):
             say(f"written: {base / name}")
     return OK
+
+
+def _runs(workspace: Workspace, paths: Sequence[Path]) -> tuple[tuple[RunResult, ...], ...]:
+    """Of each campaign; what must be known of them is said."""
+    for path in paths:
+        say_remarks(workspace, path)
+    together, assumed = workspace.runs_together(paths)
+    for one in assumed:
+        values = parameters_text(dict(one.parameters))
+        say(
+            f"note: {paths[one.campaign].name}: {one.profile} had no such parameter yet, "
+            f"so its default is taken: {values}"
+        )
+    return together
 
 
 def _base(output: Path | None, paths: Sequence[Path]) -> Path:

@@ -1,4 +1,4 @@
-"""The runs of a campaign that is on disk."""
+"""What is said of a campaign that is on disk, beside its figures."""
 
 from __future__ import annotations
 
@@ -6,15 +6,8 @@ from pathlib import Path
 from typing import Any  # JSON
 
 from backends.campaign.folder.index import CampaignSummary
-from backends.results.run_result import RunResult
 from backends.use_cases import Workspace
 from tui.cli.shared.output import say
-
-
-def runs_of(workspace: Workspace, path: Path) -> tuple[RunResult, ...]:
-    """What must be known of them is said. Raises :class:`SelectionError` where there is none."""
-    say_remarks(workspace, path)
-    return workspace.runs(path)
 
 
 def say_remarks(workspace: Workspace, path: Path) -> None:
