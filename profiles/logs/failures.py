@@ -48,6 +48,9 @@ def _known(reason: str, *patterns: str, retry: Retry = "never") -> KnownFailure:
     return KnownFailure(reason, "|".join(patterns), complete, retry)
 
 
+# torchrun's, srun --label's and mpirun --tag-output's.
+_OF_A_RANK = r"^(?:\[(?:rank|default)\d+\]: ?| {0,5}\d{1,6}: |\[\d+,\d+\]<std(?:out|err)>: ?)?"
+
 BUILT_IN: tuple[KnownFailure, ...] = (
     _known(
         "out of GPU memory",
@@ -141,8 +144,8 @@ BUILT_IN: tuple[KnownFailure, ...] = (
     _known("killed", r"(?:^|\s)Killed\s*$", r"\bSIGKILL\b", r"signal 9\b", retry="later"),
     _known(
         "Python exception",
-        r"^(?:\[rank\d+\]: ?)?[A-Za-z_][\w.]*Error(?:: .*)?$",
-        r"^(?:\[rank\d+\]: ?)?[A-Za-z_][\w.]*Exception(?:: .*)?$",
+        rf"{_OF_A_RANK}[A-Za-z_][\w.]*Error(?:: .*)?$",
+        rf"{_OF_A_RANK}[A-Za-z_][\w.]*Exception(?:: .*)?$",
     ),
 )
 """In order of precedence: a specific reason stands before what it also looks like."""

@@ -40,6 +40,9 @@ def reasons(log: str | bytes) -> list[str]:
          "never"),
         ("ValueError: batch must be positive", "Python exception", "never"),
         ("[rank1]: torch.distributed.DistBackendError: it broke", "Python exception", "never"),
+        ("[default3]:ValueError: it broke", "Python exception", "never"),
+        (" 3: ValueError: it broke", "Python exception", "never"),
+        ("[1,3]<stderr>:ValueError: it broke", "Python exception", "never"),
     ],
 )  # fmt: skip
 def test_known_failures_are_named_with_their_line(line: str, reason: str, retry: str) -> None:
