@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import re
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from backends.file_modes import Share
 from backends.inventory.nodesets import expand_nodeset, fold_nodeset, split_top_level
 from profiles.errors import DlperfError, SelectionError
+from profiles.nearest import did_you_mean
 
 TRANSPORTS = {"ssh": "over SSH", "local": "this machine, without SSH"}
 """How a host may be reached. A new one is an entry here and its file in
@@ -184,8 +184,3 @@ def _known_hosts(inventory: Inventory) -> str:
     names = [host.name for host in inventory.hosts]
     source = f" (from {inventory.path})" if inventory.path else ""
     return f"known hosts: {fold_nodeset(names)}{source}"
-
-
-def did_you_mean(word: str, known: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f", did you mean {near[0]!r}?" if near else ""

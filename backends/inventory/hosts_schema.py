@@ -18,8 +18,9 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from backends.inventory.host_entry import HOST_NAME, TRANSPORTS, did_you_mean
+from backends.inventory.host_entry import HOST_NAME, TRANSPORTS
 from backends.inventory.nodesets import expand_nodeset
+from profiles.nearest import did_you_mean
 
 # One colon is a port; IPv6 addresses have at least two.
 _ADDRESS = re.compile(r"(?!-)(?![^:]*:[^:]*$)[A-Za-z0-9._:%-]+", re.ASCII)

@@ -7,15 +7,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from profiles.nearest import did_you_mean
 from tui.cli.commands import COMMANDS, CONSOLE, command_file
 from tui.cli.shared.exit_codes import WRONG
 
 
 class Parser(argparse.ArgumentParser):
-    """Usage errors in one line: what, where, how to mend it."""
+    """Usage errors in one line: what, where, how to mend it; and what may have been meant."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(WRONG, f"{self.prog}: {message}; see '{self.prog} --help'\n")
+
+    def parse_known_args(
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        known, rest = super().parse_known_args(args, namespace)
+        if rest:  # told here, where the command and its options are known
+            option = next((word for word in rest if word.startswith("-")), "")
+            near = did_you_mean(option.partition("=")[0], self._option_string_actions)
+            self.error(f"unrecognized arguments: {' '.join(rest)}{near}")
+        return known, rest
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        names = [str(name) for name in action.choices]
+        near = did_you_mean(str(value), names) or f", choose from {', '.join(names)}"
+        raise argparse.ArgumentError(action, f"there is no {value!r}{near}")
 
 
 class CommandParser(Parser):
@@ -26,9 +44,13 @@ class CommandParser(Parser):
     def parse_known_args(
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        _add_common(self, again=True)
-        command_file(self.command).add(self)
+        self.complete()
         return super().parse_known_args(args, namespace)
+
+    def complete(self) -> None:
+        """Add the options of the command."""
+        add_common(self, again=True)
+        command_file(self.command).add(self)
 
 
 class _PrintVersion(argparse.Action):
@@ -45,20 +67,27 @@ def build_parser() -> Parser:
         prog="dlperf-tui",
         description="Measure how fast deep-learning frameworks train and how well they scale. "
         "Without a command: the console.",
+        epilog="example: dlperf-tui run -p cpu-smoke -c 1n1g 1n2g",
     )
     parser.add_argument("-V", "--version", action=_PrintVersion, nargs=0, help="print the version")
     parser.add_argument("--readonly", action="store_true", help="look only; start nothing")
-    _add_common(parser)
+    add_common(parser)
     parser.set_defaults(command=CONSOLE)
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
     for name, command in COMMANDS.items():
-        added = commands.add_parser(name, help=command.summary, description=command.summary)
+        added = commands.add_parser(
+            name,
+            help=command.summary,
+            description=command.summary,
+            epilog=f"example:\n  {command.example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         added.command = name
         added.set_defaults(command=name)
     return parser
 
 
-def _add_common(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
+def add_common(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
     """Options that every command takes, before or after its name."""
     default = argparse.SUPPRESS if again else None
     parser.add_argument(

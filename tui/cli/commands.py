@@ -28,30 +28,76 @@ class Command(NamedTuple):
     """A command as ``--help`` lists it.
 
     ``changes``: it starts, ends or writes something, so that ``--readonly`` refuses it.
+    ``example``: a call of it, as its own ``--help`` shows one.
     """
 
     summary: str
     changes: bool = False
+    example: str = ""
 
 
 CONSOLE = "console"
 """What runs where no command is named."""
 
 COMMANDS = {
-    "hosts": Command("probe and print hosts, GPUs, topology, who is busy"),
-    "profiles": Command("list the profiles, show one, check a file"),
-    "sweep": Command("find what runs of ours left on the hosts, and end it", changes=True),
-    "plan": Command("every run, its hosts, its exact commands; starts nothing"),
-    "run": Command("run a selection without the console", changes=True),
-    "resume": Command("go on with a campaign", changes=True),
-    "cancel": Command("end a campaign's runs on all hosts", changes=True),
-    "status": Command("how far campaigns have come"),
-    "campaigns": Command("list the campaigns with their sizes, or move one"),
-    "parse": Command("throughput of existing logs"),
-    "import": Command("make a campaign of a tree of existing logs", changes=True),
-    "report": Command("tables of one or more campaigns"),
-    "compare": Command("exit 1 when the candidate is slower"),
-    "references": Command("published figures that results are held against"),
+    "hosts": Command(
+        "probe and print hosts, GPUs, topology, who is busy",
+        example="dlperf-tui hosts --hosts 'node[1-4]' --wide",
+    ),
+    "profiles": Command(
+        "list the profiles, show one, check a file",
+        example="dlperf-tui profiles show torch-resnet50",
+    ),
+    "sweep": Command(
+        "find what runs of ours left on the hosts, and end it",
+        changes=True,
+        example="dlperf-tui sweep --hosts 'node[1-4]' --yes",
+    ),
+    "plan": Command(
+        "every run, its hosts, its exact commands; starts nothing",
+        example="dlperf-tui plan -p torch-resnet50 -c 1n1g 1n8g --set precision=amp",
+    ),
+    "run": Command(
+        "run a selection without the console",
+        changes=True,
+        example="dlperf-tui run -p torch-resnet50 -c 1n1g 1n8g --repeats auto:1%",
+    ),
+    "resume": Command(
+        "go on with a campaign", changes=True, example="dlperf-tui resume 2026-11-21-resnet50"
+    ),
+    "cancel": Command(
+        "end a campaign's runs on all hosts",
+        changes=True,
+        example="dlperf-tui cancel 2026-11-21-resnet50 --run 1f0c77ab-0003-a1",
+    ),
+    "status": Command(
+        "how far campaigns have come", example="dlperf-tui status 2026-11-21-resnet50 --watch"
+    ),
+    "campaigns": Command(
+        "list campaigns, move, remove, tag them",
+        example="dlperf-tui campaigns mv 2026-11-21-resnet50 baseline",
+    ),
+    "parse": Command(
+        "throughput of existing logs",
+        example="dlperf-tui parse -p oneflow-resnet50 --gpus 8 rank0.log",
+    ),
+    "import": Command(
+        "make a campaign of a tree of existing logs",
+        changes=True,
+        example="dlperf-tui import -p paddle-resnet50 logs -o baseline",
+    ),
+    "report": Command(
+        "tables of one or more campaigns",
+        example="dlperf-tui report 2026-11-21-resnet50 --layout pivot -o table.md",
+    ),
+    "compare": Command(
+        "exit 1 when the candidate is slower",
+        example="dlperf-tui compare baseline 2026-11-21-resnet50 --threshold 3%",
+    ),
+    "references": Command(
+        "published figures that results are held against",
+        example="dlperf-tui references resnet50 h100",
+    ),
 }
 
 
