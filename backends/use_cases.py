@@ -7,7 +7,6 @@ asyncssh nor pandas is imported until needed. In a script: docs/api.md.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -16,11 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.campaign.folder.directory_identity import check_place, elsewhere_words
+from backends.campaign.folder.find import find_campaign
 from backends.campaign.folder.index import CampaignSummary, list_campaigns
 from backends.campaign.folder.reader import CampaignReader, read_campaign
-from backends.campaign.folder.unbegun import NothingStartedError, is_unbegun
 from backends.campaign.plan.selection import DryRun, Plan, Selection
-from backends.campaign.record import journal
 from backends.campaign.record.snapshot import CampaignSnapshot, take
 from backends.campaign.record.state import CampaignState
 from backends.cluster import Cluster
@@ -33,6 +31,7 @@ from profiles.errors import ProfileError, SelectionError
 if TYPE_CHECKING:
     from backends.campaign.cancelling import CancelOutcome
     from backends.campaign.controller import CampaignController
+    from backends.campaign.folder.about import About
     from backends.campaign.folder.imported import Imported
     from backends.campaign.plan.campaign_file import Request
     from backends.campaign_start import Starter
@@ -345,6 +344,25 @@ class Workspace:
         move(path, target, self.clock)
         return target
 
+    def remove_campaign(self, path: Path, *, force: bool = False) -> None:
+        """Remove a campaign from this disk; see
+        :func:`backends.campaign.folder.remove.remove_campaign`."""
+        from backends.campaign.folder.remove import remove_campaign  # noqa: PLC0415 (as above)
+
+        remove_campaign(path, self.clock, force=force)
+
+    def describe_campaign(self, path: Path, about: About) -> None:
+        """Say something of a campaign, which its report has from then on; of one that a console is
+        at work on, when that writes the report next.
+
+        Raises
+        ------
+        DlperfError: it cannot be written.
+        """
+        from backends.campaign.folder.describe import describe  # noqa: PLC0415 (as above)
+
+        describe(path, about, self.clock)
+
     def find_campaign(self, name_or_path: str) -> Path:
         """A campaign by its name in the campaigns directory, or by its path.
 
@@ -352,16 +370,4 @@ class Workspace:
         ------
         SelectionError: there is none. NothingStartedError: it was ended before it began.
         """
-        for path in (self.campaigns_dir / name_or_path, Path(name_or_path)):
-            with contextlib.suppress(OSError):
-                if is_unbegun(path, kept_here=path.parent == self.campaigns_dir):
-                    raise NothingStartedError(path)
-            if (path / journal.FILE_NAME).is_file():
-                return path
-        if Path(name_or_path).is_dir():
-            journal.check_campaign(Path(name_or_path))
-        raise SelectionError(
-            f"no campaign {name_or_path!r}",
-            where=str(self.campaigns_dir),
-            remedy="'dlperf-tui status' lists them; a path works too",
-        )
+        return find_campaign(self.campaigns_dir, name_or_path)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from backends.campaign.folder.about import About
 from backends.campaign.plan.selection import Plan, Selection
 from backends.campaign.record.snapshot import CampaignSnapshot
 from backends.hosts.facts import HostSnapshot
@@ -61,6 +62,8 @@ class CampaignSummary(Protocol):
     def created_at(self) -> float | None: ...
     @property
     def simulated(self) -> bool: ...
+    @property
+    def about(self) -> About: ...
 
 
 class Controller(Protocol):

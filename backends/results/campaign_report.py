@@ -48,6 +48,7 @@ class ReportContext:
     version: of dlperf-tui.
     figures: (title, path relative to the report) of the SVG files beside it.
     notes: further sentences for the top of the report.
+    tags, said: what people say of the campaign.
     """
 
     campaign: str
@@ -56,6 +57,8 @@ class ReportContext:
     version: str = ""
     figures: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    said: str = ""
 
 
 def render_report(
@@ -66,7 +69,8 @@ def render_report(
 ) -> str:
     """The whole of report.md. ``groups`` are the summary of ``runs``."""
     w = words(lang)
-    blocks = [f"# {md_text(context.campaign)}", *_banners(context, runs, groups, lang, w)]
+    blocks = [f"# {md_text(context.campaign)}", *_said(context)]
+    blocks += _banners(context, runs, groups, lang, w)
     blocks += [f"## {w.environment}", *environment_section(context.environment, w)]
     blocks += [f"## {w.what_was_run}", *_what_was_run(context, groups, w)]
     blocks += [f"## {w.results}", *_results(context, groups, lang, w)]
@@ -79,6 +83,12 @@ def render_report(
     if context.version:
         blocks.append(w.generated.format(version=md_text(context.version)))
     return "\n\n".join(block.rstrip("\n") for block in blocks) + "\n"
+
+
+def _said(context: ReportContext) -> list[str]:
+    """Whatever people say of it, in their words; before what the program says of it."""
+    said = [md_text(context.said)] if context.said else []
+    return [*said, " ".join(map(md_code, context.tags))] if context.tags else said
 
 
 def _banners(

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from backends.campaign.folder.about import About
 from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.selection import Plan, PlannedCase, Selection
 from backends.campaign.record import events as ev
@@ -138,6 +139,7 @@ class FakeSummary:
     total: int
     created_at: float | None = START
     simulated: bool = False
+    about: About = field(default_factory=About)
 
 
 def commands(case: Case, hosts: Sequence[str]) -> tuple[str, ...]:

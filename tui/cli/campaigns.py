@@ -1,60 +1,220 @@
-"""``campaigns``: the campaigns on disk, with their sizes, and moving one."""
+"""``campaigns``: those on disk, with their sizes; moved, removed, and what is said of them."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
+from backends.campaign.folder.about import About, checked_note, checked_tags, read_about
 from backends.campaign.folder.adopt import size_of
+from backends.campaign.folder.find import campaign_directory
+from backends.campaign.folder.index import CampaignSummary, summarise_campaign
 from backends.use_cases import Workspace
-from profiles.errors import SelectionError
-from tui.cli.shared.campaign_runs import listed, summary_document
-from tui.cli.shared.exit_codes import OK
+from profiles.durations import parse_duration
+from profiles.errors import DlperfError, SelectionError
+from tui.cli.arguments import Parser, add_common
+from tui.cli.shared.campaign_rows import campaign_rows, size_text
+from tui.cli.shared.campaign_runs import summary_document
+from tui.cli.shared.exit_codes import OK, WRONG
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
+from tui.cli.shared.question import agreed
 from tui.cli.shared.readonly import refuse_change
+from tui.cli.shared.tables import print_rows
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("ls", "mv"))
-    parser.add_argument(
-        "names", metavar="NAME", nargs="*", help="mv: the campaign, and its new name or path"
+    actions = parser.add_subparsers(
+        metavar="ACTION", dest="action", required=True, parser_class=Parser
     )
-    add_json(parser)
+
+    def action(name: str, help: str, example: str) -> argparse.ArgumentParser:
+        added: argparse.ArgumentParser = actions.add_parser(
+            name,
+            help=help,
+            description=help,
+            epilog=f"example:\n  dlperf-tui campaigns {name} {example}".rstrip(),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        add_common(added, again=True)
+        return added
+
+    ls = action("ls", "list them, with their sizes, tags and notes", "--tag baseline")
+    ls.add_argument("--tag", metavar="TAG", help="only those that have it")
+    add_json(ls)
+
+    mv = action("mv", "move one; it stays the campaign", "2026-11-21-resnet50 baseline")
+    mv.add_argument("campaign", metavar="CAMPAIGN")
+    mv.add_argument("new", metavar="NEW", help="its new name, or a path")
+
+    rm = action("rm", "remove some from this disk, logs and all", "2026-11-21-resnet50")
+    rm.add_argument("campaigns_named", metavar="CAMPAIGN", nargs="+")
+    rm.add_argument("--yes", action="store_true", help="remove without asking")
+    rm.add_argument(
+        "--force",
+        action="store_true",
+        help="also what may be left on a host, is held by a console that gives no sign, "
+        "cannot be read, or holds files of others",
+    )
+
+    prune = action(
+        "prune", "remove those in which nothing was started, and old ones", "--older-than 90d"
+    )
+    prune.add_argument(
+        "--older-than", metavar="TIME", help="finished ones of more than that, such as 90d"
+    )
+    prune.add_argument("--keep", metavar="N", type=int, help="finished ones but for the N newest")
+    prune.add_argument("--yes", action="store_true", help="remove without asking")
+
+    tag = action("tag", "give one tags, or take them away", "2026-11-21-resnet50 baseline v100")
+    tag.add_argument("campaign", metavar="CAMPAIGN")
+    tag.add_argument("tags", metavar="TAG", nargs="+")
+    tag.add_argument("--remove", action="store_true", help="take these away")
+
+    note = action(
+        "note", "say something of one, which its report has", "2026-11-21-resnet50 'new driver'"
+    )
+    note.add_argument("campaign", metavar="CAMPAIGN")
+    note.add_argument("text", metavar="TEXT", help="instead of what was said; '' for nothing")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """``campaigns ls`` or ``campaigns mv OLD NEW``."""
-    workspace = open_workspace(arguments)
-    if arguments.action == "mv":
-        return _move(workspace, arguments)
-    if arguments.names:
-        raise SelectionError("'campaigns ls' takes no name", remedy="'dlperf-tui status' does")
-    return _list(workspace, as_json=arguments.json)
+    """``campaigns ls|mv|rm|prune|tag|note``."""
+    if arguments.readonly and arguments.action != "ls":
+        refuse_change()
+    return _ACTIONS[arguments.action](open_workspace(arguments), arguments)
+
+
+def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
+    campaigns = [
+        campaign
+        for campaign in workspace.campaigns()
+        if arguments.tag is None or arguments.tag in campaign.about.tags
+    ]
+    sizes = [size_of(campaign.path) for campaign in campaigns]
+    if arguments.json:
+        print_json(
+            [
+                {**summary_document(campaign), "size_bytes": size}
+                for campaign, size in zip(campaigns, sizes, strict=True)
+            ]
+        )
+    elif campaigns:
+        print_rows(campaign_rows(campaigns, sizes))
+        say(f"{len(campaigns)} campaigns, {size_text(sum(sizes))} in {workspace.campaigns_dir}")
+    else:
+        tagged = "" if arguments.tag is None else f" with the tag {arguments.tag}"
+        say(f"no campaigns{tagged} in {workspace.campaigns_dir}")
+    return OK
 
 
 def _move(workspace: Workspace, arguments: argparse.Namespace) -> int:
-    if arguments.readonly:
-        refuse_change()
-    if len(arguments.names) != 2:
-        raise SelectionError(
-            "'campaigns mv' takes a campaign and its new name or path",
-            remedy="such as 'dlperf-tui campaigns mv 2026-11-21-resnet50 baseline'",
-        )
-    old, new = arguments.names
-    path = workspace.move_campaign(workspace.find_campaign(old), new)
+    path = workspace.move_campaign(workspace.find_campaign(arguments.campaign), arguments.new)
     say(f"moved: {path}")
     return OK
 
 
-def _list(workspace: Workspace, *, as_json: bool) -> int:
-    sizes = [(campaign, size_of(campaign.path)) for campaign in workspace.campaigns()]
-    if as_json:
-        print_json([{**summary_document(c), "size_bytes": size} for c, size in sizes])
+def _remove(workspace: Workspace, arguments: argparse.Namespace) -> int:
+    where = workspace.campaigns_dir
+    paths = [campaign_directory(where, name)[0] for name in arguments.campaigns_named]
+    unique = list(dict.fromkeys(paths))
+    if not arguments.force:
+        from backends.campaign.folder.remove import check_removable  # noqa: PLC0415 (loads more)
+
+        for path in unique:
+            check_removable(path)  # before anything is asked, and again before it is removed
+    found = [summarise_campaign(path, workspace.clock) for path in unique]
+    return _remove_after_question(workspace, found, arguments.yes, force=arguments.force)
+
+
+def _prune(workspace: Workspace, arguments: argparse.Namespace) -> int:
+    from backends.campaign.folder.remove import (  # noqa: PLC0415 (loads more)
+        CannotRemoveError,
+        check_removable,
+        half_removed,
+        prunable,
+        remove_half_removed,
+    )
+
+    if arguments.keep is not None and arguments.keep < 0:
+        raise SelectionError("must be 0 or more", where="--keep")
+    older = None if arguments.older_than is None else parse_duration(arguments.older_than)
+    for path in half_removed(workspace.campaigns_dir):
+        remove_half_removed(path)
+        say(f"removed what was left of {path.name}")
+    chosen = []
+    for campaign in prunable(
+        workspace.campaigns(), workspace.clock(), older_than_s=older, keep=arguments.keep
+    ):
+        try:
+            if campaign.path.is_symlink():
+                say(f"kept: {campaign.path.name}: is a link")
+                continue
+            check_removable(campaign.path)
+        except CannotRemoveError as error:
+            say(f"kept: {campaign.path.name}: {error.what}")
+        else:
+            chosen.append(campaign)
+    if not chosen:
+        say(f"nothing to prune in {workspace.campaigns_dir}")
         return OK
-    if not sizes:
-        say(f"no campaigns in {workspace.campaigns_dir}")
-    for campaign, size in sizes:
-        print(f"{size / (1 << 20):9.1f} MiB  {listed(campaign)}")
-    if sizes:
-        print(f"{sum(size for _, size in sizes) / (1 << 20):9.1f} MiB  in {len(sizes)} campaigns")
+    return _remove_after_question(workspace, chosen, arguments.yes, force=False)
+
+
+def _remove_after_question(
+    workspace: Workspace, found: Sequence[CampaignSummary], yes: bool, *, force: bool
+) -> int:
+    sizes = [size_of(campaign.path) for campaign in found]
+    many = "1 campaign" if len(found) == 1 else f"{len(found)} campaigns"
+    what = f"{many}, {size_text(sum(sizes))}"
+    if not yes:
+        print_rows(campaign_rows(found, sizes))
+        if not agreed(f"Remove {what}, with their logs?", unasked=f"nothing removed of {what}"):
+            say("nothing removed")
+            return WRONG
+    code = OK
+    for campaign in found:
+        try:
+            workspace.remove_campaign(campaign.path, force=force)
+        except DlperfError as error:
+            if len(found) == 1:
+                raise
+            say(f"kept: {error}")
+            code = error.exit_code
+        else:
+            say(f"removed: {campaign.path}")
+    return code
+
+
+def _tag(workspace: Workspace, arguments: argparse.Namespace) -> int:
+    path = workspace.find_campaign(arguments.campaign)
+    said = read_about(path)
+    named = checked_tags(tuple(arguments.tags))
+    if arguments.remove:
+        tags = tuple(tag for tag in said.tags if tag not in named)
+    else:
+        tags = checked_tags((*said.tags, *named))
+    return _describe(workspace, path, About(tags, said.note))
+
+
+def _note(workspace: Workspace, arguments: argparse.Namespace) -> int:
+    path = workspace.find_campaign(arguments.campaign)
+    return _describe(workspace, path, About(read_about(path).tags, checked_note(arguments.text)))
+
+
+def _describe(workspace: Workspace, path: Path, about: About) -> int:
+    workspace.describe_campaign(path, about)
+    said = " ".join([*(f"#{tag}" for tag in about.tags), about.note]).strip()
+    say(f"{path.name}: {said or 'nothing said'}")
     return OK
+
+
+_ACTIONS: Mapping[str, Callable[[Workspace, argparse.Namespace], int]] = {
+    "ls": _list,
+    "mv": _move,
+    "rm": _remove,
+    "prune": _prune,
+    "tag": _tag,
+    "note": _note,
+}

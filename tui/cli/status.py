@@ -7,20 +7,28 @@ import argparse
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.snapshot import CampaignSnapshot
 from backends.use_cases import Workspace
-from tui.cli.shared.campaign_runs import listed, summary_document
+from profiles.errors import SelectionError
+from tui.cli.shared.campaign_rows import campaign_rows, run_rows
+from tui.cli.shared.campaign_runs import summary_document
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
+from tui.cli.shared.tables import print_rows
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("campaign", metavar="CAMPAIGN", nargs="?")
+    parser.add_argument(
+        "--watch", action="store_true", help="until it has finished, or for good; ctrl+C ends it"
+    )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """One campaign, or the list of all."""
     workspace = open_workspace(arguments)
+    if arguments.watch:
+        return _watch(workspace, arguments)
     if arguments.campaign is None:
         return _status_of_all(workspace, as_json=arguments.json)
     path = workspace.find_campaign(arguments.campaign)
@@ -39,25 +47,32 @@ def run(arguments: argparse.Namespace) -> int:
     return FAILED if snapshot.failed else OK
 
 
+def _watch(workspace: Workspace, arguments: argparse.Namespace) -> int:
+    from tui.cli.shared.watching import watch_all, watch_one  # noqa: PLC0415 (where it is asked)
+
+    if arguments.json:
+        raise SelectionError(
+            "one document cannot be watched", where="--watch, --json", remedy="give one of them"
+        )
+    if arguments.campaign is None:
+        return watch_all(workspace)
+    return watch_one(workspace, workspace.find_campaign(arguments.campaign))
+
+
 def _print_status(snapshot: CampaignSnapshot) -> None:
     print(f"{snapshot.name}: {snapshot.summary}")
     if snapshot.state.damage:
         print(f"  {snapshot.state.damage}")
-    for view in snapshot.runs:
-        value = view.throughput if view.throughput is not None else view.throughput_now
-        figure = f"{value:.2f} {view.unit}" if value is not None else "–"
-        hosts = ",".join(view.hosts) or "–"
-        line = f"  {view.profile} {view.label:<24} {view.state_text:<12} {figure:>20}  {hosts}"
-        print(f"{line}  {view.reason}".rstrip())
+    print()
+    print_rows(run_rows(snapshot.runs))
 
 
 def _status_of_all(workspace: Workspace, *, as_json: bool) -> int:
     campaigns = workspace.campaigns()
     if as_json:
         print_json([summary_document(campaign) for campaign in campaigns])
-        return OK
-    if not campaigns:
+    elif campaigns:
+        print_rows(campaign_rows(campaigns))
+    else:
         say(f"no campaigns in {workspace.campaigns_dir}")
-    for campaign in campaigns:
-        print(listed(campaign))
     return OK

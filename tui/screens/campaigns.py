@@ -44,6 +44,7 @@ def campaign_rows(summaries: Sequence[CampaignSummary]) -> list[Row]:
             else "–"
         )
         name = plain(summary.name) + (" · SIMULATED" if summary.simulated else "")
+        name += "".join(f" #{plain(tag)}" for tag in summary.about.tags)
         rows.append(
             Row(
                 str(summary.path),

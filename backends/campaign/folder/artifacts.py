@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from backends import version
+from backends.campaign.folder.about import read_about
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
 from backends.hosts.environment import environment_document
@@ -16,6 +17,7 @@ from backends.results.campaign_report import ExecutedCommands, ReportContext
 from backends.results.result_files import write_in_campaign, write_results
 
 ENVIRONMENT = "environment.json"
+REPORT = "report.md"
 
 
 def write_environment(path: Path, snapshots: Sequence[HostSnapshot], recorded_at: float) -> None:
@@ -58,8 +60,11 @@ def report_context(state: CampaignState, path: Path) -> ReportContext:
     if state.forced:
         notes.append("Started with --force: findings of the preflight check were overridden.")
         notes += state.overridden
+    said = read_about(path)
     return ReportContext(
         campaign=state.campaign or path.name,
+        tags=said.tags,
+        said=said.note,
         environment=read_environment(path),
         commands=tuple(executed.values()),
         version=state.version,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from backends.campaign.folder.about import About, read_about
 from backends.campaign.folder.directory_identity import copied_from, elsewhere_words
 from backends.campaign.folder.foreign import ForeignFileError, refuse_strange
 from backends.campaign.folder.unbegun import NOTHING_STARTED, is_unbegun
@@ -32,6 +33,7 @@ class CampaignSummary:
     imported: bool
     problem: str = ""
     elsewhere: bool = False  # it goes on in another directory, or may: this one is a copy
+    about: About = field(default_factory=About)  # what people say of it
 
 
 def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[CampaignSummary, ...]:
@@ -107,4 +109,5 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         imported=state.imported,
         problem=elsewhere if not state.finished else "",
         elsewhere=bool(elsewhere),
+        about=read_about(path),
     )

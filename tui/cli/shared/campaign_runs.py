@@ -26,12 +26,6 @@ def summary_document(campaign: CampaignSummary) -> dict[str, Any]:
         "failed": campaign.failed,
         "total": campaign.total,
         "reason": campaign.problem,
+        "tags": list(campaign.about.tags),
+        "note": campaign.about.note,
     }
-
-
-def listed(campaign: CampaignSummary) -> str:
-    """The same as a line."""
-    if campaign.problem:
-        return f"{campaign.path.name}  {campaign.state}  {campaign.problem}"
-    failed = f", {campaign.failed} failed" if campaign.failed else ""
-    return f"{campaign.path.name}  {campaign.state}  {campaign.done}/{campaign.total}{failed}"

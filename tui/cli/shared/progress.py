@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from backends.campaign.record.snapshot import CampaignSnapshot, RunView
 from backends.transports.base import Prompter
+from profiles.cleantext import clean_text
 from profiles.durations import format_duration
 from tui.cli.shared.asking import TerminalPrompter
 from tui.cli.shared.output import say
@@ -26,27 +27,34 @@ async def show_progress(
 
 
 async def _lines(snapshot: Callable[[], CampaignSnapshot]) -> None:
-    shown: dict[str, str] = {}
-    notes = 0
+    changes = Changes()
     try:
         while True:
-            notes = _say_changes(snapshot(), shown, notes)
+            changes.tell(snapshot(), say)
             await asyncio.sleep(EVERY_S)
     finally:
-        _say_changes(snapshot(), shown, notes)
+        changes.tell(snapshot(), say)
 
 
-def _say_changes(now: CampaignSnapshot, shown: dict[str, str], notes: int) -> int:
-    for view in now.runs:
-        state = str(view.state)
-        if view.out_of_reach:
-            state = f"{state} (connection lost)"
-        if shown.get(view.run_id, "planned") != state:
-            say(f"[{now.done}/{now.total}] {_line(view)}")
-            shown[view.run_id] = state
-    for _t, level, text in now.notes[notes:]:
-        say(f"{level}: {text}")
-    return len(now.notes)
+class Changes:
+    """What changed between two looks at a campaign, as one line each."""
+
+    def __init__(self) -> None:
+        self._shown: dict[str, str] = {}
+        self._notes = 0
+
+    def tell(self, now: CampaignSnapshot, out: Callable[[str], None]) -> None:
+        """Since the last call; at the first, everything that has happened."""
+        for view in now.runs:
+            state = str(view.state)
+            if view.out_of_reach:
+                state = f"{state} (connection lost)"
+            if self._shown.get(view.run_id, "planned") != state:
+                out(clean_text(f"[{now.done}/{now.total}] {_line(view)}"))
+                self._shown[view.run_id] = state
+        for _t, level, text in now.notes[self._notes :]:
+            out(clean_text(f"{level}: {text}"))
+        self._notes = len(now.notes)
 
 
 def _line(view: RunView) -> str:

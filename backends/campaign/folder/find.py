@@ -1,0 +1,51 @@
+"""A campaign by its name in the campaigns directory, or by its path."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from backends.campaign.folder.unbegun import NothingStartedError, is_unbegun
+from backends.campaign.record import journal
+from profiles.errors import SelectionError
+from profiles.nearest import did_you_mean
+
+
+def find_campaign(campaigns: Path, name_or_path: str) -> Path:
+    """Raises like :func:`campaign_directory`, and NothingStartedError."""
+    path, begun = campaign_directory(campaigns, name_or_path)
+    if not begun:
+        raise NothingStartedError(path)
+    return path
+
+
+def campaign_directory(campaigns: Path, name_or_path: str) -> tuple[Path, bool]:
+    """The same, also of a campaign that was ended before it began; and whether it did begin.
+
+    Raises
+    ------
+    SelectionError: there is none. JournalError: a newer version wrote it.
+    """
+    for path in (campaigns / name_or_path, Path(name_or_path)):
+        with contextlib.suppress(OSError):
+            if is_unbegun(path, kept_here=path.parent == campaigns):
+                return path, False
+        if (path / journal.FILE_NAME).is_file():
+            return path, True
+    if Path(name_or_path).is_dir():
+        journal.check_campaign(Path(name_or_path))
+    raise SelectionError(
+        f"no campaign {name_or_path!r}{did_you_mean(name_or_path, _names(campaigns))}",
+        where=str(campaigns),
+        remedy="'dlperf-tui status' lists them; a path works too",
+    )
+
+
+def _names(campaigns: Path) -> list[str]:
+    """For a suggestion: of their directories, nothing is read."""
+    try:
+        with os.scandir(campaigns) as entries:
+            return [entry.name for entry in entries if entry.name[:1] != "." and entry.is_dir()]
+    except OSError:
+        return []

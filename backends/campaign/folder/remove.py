@@ -1,0 +1,171 @@
+"""A campaign is removed from this disk: all that is ours in it, and only where nothing is lost that
+only it knows."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from backends.campaign.folder import about, artifacts, debug_log, frozen
+from backends.campaign.folder.directory_identity import elsewhere_words
+from backends.campaign.folder.foreign import ForeignFileError
+from backends.campaign.folder.index import CampaignSummary
+from backends.campaign.folder.reader import read_campaign
+from backends.campaign.folder.unbegun import is_unbegun
+from backends.campaign.plan.selection import REQUEST_NAME
+from backends.campaign.record import journal, lock
+from backends.campaign.record.run_record import RunState
+from backends.campaign.record.state import CampaignState
+from backends.inventory.nodesets import fold_nodeset
+from profiles.errors import DlperfError
+
+_OURS = (
+    *(REQUEST_NAME, frozen.FOLDER, journal.FILE_NAME, lock.FILE_NAME, debug_log.FILE_NAME),
+    *(about.FILE_NAME, artifacts.ENVIRONMENT, "logs", "telemetry", "figures"),
+    *("results.csv", "results.json", "report.md"),
+)
+"""What this program writes at the top of a campaign; drafts have a dot before and more behind."""
+_HALF_GONE = re.compile(r"\..+\.(?:removed-[0-9a-f]+|moved)")
+
+
+class CannotRemoveError(DlperfError):
+    """A campaign stays where it is."""
+
+
+def remove_campaign(path: Path, clock: Callable[[], float], *, force: bool = False) -> None:
+    """Remove a campaign's directory. Symlinks in it are removed, never followed. Blocking.
+
+    ``force``: also where something of it may be left on a host, its journal cannot be read, a
+    console that gives no sign holds it, or it holds what this program did not write.
+
+    Raises
+    ------
+    CannotRemoveError: it stays. CampaignLockedError: a console is at work on it.
+    """
+    if path.is_symlink():
+        raise CannotRemoveError(
+            "is a link, not a campaign",
+            where=str(path),
+            remedy=f"remove the link with rm, or name what it leads to: {path.resolve()}",
+        )
+    path = path.absolute()
+    writer = lock.CampaignLock(path, clock)
+    writer.acquire(take_over=force)  # from here on nobody begins to work on it
+    try:
+        if not force:
+            check_removable(path)
+        gone = path.with_name(f".{path.name}.removed-{secrets.token_hex(4)}")
+        try:
+            path.rename(gone)  # at once: half of it is no campaign
+        except OSError as error:
+            raise _cannot(path, error) from error
+    except BaseException:
+        writer.release()
+        raise
+    _remove_tree(gone)
+
+
+def check_removable(path: Path) -> None:
+    """Raise CannotRemoveError where removing it would lose what only it knows, or what is not
+    ours. Blocking."""
+    strange = sorted(entry.name for entry in path.iterdir() if not _is_ours(entry.name))
+    if strange:
+        more = f" and {len(strange) - 1} more" if strange[1:] else ""
+        raise CannotRemoveError(
+            f"holds {strange[0]}{more}, which dlperf-tui did not write",
+            where=str(path),
+            remedy="move it away, or --force removes it too",
+        )
+    if is_unbegun(path, kept_here=True):
+        return
+    try:
+        state = read_campaign(path)
+    except (journal.JournalError, ForeignFileError) as error:
+        raise CannotRemoveError(
+            f"what it left on hosts is not known: {error.what}",
+            where=str(path),
+            remedy="--force removes it all the same; 'dlperf-tui sweep' lists what is left",
+        ) from error
+    if left := _left_on_hosts(state):
+        raise CannotRemoveError(
+            left,
+            where=str(path),
+            remedy="'dlperf-tui cancel' ends and verifies it; --force removes it all the same",
+        )
+
+
+def _is_ours(name: str) -> bool:
+    return name in _OURS or any(name.startswith(f".{ours}.") for ours in _OURS)
+
+
+def _left_on_hosts(state: CampaignState) -> str:
+    """What may be on a host of which only this campaign knows; empty where nothing can be."""
+    if elsewhere_words(state) or state.imported:
+        return ""
+    open_runs = [
+        run for run in state.runs.values() if run.state.active or run.state is RunState.QUEUED
+    ]
+    if open_runs:
+        many = "1 run" if len(open_runs) == 1 else f"{len(open_runs)} runs"
+        hosts = fold_nodeset({host for run in open_runs for host in run.hosts})
+        return f"{many} may be at work{f' on {hosts}' if hosts else ''}"
+    doubts = {d.host for run in state.runs.values() for d in run.cleanup.doubts if d.host}
+    if doubts or any(run.cleanup.doubts for run in state.runs.values()):
+        return f"what is left on {fold_nodeset(doubts) or 'its hosts'} is unverified"
+    if state.strays or state.lost_ends:
+        return "damage to its journal hides what became of some runs"
+    return ""
+
+
+def prunable(
+    campaigns: Sequence[CampaignSummary],
+    now: float,
+    *,
+    older_than_s: float | None = None,
+    keep: int | None = None,
+) -> tuple[CampaignSummary, ...]:
+    """Those in which nothing was started; and where an age or a number is given, of the finished
+    ones without tag or note those that are older, and beyond the ``keep`` newest."""
+    chosen = [campaign for campaign in campaigns if campaign.state == "not started"]
+    if older_than_s is None and keep is None:
+        return tuple(chosen)
+    finished = [campaign for campaign in campaigns if campaign.state == "finished"]
+    finished.sort(key=lambda campaign: -(campaign.created_at or 0.0))
+    for campaign in finished[keep or 0 :]:
+        old = older_than_s is None or now - (campaign.created_at or now) > older_than_s
+        if old and not (campaign.about.tags or campaign.about.note):
+            chosen.append(campaign)
+    return tuple(chosen)
+
+
+def half_removed(campaigns: Path) -> Iterator[Path]:
+    """What a removal or a move that was killed has left; no campaign any more."""
+    with contextlib.suppress(OSError), os.scandir(campaigns) as entries:
+        for entry in entries:
+            if _HALF_GONE.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                yield Path(entry.path)
+
+
+def remove_half_removed(path: Path) -> None:
+    """Finish a removal. Raises CannotRemoveError. Blocking."""
+    _remove_tree(path)
+
+
+def _remove_tree(path: Path) -> None:
+    try:
+        shutil.rmtree(path)  # follows no link, in whatever moment one is put there
+    except OSError as error:
+        raise _cannot(path, error) from error
+
+
+def _cannot(path: Path, error: OSError) -> CannotRemoveError:
+    return CannotRemoveError(
+        f"cannot remove all of it: {error.strerror}",
+        where=str(error.filename or path),
+        remedy="check permissions, then 'dlperf-tui campaigns prune'",
+    )

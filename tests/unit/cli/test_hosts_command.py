@@ -1,0 +1,68 @@
+"""``hosts`` as a table: one line per host, whatever was found out about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.probe import parse_probe, snapshot_of
+from backends.inventory.host_entry import Host
+from tests.unit.cli.conftest import Answer, Cli
+from tui.cli.shared.host_rows import print_hosts
+
+GPU = "\n".join(f"{n}, H200, 580.1, 143771 MiB" for n in range(8))
+ANSWER = (
+    "@@dlperf:begin\n10.5\n@@dlperf:os\nDebian\n@@dlperf:kernel\n6.1\n@@dlperf:cpus\n16\n"
+    "@@dlperf:memory\nMemTotal: 2097152 kB\n@@dlperf:users\nalice\n@@dlperf:load\n1.5 1 1\n"
+    f"@@dlperf:gpus\nindex, name, driver_version, memory.total [MiB]\n{GPU}\n"
+    "@@dlperf:gpu-status\n0\n@@dlperf:topology\n\tGPU0\tNIC0\nGPU0\t X \tPIX\nNIC0\tPIX\t X \n"
+    "@@dlperf:end\n10.5\n"
+).encode()
+READY = snapshot_of(Host(name="n1", address="10.0.0.1"), parse_probe(ANSWER, 10.0, 10.0))
+AWAY = HostSnapshot(
+    "n2", "10.0.0.2", HostState.UNREACHABLE, "refused | \x1b[2J[red]", remedy="start sshd"
+)
+
+
+def table(capsys: pytest.CaptureFixture[str], *, wide: bool) -> Answer:
+    print_hosts([READY, AWAY], wide=wide)
+    said = capsys.readouterr()
+    return Answer(0, said.out, said.err)
+
+
+def test_one_line_per_host(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = table(capsys, wide=False)
+    assert answer.rows == [
+        ["n1", "ready", "8 × H200", "0/8", "1.50", ""],
+        ["n2", "unreachable", "–", "–", "–", "refused | [red]"],
+    ]
+    assert len(answer.out.splitlines()) == 2 + 2
+    assert "\x1b" not in answer.out
+
+
+def test_wide_has_more_columns_and_then_all_that_is_known(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answer = table(capsys, wide=True)
+    row = answer.rows[0]
+    assert [row[0], *row[5:9]] == ["n1", "10.0.0.1", "16", "2 GiB", "580.1"]
+    assert "## n1" in answer.out
+    assert "## n2" not in answer.out, "nothing more is known of it"
+    assert "| 7 | H200 |" in answer.out
+    assert "```\n      GPU0  NIC0" in answer.out
+    assert "logged in: alice" in answer.out
+
+
+def test_this_machine_is_a_line_and_a_host_that_is_away_says_how_to_mend_it(
+    cli: Cli, tmp_path: Path
+) -> None:
+    [row] = cli("hosts").rows
+    assert row[1] == "ready"
+    assert "slot" in row[2] or "×" in row[2]
+    inventory = tmp_path / "hosts.toml"
+    inventory.write_text('[[hosts]]\nname = "off"\naddress = "127.0.0.1"\nport = 9\n')
+    answer = cli("hosts", "--inventory", inventory, code=1)
+    assert answer.rows[0][:2] == ["off", "unreachable"]
+    assert answer.err.startswith("off: ")

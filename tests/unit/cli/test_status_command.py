@@ -1,0 +1,181 @@
+"""``status``: what is so, as a table; ``--watch`` redraws it in place, or tells each change."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from backends.campaign.record import events as ev
+from tests.support.waiting import wait_until
+from tests.unit.cli.conftest import (
+    BEGUN,
+    FINISHED,
+    ROOT,
+    Cli,
+    OnTerminal,
+    append,
+    assigned,
+    planned,
+    succeeded,
+)
+
+Campaign = Callable[..., Path]
+ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def readings(run_id: str, value: float) -> ev.ReadingsSampled:
+    point = (1.0, value, BEGUN + 2)
+    return ev.ReadingsSampled(
+        t=BEGUN + 2,
+        run_id=run_id,
+        first=0,
+        count=1,
+        stride=1,
+        points=(point,),
+        last=(point,),
+    )
+
+
+def test_a_run_is_a_line_with_its_id_and_only_a_measured_run_has_a_figure_in_the_end(
+    cli: Cli, campaign: Campaign
+) -> None:
+    campaign(
+        "mixed",
+        *(planned("a"), planned("b", 2), planned("c", 3), planned("d", 4)),
+        *(assigned("a", "node1", "node2", "node3"), succeeded("a", 123.456)),
+        *(assigned("b"), readings("b", 77.0)),
+        ev.RunFailed(t=BEGUN + 3, run_id="b", reason="out of memory"),
+        *(assigned("c", "node2"), ev.RunLaunched(t=BEGUN + 2, run_id="c"), readings("c", 88.5)),
+    )
+    answer = cli("status", "mixed", code=1)
+    assert answer.out.startswith("mixed: 2/4 runs · 1 failed · ETA 8s\n\n| run | profile | case |")
+    assert [[row[0], *row[3:]] for row in answer.rows] == [
+        ["a", "succeeded", "123.46 images/s", "node[1-3]", ""],
+        ["b", "failed", "–", "node1", "out of memory"],
+        ["c", "running", "88.50 images/s", "node2", ""],
+        ["d", "planned", "–", "–", ""],
+    ]
+
+
+def test_the_list_is_a_table_too(cli: Cli, campaign: Campaign) -> None:
+    campaign("done", planned("a"), assigned("a"), succeeded("a"), FINISHED, age_s=9)
+    campaign("open", planned("a"), assigned("a"), ev.RunFailed(t=BEGUN, run_id="a", reason="x"))
+    assert cli("status").rows == [
+        ["open", "unfinished", "1/1", "1", ""],
+        ["done", "finished", "1/1", "0", ""],
+    ]
+
+
+def test_text_of_others_cannot_act_on_a_terminal(
+    cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal]
+) -> None:
+    wicked = "\x1b[2J\x1b]52;c;eA==\x07[red]x[/nope]\x9b31m"
+    campaign(
+        "wicked", planned("a"), assigned("a"), ev.RunFailed(t=BEGUN, run_id="a", reason=wicked)
+    )
+    shown = terminal("status", "wicked", NO_COLOR="1")
+    assert shown.end() == 1
+    assert b"[red]x[/nope]" in shown.shown
+    assert set(ESCAPES.findall(shown.shown)) <= {b"\x1b[1m", b"\x1b[0m", b"\x1b[2m"}
+    assert b"\x1b]" not in shown.shown
+    assert "\x1b" not in cli("status", "wicked", code=1).out
+
+
+def test_a_terminal_gets_colours_unless_they_are_not_wanted(
+    cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal]
+) -> None:
+    campaign("done", planned("a"), assigned("a"), succeeded("a"), FINISHED)
+    coloured, plain = terminal("status"), terminal("status", NO_COLOR="1")
+    assert (coloured.end(), plain.end()) == (0, 0)
+    assert b"\x1b[32mfinished" in coloured.shown
+    assert b"\x1b[32m" not in plain.shown
+    assert b"finished" in plain.shown
+    assert b"|" not in plain.shown
+
+
+def watch(cli: Cli, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-u", "-m", "tui.cli", "status", *words, "--watch"),
+            *("--campaigns", str(cli.campaigns)),
+        ],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_in_a_pipe_a_watch_says_each_change_once_and_ends_with_the_campaign(
+    cli: Cli, campaign: Campaign
+) -> None:
+    path = campaign("open", planned("a"), planned("b", 2))
+    append(path, assigned("a"), ev.RunLaunched(t=BEGUN + 2, run_id="a"))
+    watching = watch(cli, "open")
+    assert watching.stdout is not None
+    first = watching.stdout.readline()
+    assert first == "[0/2] cpu-smoke 1n1g #1 running on node1\n"
+    append(path, succeeded("a"), assigned("b", "node2"))
+    assert watching.stdout.readline() == (
+        "[1/2] cpu-smoke 1n1g #1 succeeded on node1 100.00 images/s\n"
+    )
+    assert watching.stdout.readline() == "[1/2] cpu-smoke 1n1g #2 starting on node2\n"
+    append(path, ev.RunFailed(t=BEGUN + 3, run_id="b", reason="no space"), FINISHED)
+    rest, complaints = watching.communicate(timeout=30)
+    assert rest == "[2/2] cpu-smoke 1n1g #2 failed on node2 – no space\n"
+    assert (watching.returncode, complaints) == (1, "")
+
+
+def test_in_a_pipe_a_watch_of_all_says_what_comes_changes_and_goes(
+    cli: Cli, campaign: Campaign
+) -> None:
+    path = campaign("open", planned("a"))
+    watching = watch(cli)
+    assert watching.stdout is not None
+    assert watching.stdout.readline() == "open unfinished 0/1\n"
+    append(path, assigned("a"), succeeded("a"), FINISHED)
+    assert watching.stdout.readline() == "open finished 1/1\n"
+    path.rename(cli.campaigns / ".gone")
+    assert watching.stdout.readline() == "open is gone\n"
+    watching.send_signal(signal.SIGINT)
+    _, complaints = watching.communicate(timeout=30)
+    assert (watching.returncode, complaints) == (3, "")
+
+
+def test_on_a_terminal_a_watch_is_redrawn_in_place_and_leaves_the_last_state(
+    cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal]
+) -> None:
+    path = campaign("open", *(planned(f"r{number}", number) for number in range(1, 60)))
+    append(path, assigned("r59"), ev.RunLaunched(t=BEGUN + 2, run_id="r59"))
+    watching = terminal("status", "open", "--watch", LINES="12")
+    wait_until(lambda: watching.shows(b"running"), what="the run at work, though it is the last")
+    wait_until(lambda: watching.shows(b"more runs"))
+    append(path, succeeded("r59"), FINISHED)
+    append(path, *(ev.RunCancelled(t=BEGUN + 4, run_id=f"r{n}") for n in range(1, 59)), FINISHED)
+    assert watching.end() == 0
+    assert b"\x1b[1A" in watching.shown, "it went up to draw over what it had drawn"
+    assert b"59/59 runs" in watching.shown
+    assert watching.shown.count(b"\x1b[?25l") == watching.shown.count(b"\x1b[?25h") == 1
+
+
+def test_an_interrupted_watch_gives_the_terminal_back(
+    cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal]
+) -> None:
+    campaign("open", planned("a"))
+    watching = terminal("status", "open", "--watch")
+    wait_until(lambda: watching.shows(b"0/1 runs"))
+    os.kill(watching.process.pid, signal.SIGINT)
+    assert watching.end() == 3
+    assert watching.shown.rstrip().endswith(b"\x1b[?25h")
+    assert b"Traceback" not in watching.shown
+
+
+def test_what_cannot_be_watched_is_one_line(cli: Cli, campaign: Campaign) -> None:
+    campaign("open", planned("a"))
+    assert "one document cannot be watched" in cli.complaint("status", "--watch", "--json")
+    assert "no campaign 'nothere'" in cli.complaint("status", "nothere", "--watch")

@@ -1,0 +1,105 @@
+"""What was mistyped: one line that names what may have been meant; and an example in every help."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from profiles.errors import SelectionError
+from profiles.nearest import did_you_mean
+from profiles.tags import parse_tag
+from tests.unit.cli.conftest import FINISHED, Cli, planned, succeeded
+from tui.cli import main
+from tui.cli.arguments import build_parser
+from tui.cli.commands import COMMANDS
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["hsots"], "did you mean 'hosts'?"),
+        (["Report"], "did you mean 'report'?"),
+        (["hosts", "--wdie"], "did you mean '--wide'?"),
+        (["run", "-p", "cpu-smoke", "--repaets", "3"], "did you mean '--repeats'?"),
+        (["run", "-p", "cpu-smoke", "--repaets=3"], "did you mean '--repeats'?"),
+        (["report", "x", "--layout", "pivto"], "did you mean 'pivot'?"),
+        (["campaigns", "prume"], "did you mean 'prune'?"),
+        (["campaigns", "rm", "x", "--forec"], "did you mean '--force'?"),
+        (["run", "-p", "cpu-smok"], "did you mean cpu-smoke"),
+        (["plan", "-p", "cpu-smoke", "-c", "1x2"], "did you mean '1n2g'?"),
+        (["plan", "-p", "cpu-smoke", "--hosts", "nodd1"], "unknown host 'nodd1'"),
+        (["status", "2026-11-21-resnet05"], "did you mean '2026-11-21-resnet50'?"),
+    ],
+)
+def test_a_mistyped_word_is_met_with_what_is_near(
+    cli: Cli, campaign: Callable[..., Path], words: list[str], says: str
+) -> None:
+    campaign("2026-11-21-resnet50", planned("a"), succeeded("a"), FINISHED)
+    line = cli.complaint(*words)
+    assert says in line
+    assert line.startswith("dlperf-tui")
+
+
+def test_what_is_near_nothing_suggests_nothing_and_lists_what_there_is(cli: Cli) -> None:
+    assert "did you mean" not in cli.complaint("zzz")
+    assert "choose from hosts, profiles" in cli.complaint("zzz")
+    assert "did you mean" not in cli.complaint("hosts", "--zzz")
+    assert "did you mean" not in cli.complaint("status", "zzz")
+
+
+def test_a_command_answers_for_its_own_options(cli: Cli) -> None:
+    line = cli.complaint("run", "-p", "cpu-smoke", "--frobnicate")
+    assert line.startswith("dlperf-tui run: ")
+    assert line.endswith("see 'dlperf-tui run --help'")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("2x8", "2n8g"), ("2n8", "2n8g"), ("n2g4", "2n4g"), ("8", "1n8g"), ("2N8gpus", "2n8g")],
+)
+def test_a_case_is_guessed_from_its_numbers(text: str, meant: str) -> None:
+    with pytest.raises(SelectionError, match=f"did you mean '{meant}'"):
+        parse_tag(text)
+
+
+@pytest.mark.parametrize("text", ["", "x", "0n1g", "1n0g", "1n2g3", "9" * 40, "99999999n1"])
+def test_what_has_no_likely_numbers_is_not_guessed(text: str) -> None:
+    with pytest.raises(SelectionError) as told:
+        parse_tag(text)
+    assert "did you mean" not in str(told.value)
+
+
+def test_names_are_near_without_regard_to_case() -> None:
+    assert did_you_mean("NODE1", ["node1", "login"]) == ", did you mean 'node1'?"
+    assert did_you_mean("x", []) == ""
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_example_in_every_help_is_a_call_that_the_program_takes(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, *words = shlex.split(COMMANDS[name].example)
+    assert (program, words[0]) == ("dlperf-tui", name)
+    build_parser().parse_args(words)
+    assert main([name, "--help"]) == 0
+    assert f"example:\n  {COMMANDS[name].example}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("action", ["ls", "mv", "rm", "prune", "tag", "note"])
+def test_so_is_that_of_everything_that_is_done_with_campaigns(
+    action: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["campaigns", action, "--help"]) == 0
+    said = capsys.readouterr().out
+    program, *words = shlex.split(said.partition("example:\n")[2])
+    assert [program, *words[:2]] == ["dlperf-tui", "campaigns", action]
+    build_parser().parse_args(words)
+
+
+def test_the_program_shows_an_example_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    build_parser().parse_args(shlex.split(said.partition("example: ")[2])[1:])

@@ -1,0 +1,110 @@
+"""Campaigns and their runs as rows for a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backends.campaign.folder.index import CampaignSummary
+from backends.campaign.record.run_record import RunState
+from backends.campaign.record.snapshot import CampaignSnapshot, RunView
+from backends.inventory.nodesets import fold_nodeset
+from backends.results.numbers import NOTHING
+from tui.cli.shared.tables import Column, Rows, Said, Tone
+
+_CAMPAIGN_TONES = {
+    "live": Tone.BUSY,
+    "finished": Tone.GOOD,
+    "unfinished": Tone.WARN,
+    "unreadable": Tone.BAD,
+}
+_RUN_TONES = {
+    RunState.SUCCEEDED: Tone.GOOD,
+    RunState.FAILED: Tone.BAD,
+    RunState.CANCELLED: Tone.WARN,
+}
+_CAMPAIGN = (Column("campaign", "left"), Column("state", "left"), Column("runs"), Column("failed"))
+_RUN = (
+    Column("run", "left"),
+    Column("profile", "left"),
+    Column("case", "left"),
+    Column("state", "left"),
+    Column("throughput"),
+    Column("hosts", "left"),
+    Column("reason", "left"),
+)
+
+
+def campaign_rows(campaigns: Sequence[CampaignSummary], sizes: Sequence[int] | None = None) -> Rows:
+    """One line per campaign; ``sizes``: bytes of each, as a column."""
+    size = () if sizes is None else (Column("size"),)
+    rows = []
+    for number, campaign in enumerate(campaigns):
+        row: list[str | Said] = [
+            Said(campaign.path.name, Tone.NAME),
+            Said(campaign.state, _CAMPAIGN_TONES.get(campaign.state, Tone.QUIET)),
+            f"{campaign.done}/{campaign.total}",
+            Said(str(campaign.failed), Tone.BAD if campaign.failed else Tone.QUIET),
+            _remarks(campaign),
+        ]
+        if sizes is not None:
+            row.insert(1, size_text(sizes[number]))
+        rows.append(row)
+    return Rows((_CAMPAIGN[0], *size, *_CAMPAIGN[1:], Column("remarks", "left")), rows)
+
+
+def _remarks(campaign: CampaignSummary) -> str:
+    """Why it is as it is, then what people say of it."""
+    said = campaign.about
+    words = [campaign.problem, *(f"#{tag}" for tag in said.tags), said.note]
+    if campaign.simulated:
+        words.insert(0, "SIMULATED")
+    return " ".join(filter(None, words))
+
+
+def size_text(size: int) -> str:
+    """``1.5 MiB``: bytes as a person reads them."""
+    value, unit = float(size), "B"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):  # noqa: B007 (the last one is used)
+        if value < 1024:
+            break
+        value /= 1024
+    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def run_rows(views: Sequence[RunView]) -> Rows:
+    """One line per run, with the id that ``cancel --run`` takes."""
+    return Rows(_RUN, [_run(view) for view in views])
+
+
+def most_telling(shown: CampaignSnapshot, room: int) -> tuple[tuple[RunView, ...], int]:
+    """As many runs as there is room for, in their order, and how many are left out: those at work
+    first, then those that failed, then the last that ended."""
+    if len(shown.runs) <= room:
+        return shown.runs, 0
+    room = max(1, room - 1)  # a line says how many more there are
+    numbers = sorted(range(len(shown.runs)), key=lambda n: (_rank(shown.runs[n]), -n))[:room]
+    return tuple(shown.runs[number] for number in sorted(numbers)), len(shown.runs) - len(numbers)
+
+
+def _rank(view: RunView) -> int:
+    if view.state.active:
+        return 0
+    if view.state is RunState.FAILED:
+        return 1
+    return 2 if view.state.ended else 3
+
+
+def _run(view: RunView) -> list[str | Said]:
+    value = view.throughput
+    if value is None and not view.state.ended:
+        value = view.throughput_now
+    tone = Tone.BUSY if view.state.active else _RUN_TONES.get(view.state, Tone.QUIET)
+    return [
+        view.run_id,
+        view.profile,
+        view.label,
+        Said(view.state_text, tone),
+        NOTHING if value is None else f"{value:.2f} {view.unit}",
+        fold_nodeset(view.hosts) or NOTHING,
+        Said(view.reason, tone),
+    ]

@@ -1,0 +1,143 @@
+"""Hosts as a reader sees them: one line each, and with ``--wide`` all that was found out."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from backends.hosts.facts import Gpu, HostFacts, HostSnapshot, HostState
+from backends.hosts.topology import topology_block
+from backends.results.escaping import md_text
+from backends.results.numbers import NOTHING
+from profiles.cleantext import clean_text
+from tui.cli.shared.tables import Column, Rows, Said, Tone, print_rows
+
+_TONES = {
+    HostState.READY: Tone.GOOD,
+    HostState.BUSY: Tone.WARN,
+    HostState.UNREACHABLE: Tone.BAD,
+}
+_COLUMNS = (
+    Column("host", "left"),
+    Column("state", "left"),
+    Column("devices", "left"),
+    Column("in use"),
+    Column("load"),
+    Column("remarks", "left"),
+)
+_WIDE = (
+    Column("address", "left"),
+    Column("CPUs"),
+    Column("memory"),
+    Column("driver"),
+    Column("clock"),
+)
+
+
+def host_rows(snapshots: Sequence[HostSnapshot], *, wide: bool = False) -> Rows:
+    """One line per host."""
+    columns = (*_COLUMNS[:-1], *(_WIDE if wide else ()), _COLUMNS[-1])
+    return Rows(columns, [_row(snapshot, wide=wide) for snapshot in snapshots])
+
+
+def devices_text(snapshot: HostSnapshot) -> str:
+    """``8 × NVIDIA H200``; ``no GPU, 2 slots``; a dash where nobody knows."""
+    if snapshot.facts is None:
+        return NOTHING
+    models = Counter(gpu.name for gpu in snapshot.facts.gpus)
+    if not models:
+        return f"no GPU, {snapshot.slots} slot{'s' * (snapshot.slots != 1)}"
+    return ", ".join(f"{number} × {name}" for name, number in models.items())
+
+
+def print_hosts(snapshots: Sequence[HostSnapshot], *, wide: bool) -> None:
+    """On stdout."""
+    print_rows(host_rows(snapshots, wide=wide))
+    if not wide:
+        return
+    terminal = sys.stdout.isatty()
+    for snapshot in snapshots:
+        if snapshot.facts is not None:
+            print()
+            _print_host(snapshot, snapshot.facts, terminal=terminal)
+
+
+def _row(snapshot: HostSnapshot, *, wide: bool) -> list[str | Said]:
+    facts = snapshot.facts
+    cells: list[str | Said] = [
+        Said(snapshot.name, Tone.NAME),
+        Said(str(snapshot.state), _TONES.get(snapshot.state, Tone.QUIET)),
+        devices_text(snapshot),
+        _in_use(facts),
+        NOTHING if facts is None else f"{facts.load1:.2f}",
+    ]
+    if wide:
+        cells += [
+            snapshot.address,
+            NOTHING if facts is None else str(facts.cpus),
+            NOTHING if facts is None else f"{facts.memory_mib / 1024:.0f} GiB",
+            (facts.driver_version if facts else None) or NOTHING,
+            NOTHING if facts is None else f"{facts.certain_clock_offset_s:.2f} s",
+        ]
+    tone = Tone.BAD if snapshot.state is HostState.UNREACHABLE else Tone.WARN
+    return [*cells, Said("; ".join(_remarks(snapshot)), tone)]
+
+
+def _in_use(facts: HostFacts | None) -> str:
+    if facts is None or not facts.gpus:
+        return NOTHING
+    used = {process.gpu_index for process in facts.gpu_processes}
+    return f"{len(used)}/{len(facts.gpus)}"
+
+
+def _remarks(snapshot: HostSnapshot) -> Iterator[str]:
+    if snapshot.reason:
+        yield snapshot.reason
+    if snapshot.lease is not None:
+        yield f"held by {snapshot.lease.words}"
+    yield from snapshot.warnings
+
+
+def _print_host(snapshot: HostSnapshot, facts: HostFacts, *, terminal: bool) -> None:
+    """All that was found out about one host."""
+    if terminal:
+        print(snapshot.name)
+    else:
+        print(f"## {md_text(snapshot.name)}\n")
+    for line in _lines(facts):
+        print(f"  {clean_text(line)}" if terminal else f"- {md_text(line)}")
+    if facts.gpus:
+        print()
+        columns = (Column("GPU"), Column("model", "left"), Column("memory"), Column("use"))
+        print_rows(Rows((*columns, Column("power"), Column("°C")), list(map(_gpu, facts.gpus))))
+    if facts.topology is not None:
+        block = topology_block(facts.topology)
+        print(f"\n{block}" if terminal else f"\n```\n{block}\n```")
+
+
+def _lines(facts: HostFacts) -> Iterator[str]:
+    yield f"{facts.cpus} CPUs {facts.cpu_model}, {facts.memory_mib / 1024:.0f} GiB, {facts.os}"
+    if facts.lease is not None:
+        yield f"held by {facts.lease}; {facts.lease.remedy}"
+    if facts.gpu_problem:
+        yield f"nvidia-smi: {facts.gpu_problem}"
+    for process in facts.gpu_processes:
+        yield f"GPU{process.gpu_index} used by {process.user}: {process.command}"
+    if facts.users:
+        yield f"logged in: {', '.join(facts.users)}"
+
+
+def _gpu(gpu: Gpu) -> list[str | Said]:
+    return [
+        str(gpu.index),
+        gpu.name,
+        f"{_number(gpu.memory_used_mib)}/{_number(gpu.memory_total_mib)} MiB",
+        NOTHING if gpu.utilization_pct is None else f"{gpu.utilization_pct}%",
+        NOTHING if gpu.power_w is None else f"{gpu.power_w:.0f} W",
+        _number(gpu.temperature_c),
+    ]
+
+
+def _number(value: int | None) -> str:
+    return NOTHING if value is None else str(value)

@@ -1,0 +1,21 @@
+"""A question before something is done that cannot be undone."""
+
+from __future__ import annotations
+
+import sys
+
+from profiles.cleantext import clean_text
+from profiles.errors import SelectionError
+
+
+def agreed(question: str, *, unasked: str, remedy: str = "add --yes") -> bool:
+    """Whether whoever sits at the terminal says yes.
+
+    Raises
+    ------
+    SelectionError: nobody is there to ask; ``unasked`` says what was not done.
+    """
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise SelectionError(unasked, remedy=remedy)
+    print(f"{clean_text(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,0 +1,94 @@
+"""Rows for a reader: aligned and coloured on a terminal, markdown in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal
+
+from backends.results import render
+from backends.results.render import Column
+from profiles.cleantext import clean_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["Column", "Rows", "Said", "Tone", "print_rows", "terminal_table"]
+
+WIDEST = 10_000
+"""Columns that a table may take before it is folded."""
+LAST = 20
+"""Columns that its last one gets, however narrow the terminal is."""
+
+
+class Tone(StrEnum):
+    """How a word is shown on a terminal; what it means stands in the word as well."""
+
+    PLAIN = ""
+    GOOD = "green"
+    BUSY = "cyan"
+    WARN = "yellow"
+    BAD = "red"
+    QUIET = "dim"
+    NAME = "bold"
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A cell with a tone."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """As many cells in each row as there are columns; text of others is made safe here."""
+
+    columns: tuple[Column, ...]
+    rows: Sequence[Sequence[str | Said]]
+
+
+def print_rows(rows: Rows) -> None:
+    """On stdout."""
+    if sys.stdout.isatty():
+        from rich.console import Console  # noqa: PLC0415 (comes with Textual; 50 ms)
+
+        shown = terminal_table(rows)
+        console = Console(highlight=False)
+        wide = console.options.update(max_width=WIDEST)
+        least = console.measure(shown, options=wide).minimum
+        console.width = max(least, console.width)  # a narrower terminal wraps the line itself
+        console.print(shown)
+        return
+    texts = tuple(tuple(_said(cell).text for cell in row) for row in rows.rows)
+    print("\n".join(render.markdown_rows(render.Table("", rows.columns, texts))))
+
+
+def terminal_table(rows: Rows) -> Table:
+    """For a Rich console, which knows the width and NO_COLOR. Nothing is cut: the last column goes
+    on in the next line where it is too long."""
+    from rich.table import Table  # noqa: PLC0415 (as above)
+    from rich.text import Text  # noqa: PLC0415
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for column in rows.columns:
+        justify: Literal["left", "right"] = "left" if column.align == "left" else "right"
+        last = column is rows.columns[-1]
+        table.add_column(
+            Text(column.heading),
+            justify=justify,
+            overflow="fold",
+            no_wrap=not last,
+            min_width=LAST if last else None,
+        )
+    for row in rows.rows:
+        cells = map(_said, row)
+        table.add_row(*(Text(clean_text(cell.text), style=str(cell.tone)) for cell in cells))
+    return table
+
+
+def _said(cell: str | Said) -> Said:
+    return cell if isinstance(cell, Said) else Said(cell)

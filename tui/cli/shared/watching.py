@@ -1,0 +1,104 @@
+"""Campaigns watched while somebody else works on them: redrawn in place on a terminal, one line
+per change in a pipe."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from backends.campaign.folder.index import CampaignSummary
+from backends.campaign.record.snapshot import CampaignSnapshot
+from backends.use_cases import Workspace
+from profiles.cleantext import clean_text
+from tui.cli.shared.campaign_rows import campaign_rows, most_telling, run_rows
+from tui.cli.shared.exit_codes import FAILED, OK
+from tui.cli.shared.progress import Changes
+from tui.cli.shared.tables import Rows, terminal_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Shown = TypeVar("Shown")
+
+EVERY_S = 1.0
+"""A look reads what was added to the journal, and nothing where nothing was."""
+ALL_EVERY_S = 2.0
+REST = 10
+"""A look at all campaigns reads each journal: for so many times as long nothing is done then."""
+_AROUND = 4  # lines beside the runs: a heading, a blank, the columns, and where the cursor waits
+
+
+def watch_one(workspace: Workspace, path: Path) -> int:
+    """Until the campaign has finished; the exit code is that of ``status``."""
+    changes = Changes()
+    with _shown_by(changes.tell, _drawn_one) as show:
+        while True:
+            shown = workspace.load(path)
+            show(shown)
+            if shown.finished:
+                return FAILED if shown.failed else OK
+            time.sleep(EVERY_S)
+
+
+def watch_all(workspace: Workspace) -> int:
+    """Until it is interrupted."""
+    known: dict[Path, str] = {}
+
+    def tell(campaigns: tuple[CampaignSummary, ...], out: Callable[[str], None]) -> None:
+        for campaign in campaigns:
+            line = f"{campaign.path.name} {campaign.state} {campaign.done}/{campaign.total}"
+            line = clean_text(f"{line} {_failed(campaign)}{campaign.problem}".rstrip())
+            if known.get(campaign.path) != line:
+                known[campaign.path] = line
+                out(line)
+        for gone in known.keys() - {campaign.path for campaign in campaigns}:
+            out(clean_text(f"{gone.name} is gone"))
+            del known[gone]
+
+    def drawn(campaigns: tuple[CampaignSummary, ...], _console: Console) -> tuple[str, Rows]:
+        if campaigns:
+            return "", campaign_rows(campaigns)
+        return f"no campaigns in {workspace.campaigns_dir}", campaign_rows(())
+
+    with _shown_by(tell, drawn) as show:
+        while True:
+            began = time.monotonic()
+            show(workspace.campaigns())
+            time.sleep(max(ALL_EVERY_S, REST * (time.monotonic() - began)))
+
+
+def _failed(campaign: CampaignSummary) -> str:
+    return f"{campaign.failed} failed " if campaign.failed else ""
+
+
+def _drawn_one(shown: CampaignSnapshot, console: Console) -> tuple[str, Rows]:
+    runs, more = most_telling(shown, console.height - _AROUND)
+    heading = f"{shown.name}: {shown.summary}"
+    return (f"{heading} · {more} more runs" if more else heading), run_rows(runs)
+
+
+@contextmanager
+def _shown_by(
+    tell: Callable[[Shown, Callable[[str], None]], None],
+    drawn: Callable[[Shown, Console], tuple[str, Rows]],
+) -> Iterator[Callable[[Shown], None]]:
+    if not sys.stdout.isatty():
+        yield lambda shown: tell(shown, lambda line: print(line, flush=True))
+        return
+    from rich.console import Console, Group  # noqa: PLC0415 (comes with Textual; 50 ms)
+    from rich.live import Live  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
+
+    console = Console(highlight=False)
+    with Live(console=console, auto_refresh=False) as live:
+
+        def draw(shown: Shown) -> None:
+            heading, rows = drawn(shown, console)
+            parts = [Text(clean_text(heading)), Text("")] if heading else []
+            live.update(Group(*parts, terminal_table(rows)), refresh=True)
+
+        yield draw
