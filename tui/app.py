@@ -7,13 +7,14 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import App
 from textual.command import Provider
 from textual.screen import Screen
 
+from backends.campaign.record.snapshot import CampaignSnapshot
 from profiles.errors import DlperfError
 from tui.command_palette import ActionsProvider
 from tui.key_bindings import PAGES, bindings
@@ -25,11 +26,17 @@ from tui.screens.page import Page
 from tui.session import Session
 from tui.text import count, plain
 from tui.theme import THEME
+from tui.typed_ahead import TypedAhead, sight_of
 from tui.widgets.header import Tabs
 from tui.workspace import Workspace
 
+if TYPE_CHECKING:
+    from tui.screens.campaigns import CampaignList
+
 PROBLEM_SHOWN_S = 15.0
 FOLLOW_S = 1.0
+EMERGENCY_EXIT = "ctrl+q"
+"""Waits for nothing."""
 
 
 class DlperfApp(App[str]):
@@ -59,6 +66,7 @@ class DlperfApp(App[str]):
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
         self.VERTICAL_BREAKPOINTS = [(0, "-short"), (34, "-tall")]
         self.session = Session(workspace, readonly=readonly)
+        self.typed = TypedAhead(self, self._hand_on)
         self.register_theme(THEME)
         self.theme = THEME.name
         for name in PAGES:
@@ -71,7 +79,31 @@ class DlperfApp(App[str]):
         return page(self.session)
 
     def on_mount(self) -> None:
+        self.screen_change_signal.subscribe(self, self._in_front, immediate=True)
+        self._in_front(self.screen)
         self.call_after_refresh(self._first)
+
+    # Keys --------------------------------------------------------------------------------------
+
+    def _in_front(self, screen: Screen[Any]) -> None:
+        if (sight := sight_of(screen)) is not None:
+            sight.renew()
+
+    async def on_event(self, event: events.Event) -> None:
+        at_once = event.is_forwarded or getattr(event, "key", "") == EMERGENCY_EXIT
+        if isinstance(event, (events.Key, events.Paste)) and not at_once:
+            self.typed.add(event)
+            await self._hand_on()
+        else:
+            await super().on_event(event)
+
+    async def _hand_on(self) -> None:
+        if (event := self.typed.next()) is not None:
+            target = self.focused or self.screen
+            await super().on_event(event)
+            self.typed.follow(target)
+
+    # At the start ------------------------------------------------------------------------------
 
     def _first(self) -> None:
         self.probe_all()
@@ -101,7 +133,7 @@ class DlperfApp(App[str]):
             self.show_problem(error)
             return
         if question is not None:
-            await self._act_on(await self.push_screen_wait(question))
+            self.push_screen(question, self._answered)
         elif self.session.alone and self.current_mode == "hosts":
             self.action_page("matrix")
 
@@ -114,35 +146,47 @@ class DlperfApp(App[str]):
             except DlperfError as error:
                 self.show_problem(error)
 
-    @work(exclusive=True, group="campaigns", description="choose a campaign")
-    async def action_campaigns(self) -> None:
+    def action_campaigns(self) -> None:
         from tui.screens.campaigns import CampaignList  # noqa: PLC0415 - seldom needed
 
-        try:
-            campaigns = await self.session.campaigns()
-        except DlperfError as error:
-            self.show_problem(error)
-            return
-        await self._act_on(await self.push_screen_wait(CampaignList("Campaigns", campaigns)))
+        dialog = CampaignList("Campaigns")
+        self.push_screen(dialog, self._answered)
+        self.list_campaigns(dialog)
 
-    async def _act_on(self, answer: str | None) -> None:
+    @work(exclusive=True, group="campaign-list", description="read which campaigns there are")
+    async def list_campaigns(self, dialog: CampaignList) -> None:
+        try:
+            dialog.show(await self.session.campaigns())
+        except DlperfError as error:
+            dialog.finish()
+            self.show_problem(error)
+
+    def _answered(self, answer: str | None) -> None:
+        if answer is not None:
+            self._act_on(answer)
+
+    @work(exclusive=True, group="campaigns", description="open or resume a campaign")
+    async def _act_on(self, answer: str) -> None:
         """Open or resume, as one of the campaign dialogs answered."""
         from tui.screens.campaigns import resume_with_consent  # noqa: PLC0415 - seldom needed
 
-        if answer is None:
-            return
         verb, _, path = answer.partition(":")
         try:
             if verb == "open":
-                await self.session.open(Path(path))
-            elif not await resume_with_consent(self, self.session, Path(path)):
+                with self.typed.held():
+                    await self.session.open(Path(path))
+                    self._show_runs()
                 return
-            else:
-                self.watch_campaign()
+            if not await resume_with_consent(self, self.session, Path(path)):
+                return
         except DlperfError as error:
             self.show_problem(error)
             return
-        if self.current_mode not in ("runs", "results") or verb == "resume":
+        self.watch_campaign()
+        self.action_page("runs")
+
+    def _show_runs(self) -> None:
+        if self.current_mode not in ("runs", "results"):
             self.action_page("runs")
 
     @work(exclusive=True, group="watch", description="notice when the campaign stops")
@@ -178,10 +222,7 @@ class DlperfApp(App[str]):
         return str(getattr(self.screen, "PANEL", "")).capitalize()
 
     async def action_quit(self) -> None:
-        self.quit_with_consent()
-
-    @work(exclusive=True, group="quit", description="ask what becomes of the runs, then leave")
-    async def quit_with_consent(self) -> None:
+        """Ask what becomes of the runs, then leave."""
         live = self.session.live
         if live is None or live.finished:
             await self._leave("")
@@ -191,17 +232,18 @@ class DlperfApp(App[str]):
             f"{plain(live.name)} has {count(live.active, 'run')} at work and {left} to come. "
             "Runs on the hosts go on without this console; the next start offers to re-attach."
         )
-        answer = await self.push_screen_wait(
-            Choice(
-                "Quit",
-                text,
-                (
-                    Answer("d", "detach: runs go on, the others wait for the next start", "detach"),
-                    Answer("c", "cancel every run on every host, and stay to see it", "cancel"),
-                    Answer("s", "stay", "stay"),
-                ),
-            )
+        question = Choice(
+            "Quit",
+            text,
+            (
+                Answer("d", "detach: runs go on, the others wait for the next start", "detach"),
+                Answer("c", "cancel every run on every host, and stay to see it", "cancel"),
+                Answer("s", "stay", "stay"),
+            ),
         )
+        self.push_screen(question, partial(self._quit_as, live))
+
+    async def _quit_as(self, live: CampaignSnapshot, answer: str | None) -> None:
         if answer == "detach":
             await self._leave(
                 f"{count(live.active, 'run')} of {plain(live.name)} still at work on the hosts.\n"

@@ -275,9 +275,10 @@ PANELS: Mapping[str, Panel] = {
         "Question",
         "",
         (
+            Key("enter", "choose", "Choose", "take the answer under the cursor", footer=1),
             Key("escape", "leave", "Cancel", "change nothing", footer=2, said="Esc"),
-            Key("j", "down", "Down", "next answer", said="↓ j"),
-            Key("k", "up", "Up", "answer before", said="↑ k"),
+            Key("down,j", "down", "Down", "next answer", said="↓ j"),
+            Key("up,k", "up", "Up", "answer before", said="↑ k"),
         ),
     ),
     "prompt": Panel(

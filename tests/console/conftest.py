@@ -69,8 +69,13 @@ async def type_ahead(app: DlperfApp, pilot: Pilot[str], *keys: str) -> None:
     for key in keys:
         name = key if len(key) > 1 or key.isalnum() else _character_to_key(key)
         app.post_message(events.Key(name, characters.get(key, key if len(key) == 1 else None)))
-    for _ in range(3):
-        await pilot.pause()
+    await settled(app, pilot)
+
+
+async def settled(app: DlperfApp, pilot: Pilot[str]) -> None:
+    """Every key has been dealt with, and what it led to is drawn."""
+    await pilot.pause()
+    await until(pilot, lambda: app.typed.idle or not app.is_running)
 
 
 def begin(

@@ -1,7 +1,7 @@
 """The console over a cluster and campaigns of which every text means harm.
 
 python -m tests.console.hostile_program SEED DIRECTORY DONE: the program writes a byte to the file
-descriptor DONE for every key that it has dealt with.
+descriptor DONE when it takes keys, and for every key that it has dealt with.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ from tests.console.fakes import (
 )
 from tests.console.hostile_text import hostile_log, hostile_text
 from tui.app import DlperfApp
+from tui.screens.campaigns import Unfinished
+from tui.screens.dialogs import Choice, Prompt
 from tui.screens.login_questions import ConsolePrompter
-from tui.screens.start import StartDialog
 
 SPEED = 6.0
 LONG_LINE = 10_000_000
@@ -241,16 +242,19 @@ class ToldApp(DlperfApp):
     async def on_event(self, event: events.Event) -> None:
         fresh = isinstance(event, events.Key) and not event.is_forwarded
         await super().on_event(event)
-        if fresh:  # not here: what is waited for needs this very queue
-            task = asyncio.create_task(self._tell())
+        if fresh or isinstance(event, events.Mount):
+            # Not here: what is waited for needs this very queue.
+            task = asyncio.create_task(self._tell(first=not fresh))
             self._told.add(task)
             task.add_done_callback(self._told.discard)
 
-    async def _tell(self) -> None:
+    async def _tell(self, *, first: bool) -> None:
         pilot = Pilot(self)
+        while first and not isinstance(self.screen, Unfinished):
+            await pilot.pause(0.01)
         for _ in range(8):  # from the widget through all around it to the application, and back
             await pilot.pause(0)
-        while self._at_work() > self._waited_for() or self._unseen():
+        while self._at_work() > self._waited_for() or not self.typed.idle:
             await pilot.pause(0.01)
         os.write(self._done, b".")
 
@@ -258,13 +262,10 @@ class ToldApp(DlperfApp):
         lasting = ("watch", "follow")
         return sum(not w.is_finished and w.group not in lasting for w in self.workers)
 
-    def _unseen(self) -> bool:
-        """The dialog of a start takes no answer before it has been drawn."""
-        return isinstance(self.screen, StartDialog) and not self.screen._seen
-
     def _waited_for(self) -> int:
-        """Dialogs on the screen that may keep a worker waiting; that of a start calls back."""
-        return sum(not isinstance(screen, StartDialog) for screen in self.screen_stack[1:])
+        """Questions on the screen that a worker waits for: of logins, and of a campaign's lock."""
+        asked = (s for s in self.screen_stack if isinstance(s, (Choice, Prompt)))
+        return sum(screen.sight.uninvited for screen in asked)
 
 
 def main(seed: int, directory: Path, done: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.text import Text
+from textual import on
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
@@ -20,6 +21,7 @@ from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 from tui.workspace import CampaignSummary
 
+READING = "reading the campaigns …"
 COLUMNS = (
     Column("state", "State", 12),
     Column("name", "Campaign", None),
@@ -66,9 +68,10 @@ class CampaignList(Dialog[str]):
     BINDINGS = bindings("campaigns")
     WORDS = "Any campaign can be looked at; one that is not finished can be resumed."
 
-    def __init__(self, title: str, summaries: Sequence[CampaignSummary]) -> None:
+    def __init__(self, title: str, summaries: Sequence[CampaignSummary] | None = None) -> None:
+        """``summaries``: None while they are being read."""
         super().__init__(title)
-        self._summaries = tuple(summaries)
+        self._summaries = summaries
 
     def compose(self) -> ComposeResult:
         with self.box():
@@ -76,15 +79,25 @@ class CampaignList(Dialog[str]):
             yield TablePanel(KeyedTable(COLUMNS), "Campaigns")
 
     def on_mount(self) -> None:
-        panel = self.query_one(TablePanel)
-        panel.table.refill(campaign_rows(self._summaries))
-        panel.table.focus()
-        self.once_drawn(self._fill)
+        self.query_one(KeyedTable).focus()
+        self._fill()
+
+    def show(self, summaries: Sequence[CampaignSummary]) -> None:
+        """They have been read."""
+        self._summaries = summaries
+        if self.is_mounted:
+            self._fill()
+            self.sight.renew()
 
     def _fill(self) -> None:
         panel = self.query_one(TablePanel)
-        panel.table.refill(campaign_rows(self._summaries))
-        panel.say_when_empty("No campaigns yet; mark cases on page 2 and start them")
+        panel.table.refill(campaign_rows(self._summaries or ()))
+        none = "No campaigns yet; mark cases on page 2 and start them"
+        panel.say_when_empty(READING if self._summaries is None else none)
+
+    @on(KeyedTable.Moved)
+    def _other_row(self) -> None:
+        self.sight.changed()
 
     def action_filter(self) -> None:
         self.query_one(TablePanel).start_filter()
@@ -117,7 +130,7 @@ def unfinished_question(summaries: Sequence[CampaignSummary]) -> Unfinished | No
     left = [summary for summary in summaries if summary.state == "unfinished"]
     if not left:
         return None
-    return Unfinished(count(len(left), "unfinished campaign"), left)
+    return Unfinished(count(len(left), "unfinished campaign"), left).by_itself()
 
 
 async def resume_with_consent(app: App[str], session: Session, path: Path) -> bool:
@@ -136,7 +149,7 @@ async def resume_with_consent(app: App[str], session: Session, path: Path) -> bo
                 Answer("t", "take it over; the other console stops writing", "take"),
             ),
         )
-        answer = await app.push_screen_wait(question)
+        answer = await app.push_screen_wait(question.by_itself())
         if answer == "take":
             await session.resume(path, take_over=True)
             return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from rich.text import Text
 from textual import events, on
@@ -18,21 +18,32 @@ from profiles.errors import DlperfError
 from tui.key_bindings import bindings, hints
 from tui.text import plain, problem
 from tui.theme import ACCENT, MUTED
+from tui.typed_ahead import Sight
 from tui.widgets.filter_table import set_frame
 
 Result = TypeVar("Result")
 
 
 class Dialog(ModalScreen[Result | None], Generic[Result]):
-    """A titled box with its keys in the lower frame; Esc leaves with None."""
+    """A titled box with its keys in the lower frame; Esc leaves with None.
+
+    ``AHEAD``: what may be done by a key that was typed before the dialog was there to be read.
+    """
 
     PANEL = ""
+    AHEAD: ClassVar[frozenset[str]] = frozenset({"leave"})
 
     def __init__(self, title: str) -> None:
         super().__init__()
+        self.sight = Sight(self)
         self._title = title
         self._finished = False
         self._result: Result | None = None
+
+    def by_itself(self) -> Self:
+        """Nobody asked for it: what was typed before it was drawn was meant for the page."""
+        self.sight.uninvited = True
+        return self
 
     def finish(self, result: Result | None = None) -> None:
         """Leave with a result: now, or when what lies on top has gone. Only the first one counts,
@@ -48,10 +59,6 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     def on_screen_resume(self) -> None:
         self._leave_if_finished()
 
-    def once_drawn(self, callback: Callable[[], object]) -> None:
-        """Call back after the next refresh, unless the dialog has gone by then."""
-        self.call_after_refresh(lambda: None if self._finished else callback())
-
     def box(self, *, without: tuple[str, ...] = ()) -> Vertical:
         """The frame that a dialog composes its content into."""
         box = Vertical(classes="dialog")
@@ -59,7 +66,7 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
         return box
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self.is_mounted  # before, there is nothing here that a key could be meant for
+        return self.sight.seen or action in self.AHEAD
 
     def action_leave(self) -> None:
         self.finish(None)
@@ -81,11 +88,16 @@ class Answer:
     value: str
 
 
+class Answers(OptionList, inherit_bindings=False):
+    """The lines of a question, which has their keys."""
+
+
 class Choice(Dialog[str]):
     """A question with answers; the result is the chosen answer's value, None for "cancel"."""
 
     PANEL = "choice"
     BINDINGS = bindings("choice")
+    AHEAD = frozenset({"leave", "down", "up"})
 
     def __init__(self, title: str, text: Text | str, answers: Sequence[Answer]) -> None:
         super().__init__(title)
@@ -95,7 +107,7 @@ class Choice(Dialog[str]):
     def compose(self) -> ComposeResult:
         with self.box():
             yield Static(self._text, classes="message", markup=False)
-            yield OptionList(
+            yield Answers(
                 *(
                     Option(Text.assemble((f" {a.key} ", ACCENT), " ", plain(a.label)), id=a.value)
                     for a in self._answers
@@ -107,21 +119,28 @@ class Choice(Dialog[str]):
         for answer in self._answers:
             if event.character == answer.key:
                 event.stop()
-                self.finish(answer.value)
+                if self.sight.seen:
+                    self.finish(answer.value)
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         self.finish(event.option.id)
 
+    def action_choose(self) -> None:
+        self.query_one(Answers).action_select()
+
     def action_down(self) -> None:
-        self.query_one(OptionList).action_cursor_down()
+        self.query_one(Answers).action_cursor_down()
 
     def action_up(self) -> None:
-        self.query_one(OptionList).action_cursor_up()
+        self.query_one(Answers).action_cursor_up()
 
 
 class Prompt(Dialog[str]):
-    """One line of entry. ``check`` raises DlperfError for what cannot be taken."""
+    """One line of entry. ``check`` raises DlperfError for what cannot be taken.
+
+    ``lasting``: what is written has to be seen before it is taken, for that cannot be taken back.
+    """
 
     PANEL = "prompt"
     BINDINGS = bindings("prompt")
@@ -135,9 +154,11 @@ class Prompt(Dialog[str]):
         placeholder: str = "",
         check: Callable[[str], object] | None = None,
         secret: bool = False,
+        lasting: bool = False,
     ) -> None:
         super().__init__(title)
         self._text = text if isinstance(text, Text) else Text(plain(text))
+        self._lasting = lasting
         self._value = value
         self._placeholder = placeholder
         self._check = check
@@ -152,9 +173,15 @@ class Prompt(Dialog[str]):
     def on_mount(self) -> None:
         self.query_one(".problem").display = False
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "accept" and not self._lasting:
+            return True
+        return super().check_action(action, parameters)
+
     @on(Input.Submitted)
     def _submitted(self) -> None:
-        self.action_accept()
+        if self.check_action("accept", ()):
+            self.action_accept()
 
     def action_accept(self) -> None:
         value = self.query_one(Input).value
@@ -189,6 +216,3 @@ class Reading(Dialog[None]):
     def compose(self) -> ComposeResult:
         with self.box(), Pages():
             yield Static(self._text, markup=False)
-
-    def action_dismiss_help(self) -> None:
-        self.finish(None)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Generic, TypeVar
 
 from rich.text import Text
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input, Static
 
@@ -35,6 +36,7 @@ class MarkList(Dialog[Result], Generic[Result]):
 
     PANEL = "marklist"
     BINDINGS = bindings("marklist")
+    AHEAD = frozenset({"leave", "mark", "all", "none", "write", "accept"})
     WRITE_HINT = ""
 
     def __init__(self, title: str, words: str, columns: Sequence[Column]) -> None:
@@ -66,7 +68,7 @@ class MarkList(Dialog[Result], Generic[Result]):
         self.query_one(Input).display = False
         self.query_one(".problem").display = False
         self.query_one(MarkTable).focus()
-        self.once_drawn(self.fill)
+        self.fill()
 
     def fill(self) -> None:
         self.query_one(MarkTable).refill(
@@ -225,6 +227,7 @@ class SettingsEditor(Dialog[Marks]):
 
     PANEL = "settings"
     BINDINGS = bindings("settings")
+    AHEAD = frozenset({"leave", "edit"})
 
     def __init__(self, marks: Marks) -> None:
         super().__init__(f"Settings · {marks.profile.name}")
@@ -238,7 +241,7 @@ class SettingsEditor(Dialog[Marks]):
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
-        self.once_drawn(self._fill)
+        self._fill()
 
     def _fill(self) -> None:
         rows = []
@@ -264,21 +267,14 @@ class SettingsEditor(Dialog[Marks]):
         self.query_one(".message", Static).update(words)
 
     def action_edit(self) -> None:
-        self._edit()
-
-    @work(exclusive=True, group="edit", description="write a setting")
-    async def _edit(self) -> None:
         key = self.query_one(KeyedTable).current_key
         if key is None:
             return
         setting = self._marks.profile.settings[key]
-        value = await self.app.push_screen_wait(
-            Prompt(
-                key,
-                setting.description,
-                value=self._given.get(key, setting.default or ""),
-            )
-        )
+        prompt = Prompt(key, setting.description, value=self._given.get(key, setting.default or ""))
+        self.app.push_screen(prompt, partial(self._set, key))
+
+    def _set(self, key: str, value: str | None) -> None:
         if value is not None:
             if value:
                 self._given[key] = value

@@ -51,7 +51,7 @@ class ConsolePrompter:
                     answer.set_result(result)
 
             # From the app's own queue: the login that asks runs outside of any screen.
-            self._app.call_later(self._app.push_screen, dialog, answered)
+            self._app.call_later(self._app.push_screen, dialog.by_itself(), answered)
             try:
                 return await answer
             except asyncio.CancelledError:  # nobody wants to know any more

@@ -112,8 +112,10 @@ class MatrixPage(Page):
         grid = self.query_one(MatrixGrid)
         cells = part.cells(self._asked.snapshots)
         grid.show(part.profile.name, column_labels(part), cells, column_kinds(part))
-        could = self._asked.explainable
+        could, planned = self._asked.explainable, self._asked.plan
         self._asked.make_plan()
+        if planned is not self._asked.plan:
+            self.sight.changed()
         if could != self._asked.explainable:
             self.refresh_bindings()
         set_frame(panel, f"Matrix · {part.profile.name}", self._footer())
@@ -293,13 +295,14 @@ class MatrixPage(Page):
             await asyncio.sleep(REFRESH_S)
             self.pull()
         self._do("")
-        self.action_start()
+        if (plan := self._ready_plan()) is not None:
+            self._ask(plan)
 
     def _begin(self, plan: Plan) -> None:
         from tui.screens.start import CHECKING, is_short  # noqa: PLC0415 - seldom needed
 
         refused = self.session.readonly or self.session.at_work
-        if is_short(plan) and self._in_sight(plan) and not refused:
+        if is_short(plan) and self._in_sight(plan) and self.sight.seen and not refused:
             self._do(CHECKING)
             self.start_at_once(plan)
         else:

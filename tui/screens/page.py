@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import Screen
@@ -11,6 +12,7 @@ from textual.widget import Widget
 
 from backends.campaign.record.snapshot import CampaignSnapshot
 from tui.session import Session
+from tui.typed_ahead import Sight
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.header import Header, Tabs
 from tui.widgets.keybar import KeyBar
@@ -27,6 +29,7 @@ class Page(Screen[None]):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
+        self.sight = Sight(self)
         self.viewed: CampaignSnapshot | None = None  # as of the last tick
 
     def body(self) -> Iterable[Widget]:
@@ -68,6 +71,10 @@ class Page(Screen[None]):
         tabs.level = note[1] if note else "warn"
         tabs.simulated = bool(viewed and viewed.simulated)
         self.pull()
+
+    @on(KeyedTable.Moved)
+    def _other_row(self) -> None:
+        self.sight.changed()
 
     def action_filter(self) -> None:
         panel = self.main_panel()

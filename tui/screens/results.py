@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from textual import on, work
@@ -35,6 +36,7 @@ from tui.screens.result_text import (
 )
 from tui.session import Session
 from tui.text import count, plain
+from tui.typed_ahead import typed_ahead
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel, set_frame
@@ -167,30 +169,45 @@ class ResultsPage(Page):
         if selected is not None:
             self.app.push_screen(Repeats(selected[1]))
 
-    @work(exclusive=True, group="dialog", description="write the report, or one of its layouts")
-    async def action_export(self) -> None:
-        viewed = self.viewed
-        if viewed is None:
-            return
-        chosen = await self.app.push_screen_wait(_what_to_export(self._groups))
+    def action_export(self) -> None:
+        if self.viewed is not None:
+            chosen = partial(self._ask_where, self.viewed)
+            self.app.push_screen(_what_to_export(self._groups), chosen)
+
+    def _ask_where(self, viewed: CampaignSnapshot, chosen: str | None) -> None:
         if not chosen:
             return
         layout = None if chosen == REPORT else chosen
-        own = viewed.path / "report.md"
-        answer = await self.app.push_screen_wait(
-            Prompt("Export", "Write it to this file:", value=str(_proposed(viewed.path, layout)))
-        )
-        if not answer:
-            return
-        path, taken = await asyncio.to_thread(_destination, answer)
-        if taken and not (layout is None and path == own):
+        proposed = str(_proposed(viewed.path, layout))
+        prompt = Prompt("Export", "Write it to this file:", value=proposed, lasting=True)
+
+        def answered(answer: str | None) -> None:
+            if answer:
+                self._export_to(viewed, layout, answer)
+
+        self.app.push_screen(prompt, answered)
+
+    @work(exclusive=True, group="export", description="ask before writing over a file")
+    async def _export_to(self, viewed: CampaignSnapshot, layout: str | None, answer: str) -> None:
+        with typed_ahead(self).held():
+            path, taken = await asyncio.to_thread(_destination, answer)
+
+            def answered(said: str | None) -> None:
+                if said == "yes":
+                    self._export(viewed, layout, path)
+
+            if not taken or (layout is None and path == viewed.path / "report.md"):
+                answered("yes")
+                return
             question = Choice(
                 "Export",
                 f"{path} exists already.",
                 (Answer("y", "write over it", "yes"), Answer("n", "leave it", "no")),
             )
-            if await self.app.push_screen_wait(question) != "yes":
-                return
+            self.app.push_screen(question, answered)
+
+    @work(exclusive=True, group="write", description="write the report, or one of its layouts")
+    async def _export(self, viewed: CampaignSnapshot, layout: str | None, path: Path) -> None:
         try:
             await asyncio.to_thread(export, viewed.state, viewed.path, path, layout)
         except DlperfError as error:
@@ -246,7 +263,4 @@ class Repeats(Dialog[str]):
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
-        self.once_drawn(self._fill)
-
-    def _fill(self) -> None:
         self.query_one(KeyedTable).refill(repeat_rows(self._case))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
-from textual import on, work
+from textual import on
 from textual.widget import Widget
 
 from backends.campaign.folder.paths import log_of
@@ -175,14 +176,15 @@ class RunsPage(Page):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         able = dict(zip(("cancel_run", "cancel_all", "retry"), self._able, strict=False))
+        if action == "retry" and not self.sight.seen:
+            return False
         if action in ("cancel_run", "cancel_all", "retry"):
             return able.get(action, False)
         if action in ("view", "follow", "next_log", "zoom", "copy"):
             return self.viewed is not None
         return True
 
-    @work(exclusive=True, group="dialog", description="ask, then cancel the run")
-    async def action_cancel_run(self) -> None:
+    def action_cancel_run(self) -> None:
         run, controller = self.selected, self.session.controller
         if run is None or controller is None:
             return
@@ -195,12 +197,15 @@ class RunsPage(Page):
             f"End {run.label}{where}? Its processes are ended on every host; its log stays.",
             (Answer("y", "end this run", "yes"), Answer("n", "let it go on", "no")),
         )
-        if await self.app.push_screen_wait(question) == "yes":
-            controller.cancel_run(run.run_id)
+        cancel = partial(controller.cancel_run, run.run_id)
+        self.app.push_screen(question, partial(self._if_yes, cancel))
+
+    def _if_yes(self, act: Callable[[], object], said: str | None) -> None:
+        if said == "yes":
+            act()
             self.tick()
 
-    @work(exclusive=True, group="dialog", description="ask, then cancel everything")
-    async def action_cancel_all(self) -> None:
+    def action_cancel_all(self) -> None:
         viewed, controller = self.viewed, self.session.controller
         if viewed is None or controller is None:
             return
@@ -214,9 +219,7 @@ class RunsPage(Page):
             f"{left - viewed.active}? What is measured already stays.",
             (Answer("y", "end all of them", "yes"), Answer("n", "let them go on", "no")),
         )
-        if await self.app.push_screen_wait(question) == "yes":
-            controller.cancel_all()
-            self.tick()
+        self.app.push_screen(question, partial(self._if_yes, controller.cancel_all))
 
     def action_retry(self) -> None:
         run, controller = self.selected, self.session.controller

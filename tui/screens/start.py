@@ -110,11 +110,11 @@ class StartDialog(Dialog[str]):
     ) -> None:
         """``findings``: of the checks, where they were made already."""
         super().__init__("Start")
+        self.sight.uninvited = findings is not None
         self._session = session
         self._plan = plan
         self._findings = findings
         self._starting = False
-        self._seen = False  # what came by itself is not started by a key meant for the page
 
     def compose(self) -> ComposeResult:
         with self.box(without=("force",)), VerticalScroll():
@@ -122,15 +122,10 @@ class StartDialog(Dialog[str]):
             yield Static(Text(CHECKING, MUTED), id="checks", markup=False)
 
     def on_mount(self) -> None:
-        self.once_drawn(self._drawn)
         if self._findings is None:
             self.check()
         else:
             self._show(self._findings)
-
-    def _drawn(self) -> None:
-        self._seen = True
-        self.refresh_bindings()
 
     @property
     def stopped(self) -> bool:
@@ -138,11 +133,12 @@ class StartDialog(Dialog[str]):
         return any(finding.level == "stop" for finding in self._findings or ())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        ready = self._seen and not self._starting
-        if action == "start":
-            return ready and self._findings is not None and not self.stopped
-        if action == "force":
-            return ready and self.stopped
+        if self._starting:  # there is no way back from here
+            return False
+        if action == "start" and (self._findings is None or self.stopped):
+            return False
+        if action == "force" and not self.stopped:
+            return False
         return super().check_action(action, parameters)
 
     @work(exclusive=True, group="preflight", description="check the hosts of the plan")
@@ -159,6 +155,7 @@ class StartDialog(Dialog[str]):
         if self.stopped:
             text.append("\nF starts anyway; the campaign will say that it was forced", WARN)
         self._say(text)
+        self.sight.renew()
         self.refresh_bindings()
 
     def _say(self, text: Text) -> None:

@@ -73,7 +73,7 @@ class TablePanel(Vertical):
 
     def say_when_empty(self, words: str) -> None:
         """What stands in the place of no rows; say what to do next."""
-        empty = not self.table.shown_keys
+        empty = not self.table.found
         if empty:
             self._empty.update(Text(plain(words), MUTED))
         self._empty.display = empty

@@ -91,6 +91,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         return None
 
     @property
+    def found(self) -> bool:
+        """Whether there is a row to show, though it may not have been drawn yet."""
+        return any(row.matches(self._words) for row in self._rows)
+
+    @property
     def shown_keys(self) -> tuple[str, ...]:
         return tuple(self._keys)
 

@@ -1,0 +1,253 @@
+"""Bursts of keys, typed faster than anything is drawn, into every page and dialog.
+
+``DLPERF_BURSTS=10000 pytest tests/console/test_bursts.py`` tries as many in each test;
+``DLPERF_FUZZ_SEED`` others. ``make fuzz`` does both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+from textual import events
+from textual.keys import _character_to_key
+from textual.widgets import Input
+
+from backends.campaign.plan.selection import Plan, Selection
+from tests.console.conftest import DEADLINE_S, LARGE, SMALL, begin, screen_text, tick
+from tests.console.fakes import FakeController, FakeFinding, FakeSummary, FakeWorkspace
+from tui.app import DlperfApp
+from tui.key_bindings import PAGES
+from tui.screens.campaigns import CampaignList
+from tui.screens.dialogs import Choice, Dialog, Prompt
+from tui.screens.matrix import MatrixPage
+from tui.screens.page import Page
+from tui.screens.runs import RunsPage
+from tui.screens.start import StartDialog
+from tui.widgets.filter_table import TablePanel
+from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.log_panel import LogPanel
+
+BURSTS = int(os.environ.get("DLPERF_BURSTS", "25"))
+SEED = int(os.environ.get("DLPERF_FUZZ_SEED", "1"))
+PER_CONSOLE = 40
+"""Bursts into one console before the next one is opened."""
+
+CHARACTERS = {"space": " ", "enter": "\r", "tab": "\t"}
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-/?%.="
+NAMED = ("space", "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "tab")
+LEAVING = ("enter", "escape")
+ANYTHING = (*LETTERS, *NAMED, *(LEAVING * 6), *("ctrl+p", "shift+tab", "backspace"), *"1234" * 2)
+
+OPENERS = {
+    "hosts": ("O", "N", "?", "q"),
+    "matrix": ("c", "U", "p", "s", "b", "o", "d", "enter", "O", "N", "?", "q"),
+    "runs": ("c", "C", "O", "N", "?", "q"),
+    "results": ("e", "enter", "O", "N", "?", "q"),
+}
+TEXT = ("c", "U")
+"""Of Matrix: they open a line to write on."""
+
+
+def key_event(key: str) -> events.Key:
+    name = key if len(key) > 1 or key.isalnum() else _character_to_key(key)
+    return events.Key(name, CHARACTERS.get(key, key if len(key) == 1 else None))
+
+
+class Seen:
+    """What was in front, and what a key would have started there, when a burst was typed."""
+
+    def __init__(self, app: DlperfApp) -> None:
+        self.screen = app.screen
+        self.text = screen_text(app)
+        page = self.screen
+        self.plan = page._asked.plan if isinstance(page, MatrixPage) else None
+        selected = page.selected if isinstance(page, RunsPage) else None
+        self.run_id = selected.run_id if selected else ""
+        self.campaign = (
+            page.query_one(KeyedTable).current_key if isinstance(page, CampaignList) else None
+        )
+
+
+class WatchedController(FakeController):
+    """Is told to end and to repeat only what was asked about, or shown."""
+
+    watched: WatchedWorkspace
+
+    def cancel_run(self, run_id: str) -> None:
+        seen, run = self.watched.seen, self.state.runs[run_id]
+        assert isinstance(seen.screen, Choice), seen.text
+        assert run.case.label in seen.text or "Cancel all" in seen.text or "Quit" in seen.text
+        super().cancel_run(run_id)
+
+    def retry(self, run_id: str) -> None:
+        assert self.watched.seen.run_id == run_id, self.watched.seen.text
+        super().retry(run_id)
+
+
+class WatchedWorkspace(FakeWorkspace):
+    """Starts, resumes and closes only what was shown when the burst began."""
+
+    app: DlperfApp
+    seen: Seen
+
+    async def preflight(self, plan: Plan) -> tuple[FakeFinding, ...]:
+        await asyncio.sleep(0.002)
+        return self.findings
+
+    async def start(
+        self, plan: Plan, findings: Sequence[FakeFinding] = (), *, force: bool = False
+    ) -> FakeController:
+        seen = self.seen
+        if isinstance(seen.screen, StartDialog):
+            assert seen.screen._plan is plan
+            assert plan.cases[0].case.label in seen.text
+        else:
+            assert isinstance(seen.screen, MatrixPage), seen.text
+            assert seen.plan is plan
+        return await super().start(plan, findings, force=force)
+
+    async def resume(self, path: Path, *, take_over: bool = False) -> FakeController:
+        assert self.seen.campaign == str(path), self.seen.text
+        return await super().resume(path, take_over=take_over)
+
+    def controller(self, plan: Plan, name: str = "2026-11-21-resnet50") -> FakeController:
+        made = super().controller(plan, name)
+        watched = WatchedController(
+            made.path, made.cases, made.clock, hosts=made.hosts, fails=self.fails
+        )
+        watched.watched = self
+        self.controllers[watched.path] = watched
+        return watched
+
+
+class Typist:
+    """Types bursts into one console, and waits until each has had all its effects."""
+
+    def __init__(self, app: DlperfApp, workspace: WatchedWorkspace) -> None:
+        self.app = app
+        self.workspace = workspace
+        self.typed: list[tuple[str, ...]] = []
+
+    @property
+    def page(self) -> Page:
+        page = self.app.screen_stack[0]
+        assert isinstance(page, Page)
+        return page
+
+    async def type(self, *keys: str) -> None:
+        self.typed.append(keys)
+        self.workspace.seen = Seen(self.app)
+        for key in keys:
+            self.app.post_message(key_event(key))
+        await self.settle()
+
+    async def settle(self) -> None:
+        quiet, end = 0, time.monotonic() + DEADLINE_S
+        while quiet < 5 and self.app.is_running and not self.app._exit:
+            assert time.monotonic() < end, f"nothing settles after {self.typed[-3:]}"
+            await asyncio.sleep(0.001)
+            lasting = ("watch", "follow", "log", "projection", "probe")
+            busy = any(not w.is_finished and w.group not in lasting for w in self.app.workers)
+            quiet = quiet + 1 if self.app.typed.idle and not busy else 0
+
+    async def back(self, name: str) -> None:
+        """To a page, and nothing above it."""
+        while len(self.app.screen_stack) > 1:
+            await self.type("escape")
+        self.app.action_page(name)
+        await self.settle()
+
+
+def hosts_of(workspace: FakeWorkspace) -> WatchedWorkspace:
+    watched = WatchedWorkspace(workspace.campaigns_dir)
+    watched.fails = {"1n8g": "NCCL error: unhandled system error"}
+    return watched
+
+
+async def open_console(workspace: WatchedWorkspace, *, campaign: bool) -> DlperfApp:
+    app = DlperfApp(workspace)
+    app.animation_level = "none"
+    workspace.app = app
+    if campaign:
+        controller = begin(app, workspace)
+        workspace.clock.tick(60)
+        older = workspace.controller(Plan(Selection(()), (), controller.cases, (), None), "older")
+        workspace.summaries = [
+            FakeSummary(c.path.name, c.path, "unfinished", 1, 8) for c in (controller, older)
+        ]
+    return app
+
+
+def state_of(page: Page, app: DlperfApp) -> tuple[object, ...]:
+    """What keys could have changed on a page."""
+    tables = [table.current_key for table in page.query(KeyedTable)]
+    filters = [panel.filter_text for panel in page.query(TablePanel)]
+    following = [log.following for log in page.query(LogPanel)]
+    shown = [(node.id, node.display) for node in page.query("#body *") if node.id]
+    asked: object = None
+    if isinstance(page, MatrixPage):
+        a = page._asked
+        asked = (a._marks, a.repeats, a.auto, a.rule, a.explain, a.hosts)
+        asked = repr(asked)
+    return (app.current_mode, tables, filters, following, shown, asked)
+
+
+@pytest.mark.parametrize("page", PAGES)
+async def test_keys_typed_ahead_of_a_dialog_leave_the_page_behind_alone(
+    workspace: FakeWorkspace, page: str
+) -> None:
+    random = Random(f"{page} {SEED}")
+    watched = hosts_of(workspace)
+    app = await open_console(watched, campaign=True)
+    async with app.run_test(size=LARGE) as pilot:
+        await pilot.pause()
+        typist = Typist(app, watched)
+        await typist.settle()
+        await typist.back(page)
+        tick(app)
+        await typist.settle()
+        for number in range(max(BURSTS // 4, len(OPENERS[page]))):
+            opener = OPENERS[page][number % len(OPENERS[page])]
+            before = state_of(typist.page, app)
+            letters = random.choices(LETTERS, k=random.randint(1, 8))
+            if opener not in TEXT or page != "matrix":
+                letters = [key for key in letters if key not in "q?"]
+                letters += random.choices(NAMED, k=3)
+                random.shuffle(letters)
+            await typist.type(opener, *letters)
+            assert len(app.screen_stack) > 1, typist.typed[-1]
+            assert state_of(typist.page, app) == before, typist.typed[-1]
+            if opener in TEXT and page == "matrix":
+                assert isinstance(app.screen, Prompt)
+                assert app.screen.query_one(Input).value == "".join(letters), typist.typed[-1]
+            await typist.back(page)
+            assert not any(isinstance(screen, Dialog) for screen in app.screen_stack)
+
+
+@pytest.mark.parametrize(("size", "campaign"), [(SMALL, False), (LARGE, True)])
+async def test_no_burst_starts_ends_or_repeats_what_was_not_shown(
+    workspace: FakeWorkspace, size: tuple[int, int], campaign: bool
+) -> None:
+    left, console = BURSTS, 0
+    while left > 0:
+        console += 1
+        random = Random(f"{SEED} {console} {campaign}")
+        watched = hosts_of(workspace)
+        watched.findings = (FakeFinding("stop", "busy", "wait", "node1"),) * (console % 2)
+        app = await open_console(watched, campaign=campaign)
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            typist = Typist(app, watched)
+            for _ in range(min(left, PER_CONSOLE)):
+                left -= 1
+                if app._exit or not app.is_running:
+                    break
+                await typist.type(*random.choices(ANYTHING, k=random.randint(1, 10)))
+                watched.clock.tick(random.choice((0, 0, 1, 30)))
+            assert app._exception is None, typist.typed

@@ -1,0 +1,115 @@
+"""What is typed faster than the console draws."""
+
+from __future__ import annotations
+
+import pytest
+from textual.widgets import Input
+
+from tests.console.conftest import begin, console, screen_text, settled, type_ahead, until
+from tests.console.fakes import FakeWorkspace
+from tests.console.test_matrix_choices import open_matrix
+from tui.screens.campaigns import CampaignList
+from tui.screens.dialogs import Choice, Prompt, Reading
+from tui.screens.matrix import MatrixPage
+from tui.screens.start import StartDialog
+
+
+async def test_a_case_can_be_typed_and_taken_in_one_go(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await type_ahead(app, pilot, *"c4n2g", "enter")
+        assert app.screen is page
+        assert page.focused_marks is not None
+        assert "4n2g" in page.focused_marks.tags
+        assert "4n2g" in screen_text(app)
+        assert not workspace.started
+
+
+async def test_letters_typed_ahead_of_a_text_prompt_arrive_in_it(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        marks = page.focused_marks
+        await type_ahead(app, pilot, *"c3n1gxy")
+        assert isinstance(app.screen, Prompt)
+        assert app.screen.query_one(Input).value == "3n1gxy"
+        assert page.focused_marks == marks
+
+
+async def test_the_page_has_what_follows_a_dialog_that_was_left(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        await type_ahead(app, pilot, "c", "escape", "o", "escape", "3")
+        assert app.current_mode == "runs"
+
+
+async def test_a_list_of_marks_takes_what_was_typed_ahead(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await type_ahead(app, pilot, "o", "n", "j", "space", "enter")
+        assert app.screen is page
+        assert page._asked.hosts == "node2"
+
+
+async def test_a_second_enter_starts_nothing_that_was_not_shown(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        await type_ahead(app, pilot, "enter", "enter", "F", "enter")
+        assert isinstance(app.screen, StartDialog)
+        assert not workspace.started
+        await pilot.press("enter")
+        await until(pilot, lambda: workspace.started)
+
+
+async def test_enter_and_escape_in_quick_succession(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await type_ahead(app, pilot, *("enter", "escape") * 6)
+        assert app.screen is page
+        assert not workspace.started
+
+
+async def test_a_page_that_was_not_drawn_yet_starts_nothing(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await type_ahead(app, pilot, "2", "enter")
+        await settled(app, pilot)
+        assert isinstance(app.screen, MatrixPage)
+        assert not app.screen._doing
+
+
+async def test_an_answer_typed_ahead_of_its_question_is_none(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        controller = begin(app, workspace)
+        await pilot.press("3")
+        await type_ahead(app, pilot, "c", "y", "enter", "n")
+        assert isinstance(app.screen, Choice)
+        assert not controller.cancelled
+        await pilot.press("y")
+        await until(pilot, lambda: controller.cancelled)
+
+
+async def test_quitting_is_answered_only_when_asked(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        controller = begin(app, workspace)
+        await type_ahead(app, pilot, *"qcd", "enter")
+        assert isinstance(app.screen, Choice)
+        assert not controller.cancelled
+        assert not workspace.closed
+
+
+async def test_keys_wait_for_the_list_of_campaigns(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        marks = page.focused_marks
+        await type_ahead(app, pilot, "O", "n", "a", "r", "enter")
+        assert isinstance(app.screen, CampaignList)
+        assert page.focused_marks == marks
+
+
+@pytest.mark.parametrize("key", ["question_mark", "N"])
+async def test_something_to_read_is_left_and_the_page_goes_on(
+    workspace: FakeWorkspace, key: str
+) -> None:
+    async with console(workspace) as (app, pilot):
+        await type_ahead(app, pilot, key, "j", "j", "escape", "2", "j")
+        assert not isinstance(app.screen, Reading)
+        assert app.current_mode == "matrix"

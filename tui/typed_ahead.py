@@ -1,0 +1,153 @@
+"""Keys in the order in which they were typed, each to what is in front when its turn comes.
+
+Textual sends a key to the widget that has the focus at once, and looks for what is bound to it when
+it comes up from there: of two keys in one burst the second would act on the page behind the dialog
+that the first one opens. Here a key waits until all that the one before it did is there, and drawn.
+
+A key that was typed before a screen was drawn may write into it and leave it. It starts, ends and
+takes away nothing (:attr:`Sight.seen`), and says nothing to a question that nobody asked for.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from math import inf
+from typing import Any, Protocol, cast
+
+from textual.app import App
+from textual.events import Key, Paste
+from textual.message import Message
+from textual.message_pump import MessagePump
+from textual.screen import Screen
+
+
+class TypedAhead:
+    """What was typed and not handed on yet. ``hand_on``: is called when one may be."""
+
+    def __init__(self, app: App[Any], hand_on: Callable[[], object]) -> None:
+        self._app = app
+        self._hand_on = hand_on
+        self._waiting: deque[Key | Paste] = deque()
+        self._held = 0
+        self.typed_at: float | None = None
+        """When the key was typed that is being dealt with; None: none is."""
+
+    def add(self, event: Key | Paste) -> None:
+        self._waiting.append(event)
+
+    def next(self) -> Key | Paste | None:
+        """The next one, if what is in front can take it now."""
+        while self._waiting and self.typed_at is None and not self._held:
+            sight = sight_of(self._app.screen)
+            if sight is not None and not sight.drawn:
+                return None
+            event = self._waiting.popleft()
+            if sight is None or sight.takes(event):
+                self.typed_at = event.time
+                return event
+        return None
+
+    def follow(self, target: MessagePump) -> None:
+        """A key was handed to ``target``: come back when it is dealt with, up to the application,
+        and then whatever it had told the widgets in front."""
+        self._pass(chain(_upwards(target), self._front()))
+
+    def _front(self) -> Iterator[MessagePump]:
+        yield from _upwards(self._app.focused or self._app.screen)
+
+    def _pass(self, nodes: Iterator[MessagePump]) -> None:
+        """When each of the nodes has dealt with what lay before it, the turn is the next key's."""
+        for node in nodes:
+            if node.call_later(self._pass, nodes):
+                return
+        self.typed_at = None
+        self.go_on()
+
+    @property
+    def idle(self) -> bool:
+        """All that was typed has been dealt with, and what is in front was drawn."""
+        sight = sight_of(self._app.screen)
+        shown = sight is None or sight.since < inf
+        return shown and not self._waiting and self.typed_at is None and not self._held
+
+    def go_on(self) -> None:
+        if self._waiting:
+            self._app.call_later(self._hand_on)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """No key goes anywhere meanwhile: what it is meant for is on its way."""
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
+            self.go_on()
+
+
+def _upwards(node: MessagePump) -> Iterator[MessagePump]:
+    """The way that a key takes when nobody stops it."""
+    here: MessagePump | None = node
+    while here is not None:
+        yield here
+        here = here._parent
+
+
+class Sight:
+    """Whether a screen was ``drawn`` since it came to the front, and ``since`` when it shows what
+    it does (as events have the time; inf: it does not yet).
+
+    ``uninvited``: it comes by itself, so that what was typed before was meant for something else.
+    """
+
+    def __init__(self, screen: Screen[Any], *, uninvited: bool = False) -> None:
+        self._screen = screen
+        self._drawing = 0
+        self.uninvited = uninvited
+        self.drawn = False
+        self.since = inf
+
+    @property
+    def seen(self) -> bool:
+        """What is shown was shown when the key was typed that is being dealt with."""
+        typed_at = typed_ahead(self._screen).typed_at
+        return typed_at is None or typed_at >= self.since
+
+    def takes(self, event: Key | Paste) -> bool:
+        """Whether the key was meant for this screen."""
+        return not self.uninvited or event.time >= self.since
+
+    def renew(self) -> None:
+        """It came to the front: keys wait until it was drawn."""
+        self.drawn = False
+        self.changed()
+
+    def changed(self) -> None:
+        """What a key would start or end is another than before: it has to be seen first."""
+        self.since = inf
+        self._drawing += 1
+        # Twice: what fills the screen is called back after the first refresh, too.
+        self._screen.call_after_refresh(self._screen.call_after_refresh, self._drawn, self._drawing)
+
+    def _drawn(self, drawing: int) -> None:
+        if drawing == self._drawing:
+            self.drawn, self.since = True, Message().time
+            typed_ahead(self._screen).go_on()
+
+
+class _Typing(Protocol):
+    typed: TypedAhead
+
+
+def typed_ahead(screen: Screen[Any]) -> TypedAhead:
+    """The one of the screen's application."""
+    return cast(_Typing, screen.app).typed
+
+
+def sight_of(screen: Screen[Any]) -> Sight | None:
+    """None: a screen of Textual's own, such as an application begins with."""
+    found = getattr(screen, "sight", None)
+    return found if isinstance(found, Sight) else None
