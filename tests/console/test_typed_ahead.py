@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 from textual.widgets import Input
 
-from tests.console.conftest import begin, console, screen_text, settled, type_ahead, until
+from tests.console.conftest import begin, console, screen_text, type_ahead, until
 from tests.console.fakes import FakeWorkspace
-from tests.console.test_matrix_choices import open_matrix
+from tests.console.test_matrix_choices import one_case_marked, open_matrix
 from tui.screens.campaigns import CampaignList
 from tui.screens.dialogs import Choice, Prompt, Reading
-from tui.screens.matrix import MatrixPage
 from tui.screens.start import StartDialog
 
 
@@ -68,12 +67,21 @@ async def test_enter_and_escape_in_quick_succession(workspace: FakeWorkspace) ->
         assert not workspace.started
 
 
-async def test_a_page_that_was_not_drawn_yet_starts_nothing(workspace: FakeWorkspace) -> None:
+async def test_a_page_that_was_not_drawn_yet_asks_before_it_starts(
+    workspace: FakeWorkspace,
+) -> None:
     async with console(workspace) as (app, pilot):
+        await one_case_marked(app, pilot)  # which Enter starts without a question
+        page = app.screen
+        await pilot.press("1")
         await type_ahead(app, pilot, "2", "enter")
-        await settled(app, pilot)
-        assert isinstance(app.screen, MatrixPage)
-        assert not app.screen._doing
+        assert isinstance(app.screen, StartDialog)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is page)
+        assert not workspace.started
+        await type_ahead(app, pilot, "space", "space", "enter")
+        assert isinstance(app.screen, StartDialog)
+        assert not workspace.started
 
 
 async def test_an_answer_typed_ahead_of_its_question_is_none(workspace: FakeWorkspace) -> None:
