@@ -2,7 +2,8 @@
 
 A text is ``PLATFORM; KEY: VALUE; KEY: VALUE…``, such as ``H200, driver 580, Debian; ECC: on;
 python: torch 2.11.0``. A key that one of two texts does not have is not known there, and makes no
-difference: a tool did not answer, or an older version wrote the text, the platform alone.
+difference: a tool did not answer, or an older version wrote the text, the platform alone. Of a
+platform that is a GPU model alone, as a log states it, the rest is not known.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
+
+from profiles.references.gpu_models import gpu_model
 
 UNKNOWN = "unknown"
 _PLATFORM = ""  # its key
@@ -30,6 +33,18 @@ def devices_of(text: str) -> str:
 def has_gpus(text: str) -> bool:
     """Whether a probed host's fingerprint is of one with GPUs: they come with a driver."""
     return any(part.startswith("driver ") for part in _parts(text)[_PLATFORM].split(", "))
+
+
+def devices_alone(gpu: str) -> str:
+    """The text of an environment of which the GPU model is known and nothing else; empty where
+    ``gpu`` is no model that a result could be equal to another in."""
+    model = gpu_model(gpu)
+    return model.name if model else ""
+
+
+def tells_devices_alone(text: str) -> bool:
+    """Whether an environment's text says which GPU it was, and no more."""
+    return gpu_model(text) is not None
 
 
 def is_unknown(value: str) -> bool:
@@ -65,8 +80,14 @@ def apart(texts: Sequence[str]) -> tuple[str, ...]:
 def _differing(all_parts: Sequence[Mapping[str, str]]) -> list[str]:
     keys: dict[str, None] = {}
     for one, other in combinations(all_parts, 2):
-        keys.update(dict.fromkeys(k for k in one if k in other and one[k] != other[k]))
+        keys.update(dict.fromkeys(k for k in one if k in other and _differ(k, one[k], other[k])))
     return list(keys)
+
+
+def _differ(key: str, one: str, other: str) -> bool:
+    if key == _PLATFORM and (tells_devices_alone(one) or tells_devices_alone(other)):
+        one, other = (text.partition(", ")[0] for text in (one, other))
+    return one != other
 
 
 def _parts(text: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from backends.hosts.fingerprint import several
+from backends.hosts.fingerprint import several, tells_devices_alone
 from backends.results.meanwhile import POWER_CAPPED, THROTTLED, disturbed, throttled
 from backends.results.statistics import CV_AMBER, CV_RED, MATERIAL, Spread
 
@@ -212,9 +212,9 @@ def _of_the_scaling(
 
 
 def _of_the_environment(case: CaseResult, base: CaseResult) -> Iterator[Finding]:
-    if not case.fingerprints:
+    if all(map(tells_devices_alone, case.fingerprints)):  # or says nothing
         yield _usual(Concern.UNKNOWN_ENVIRONMENT)
-    elif several(case.fingerprints):
+    if several(case.fingerprints):
         yield _usual(Concern.MIXED_ENVIRONMENT)
     elif base.fingerprints and several(case.fingerprints | base.fingerprints):
         yield _usual(Concern.OTHER_ENVIRONMENT)

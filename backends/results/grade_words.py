@@ -164,8 +164,8 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
         )
     if concern is Concern.UNKNOWN_ENVIRONMENT:
         return (
-            "nothing is recorded about its environment (driver, GPU model, image …)",
-            "没有环境记录（驱动、GPU型号、镜像等）",
+            "its environment is not recorded (driver, CUDA, image …)",
+            "没有环境记录（驱动、CUDA、镜像等）",
         )
     if concern is Concern.MIXED_ENVIRONMENT:
         return (

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from backends.file_modes import make_directory, make_file
+from backends.hosts.fingerprint import devices_alone
 from backends.results.escaping import one_line
 from backends.results.mlperf_scaling import metrics_beside
 from backends.results.run_result import RunResult
@@ -55,6 +56,7 @@ class _Measured:
     repeat: int | None
     measurement: Measurement | None
     failures: tuple[str, ...]
+    gpu: str = ""  # as the log states it
     assumed: bool = False  # nothing says how many devices there were
 
 
@@ -240,7 +242,16 @@ def _measured(profile: Profile, entry: _Found) -> _Measured:
         return _Measured(entry.path, entry.relative, case, repeat, None, (error.what,))
     failures = tuple(failure.reason for failure in parser.failures)
     assumed = GPUS not in entry.log.told and WORLD_SIZE not in measurement.metrics
-    return _Measured(entry.path, entry.relative, case, repeat, measurement, failures, assumed)
+    return _Measured(
+        entry.path,
+        entry.relative,
+        case,
+        repeat,
+        measurement,
+        failures,
+        gpu=parser.stated.get("gpu", ""),
+        assumed=assumed,
+    )
 
 
 def _run(profile: Profile, entry: _Measured, repeat: int, beside: Mapping[str, float]) -> RunResult:
@@ -260,6 +271,7 @@ def _run(profile: Profile, entry: _Measured, repeat: int, beside: Mapping[str, f
         state="failed",
         unit=profile.unit,
         log=f"{LOGS}/{entry.relative}",
+        fingerprint=devices_alone(entry.gpu),
         workload=workload.name,
         arithmetic=str(workload.arithmetic) if workload.name else "",
         imported=True,

@@ -227,9 +227,12 @@ class Profile(Model):
         return self
 
     def _check_workload(self, workload: Workload) -> None:
-        for name in sorted(set(workload.where) - set(self.parameters) - set(self.settings)):
-            at = ("workload", "where", name)
-            raise MistakeAt(at, f"no parameter or setting is called {name!r}")
+        wheres: list[tuple[Key, Mapping[str, Scalar]]] = [(("workload", "where"), workload.where)]
+        for number, variant in enumerate(workload.variant):
+            wheres.append((("workload", "variant", number, "where"), variant.where))
+        for way, where in wheres:
+            for name in sorted(set(where) - set(self.parameters) - set(self.settings)):
+                raise MistakeAt((*way, name), f"no parameter or setting is called {name!r}")
         precisions = self.parameters.get(PRECISION)
         choices = (*(precisions.choice_texts if precisions else ()), OTHERS)
         for choice in workload.arithmetic:
@@ -254,6 +257,7 @@ class Profile(Model):
         for section, variants in (
             ("measure", [variant.when for variant in self.measure.variant]),
             ("launch", [variant.when for variant in self.launch.variant]),
+            ("workload", [v.when for v in self.workload.variant] if self.workload else []),
         ):
             found += [((section, "variant", n, "when"), text) for n, text in enumerate(variants)]
         computed = self.launch.computed.items()

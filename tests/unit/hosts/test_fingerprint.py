@@ -5,7 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.hosts.fingerprint import apart, fingerprint_text, joined, several
+from backends.hosts.fingerprint import (
+    apart,
+    devices_alone,
+    fingerprint_text,
+    joined,
+    several,
+    tells_devices_alone,
+)
 
 OLD = "H200, driver 580, CUDA 13.0, Debian, 6.1, x86_64"  # as written before there were parts
 KEYS = ("ECC", "power limit", "python", "checkout changes")
@@ -35,6 +42,16 @@ def test_what_one_of_them_does_not_know_makes_no_difference() -> None:
         "image: sha256:2",
         "image: unknown",
     )
+
+
+def test_of_a_gpu_that_a_log_states_the_rest_is_not_known() -> None:
+    stated = devices_alone("NVIDIA H100-SXM5-80GB")
+    assert stated == "NVIDIA H100 80GB HBM3"
+    probed = fingerprint_text("NVIDIA H100 80GB HBM3, driver 550, Ubuntu", {"ECC": "on"})
+    assert not several([stated, probed])
+    assert several([devices_alone("NVIDIA H200"), probed])
+    assert (tells_devices_alone(stated), tells_devices_alone(probed)) == (True, False)
+    assert devices_alone("G1") == devices_alone("") == ""
 
 
 def test_the_hosts_of_one_run_have_one_fingerprint() -> None:

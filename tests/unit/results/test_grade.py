@@ -236,7 +236,7 @@ def test_reasons_come_worst_first_and_in_both_languages(runs_of):
     assert reasons == [
         "one repeat: nothing says how far another would be off",
         "started with --force: findings of the preflight check were overridden",
-        "nothing is recorded about its environment (driver, GPU model, image …)",
+        "its environment is not recorded (driver, CUDA, image …)",
         "odd",
     ]
     chinese = grade_reasons(case, group, "zh")

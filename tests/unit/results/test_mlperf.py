@@ -297,3 +297,26 @@ def test_the_table_is_there_in_chinese() -> None:
     )
     assert "得分" in text
     assert "无得分：4 次运行中有 2 次失败，至多允许 1 次" in text
+
+
+def test_an_imported_result_is_held_against_the_published_ones(
+    dlperf: Dlperf, tmp_path: Path
+) -> None:
+    """All but the precision, which is in no line of a result file, is equal to one of them."""
+    dgx = {
+        "number_of_nodes": "1",
+        "accelerators_per_node": "8",
+        "accelerator_model_name": "NVIDIA H100-SXM5-80GB",
+    }
+    for number, seconds in enumerate((1690, 1700, 1720)):
+        lines = result_file(seconds, speeds=(2, 2.1, 2.1), benchmark="llama2_70b_lora", system=dgx)
+        write(tmp_path / "tree" / "own" / "llama2_70b_lora" / f"result_{number}.txt", lines)
+    campaign = tmp_path / "campaign"
+    dlperf("import", "-p", "mlperf-training", tmp_path / "tree", "-o", campaign)
+    (result,) = json.loads(dlperf("report", campaign, "--format", "json"))["results"]
+    near = [one for one in result["references"] if one["system"] == "MLPerf v4.0 DGX H100"]
+    assert {one["metric"] for one in near} == {"throughput", "time_to_train"}
+    assert {tuple(one["differs"]) for one in near} == {("precision",)}
+    assert any("environment is not recorded" in text for text in result["grade_reasons"])
+    report = (campaign / "report.md").read_text(encoding="utf-8")
+    assert "not comparable: MLPerf v4.0 DGX H100, 28.163 min: precision not known" in report
