@@ -73,6 +73,10 @@ COMMANDS = {
     "status": Command(
         "how far campaigns have come", example="dlperf-tui status 2026-11-21-resnet50 --watch"
     ),
+    "logs": Command(
+        "the raw log of a run; -f follows it",
+        example="dlperf-tui logs 2026-11-21-resnet50 -f -n 20",
+    ),
     "campaigns": Command(
         "list campaigns, move, remove, tag them",
         example="dlperf-tui campaigns mv 2026-11-21-resnet50 baseline",

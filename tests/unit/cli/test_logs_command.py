@@ -1,0 +1,223 @@
+"""``logs``: the bytes of a run's log, or what of them a terminal may have; ``-f`` follows."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from backends.campaign.record import events as ev
+from tests.support.waiting import wait_until
+from tests.unit.cli.conftest import (
+    BEGUN,
+    FINISHED,
+    ROOT,
+    Cli,
+    OnTerminal,
+    append,
+    assigned,
+    hold,
+    planned,
+    succeeded,
+)
+
+Campaign = Callable[..., Path]
+HOSTILE = b"\x1b[31mred\x1b[0m \xff\xfe [/b] \x1b]52;c;eA==\x07\rback\n\x9b2J\xe2\x80\xaeend"
+
+
+def launched(run_id: str) -> ev.RunLaunched:
+    return ev.RunLaunched(t=BEGUN + 2, run_id=run_id)
+
+
+def write(path: Path, name: str, data: bytes) -> None:
+    (path / "logs").mkdir(exist_ok=True)
+    with (path / "logs" / name).open("ab") as file:
+        file.write(data)
+
+
+@pytest.fixture
+def follow(cli: Cli) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def start(*words: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-u", "-m", "tui.cli", "logs", *words]
+        begun.append(
+            subprocess.Popen(
+                [*command, "--campaigns", str(cli.campaigns)],
+                cwd=ROOT,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        )
+        return begun[-1]
+
+    yield start
+    for process in begun:
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=10)
+
+
+def out(process: subprocess.Popen[bytes], size: int) -> bytes:
+    assert process.stdout is not None
+    return process.stdout.read(size)
+
+
+def test_a_log_is_byte_for_byte_in_a_pipe(
+    cli: Cli, campaign: Campaign, follow: Callable[..., subprocess.Popen[bytes]]
+) -> None:
+    path = campaign("done", planned("a"), assigned("a"), succeeded("a"), FINISHED)
+    write(path, "a.log", HOSTILE)
+    for words in (["done"], ["done", "a"], ["done", "-f"], ["done", "-n", "99"]):
+        process = follow(*words)
+        shown, _ = process.communicate(timeout=30)
+        assert (process.returncode, shown) == (0, HOSTILE)
+
+
+def test_a_terminal_gets_lines_that_cannot_act_on_it(
+    cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal]
+) -> None:
+    path = campaign("done", planned("a"), assigned("a"), succeeded("a"), FINISHED)
+    write(path, "a.log", HOSTILE)
+    shown = terminal("logs", "done", "a")
+    assert shown.end() == 0
+    assert shown.shown.replace(b"\r\n", b"\n") == "back\n\ufffd2J\ufffdend\n".encode()
+
+
+def test_a_run_is_named_by_as_much_as_tells_it_apart(cli: Cli, campaign: Campaign) -> None:
+    ids = ("1f0c77ab-0001-a1", "1f0c77ab-0002-a1", "1f0c77ab-0002-a2")
+    path = campaign("done", *map(planned, ids), *map(assigned, ids))
+    for run_id in ids:
+        write(path, f"{run_id}.log", run_id.encode())
+    for text, found in (("0001-a1", 0), ("1f0c77ab-0001", 0), ("a2", 2), (ids[1], 1)):
+        assert cli("logs", "done", text).out == ids[found]
+    assert "'1f0c77ab-0002' is 2 runs" in cli.complaint("logs", "done", "1f0c77ab-0002")
+    assert f"did you mean {ids[0]!r}?" in cli.complaint("logs", "done", "1f0c77ba-0001-a1")
+
+
+def test_without_a_name_it_is_the_run_at_work_else_the_last_one(
+    cli: Cli, campaign: Campaign
+) -> None:
+    path = campaign("open", planned("a"), planned("b", 2), planned("c", 3))
+    assert "no run has begun: there is no log yet; -f waits for it" in cli.complaint("logs", "open")
+    append(path, assigned("b"), launched("b"), assigned("a"))
+    write(path, "a.log", b"of a")
+    write(path, "b.log", b"of b")
+    answer = cli("logs", "open")
+    assert (answer.out, answer.err) == ("of b", "run b, cpu-smoke 1n1g; 1 more at work\n")
+    append(path, succeeded("b"))
+    assert cli("logs", "open").out == "of a"
+
+
+def test_the_log_of_another_host(cli: Cli, campaign: Campaign) -> None:
+    path = campaign("done", planned("a"), assigned("a", "node1", "node2"))
+    write(path, "a.log", b"rank 0")
+    write(path, "a.node2.log", b"rank 1")
+    assert cli("logs", "done", "--host", "node1").out == "rank 0"
+    assert cli("logs", "done", "--host", "node2").out == "rank 1"
+    assert "was not on 'node3', did you mean" in cli.complaint("logs", "done", "--host", "node3")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nothere"], "no campaign 'nothere'"),
+        (["open", "zzz"], "no run 'zzz' in this campaign"),
+        (["open", ""], "no run ''"),
+        (["open", "b"], "run b is planned: there is no log yet"),
+        (["open", "c"], "run c is cancelled: there is no log;"),
+        (["open", "-n", "0"], "--lines: must be 1 or more"),
+        (["open", "-n", "x"], "--lines"),
+        ([], "CAMPAIGN"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    cli: Cli, campaign: Campaign, words: Sequence[str], says: str
+) -> None:
+    runs = (planned("a"), planned("b", 2), planned("c", 3), assigned("a"))
+    campaign("open", *runs, ev.RunCancelled(t=BEGUN, run_id="c"))
+    assert says.rstrip(";") in cli.complaint("logs", *words)
+
+
+def test_a_log_is_followed_as_it_grows_until_its_run_has_ended(
+    cli: Cli, campaign: Campaign, follow: Callable[..., subprocess.Popen[bytes]]
+) -> None:
+    path = campaign("open", planned("a"), planned("b", 2), assigned("a"), launched("a"))
+    hold(path)
+    write(path, "a.log", b"zero\none\ntwo\n")
+    process = follow("open", "a", "-f", "-n", "1")
+    assert out(process, 4) == b"two\n"
+    write(path, "a.log", b"no end")
+    assert out(process, 6) == b"no end"
+    append(path, assigned("b"))
+    write(path, "a.log", b", the end")
+    append(path, ev.RunFailed(t=BEGUN + 3, run_id="a", reason="no space"))
+    shown, said = process.communicate(timeout=30)
+    assert (process.returncode, shown) == (1, b", the end")
+    assert said == b"run a failed: no space\n"
+
+
+def test_a_log_that_is_replaced_is_read_anew_and_that_is_said(
+    cli: Cli, campaign: Campaign, follow: Callable[..., subprocess.Popen[bytes]]
+) -> None:
+    path = campaign("open", planned("a"), assigned("a"), launched("a"))
+    hold(path)
+    write(path, "a.log", b"one\ntwo\n")
+    process = follow("open", "-f")
+    assert out(process, 8) == b"one\ntwo\n"
+    (path / "draft").write_bytes(b"ONE\n")
+    (path / "draft").replace(path / "logs" / "a.log")
+    assert out(process, 4) == b"ONE\n"
+    append(path, succeeded("a"))
+    shown, said = process.communicate(timeout=30)
+    assert (process.returncode, shown) == (0, b"")
+    assert b"the log here was begun anew\n" in said
+
+
+def test_a_run_that_has_not_begun_is_waited_for(
+    cli: Cli, campaign: Campaign, follow: Callable[..., subprocess.Popen[bytes]]
+) -> None:
+    path = campaign("open", planned("a"))
+    process = follow("open", "-f")
+    assert process.stderr is not None
+    assert process.stderr.readline() == b"waiting for a run to begin\n"
+    append(path, assigned("a"), launched("a"))
+    assert process.stderr.readline() == b"run a, cpu-smoke 1n1g\n"
+    assert b"no console is at work on it" in process.stderr.readline()
+    write(path, "a.log", b"here\n")
+    assert out(process, 5) == b"here\n"
+    append(path, succeeded("a"), FINISHED)
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
+def test_an_interrupt_ends_it_cleanly(
+    cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal]
+) -> None:
+    path = campaign("open", planned("a"), assigned("a"), launched("a"))
+    hold(path)
+    write(path, "a.log", b"one\nhalf a line")
+    shown = terminal("logs", "open", "a", "-f")
+    wait_until(lambda: shown.shows(b"one"))
+    os.kill(shown.process.pid, signal.SIGINT)
+    assert shown.end() == 3
+    assert b"half a line" in shown.shown, "what had come is not kept back"
+    assert b"Traceback" not in shown.shown
+
+
+def test_a_reader_that_goes_away_ends_it_without_a_word(
+    cli: Cli, campaign: Campaign, follow: Callable[..., subprocess.Popen[bytes]]
+) -> None:
+    path = campaign("done", planned("a"), assigned("a"), succeeded("a"), FINISHED)
+    write(path, "a.log", b"line\n" * 1_000_000)
+    process = follow("done", "a")
+    assert out(process, 5) == b"line\n"
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert (process.wait(30), process.stderr.read()) == (0, b"")

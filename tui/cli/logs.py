@@ -1,0 +1,177 @@
+"""``logs``: the raw log of a run, also while it grows."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from backends.campaign.folder.growing_log import GrowingLog
+from backends.campaign.folder.index import summarise_campaign
+from backends.campaign.folder.paths import host_log_path
+from backends.campaign.folder.reader import CampaignReader
+from backends.campaign.record.run_record import RunRecord, RunState
+from backends.campaign.record.state import CampaignState
+from profiles.cleantext import LineCleaner
+from profiles.errors import SelectionError
+from profiles.nearest import did_you_mean
+from tui.cli.shared.chosen_runs import chosen_run, latest_run
+from tui.cli.shared.exit_codes import FAILED, OK
+from tui.cli.shared.options import open_workspace
+from tui.cli.shared.output import say
+
+SOON_S = 0.25
+AT_LAST_S = 2.0
+"""What is quiet is looked at less and less often; a network file system tells no sooner."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("campaign", metavar="CAMPAIGN")
+    parser.add_argument(
+        "run",
+        metavar="RUN",
+        nargs="?",
+        help="its id, or the beginning or end of it; the one that is at work, or was last",
+    )
+    parser.add_argument(
+        "-f", "--follow", action="store_true", help="go on as it grows, until the run has ended"
+    )
+    parser.add_argument("-n", "--lines", metavar="N", type=int, help="begin with the last N lines")
+    parser.add_argument("--host", metavar="HOST", help="of this host; rank 0's")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Byte for byte in a pipe; on a terminal without what could act on it.
+
+    With ``-f`` exit code 1 where the run failed.
+    """
+    if arguments.lines is not None and arguments.lines < 1:
+        raise SelectionError("must be 1 or more", where="--lines")
+    workspace = open_workspace(arguments)
+    path = workspace.find_campaign(arguments.campaign)
+    reader = CampaignReader(path)
+    chosen, state = _chosen(reader, path, arguments)
+    log = GrowingLog(path, _log_name(chosen, arguments.host, path))
+    if arguments.run is None:
+        say(f"run {chosen.run_id}, {chosen.profile} {chosen.case.label}{_others(state)}")
+    out = _Out()
+    try:
+        if arguments.lines is not None:
+            log.skip_to_last(arguments.lines)
+        if arguments.follow and not chosen.state.ended:
+            _note_if_nobody_works(path, workspace.clock)
+            return _follow(reader, chosen, log, out)
+        for data in log.read():
+            out.write(data)
+        return OK
+    finally:
+        log.close()
+        out.finish()
+
+
+def _chosen(
+    reader: CampaignReader, path: Path, arguments: argparse.Namespace
+) -> tuple[RunRecord, CampaignState]:
+    """The run, once it has a log; that is waited for with ``-f`` alone."""
+    told, waits = False, _waits()
+    while True:
+        state = reader.state()
+        found = latest_run(state)
+        if arguments.run is not None:
+            found = chosen_run(state, arguments.run, path)
+        if found is not None and found.log:
+            return found, state
+        over = found.state.ended if found is not None else state.finished
+        if over or not arguments.follow:
+            what = "no run has begun" if found is None else f"run {found.run_id} is {found.state}"
+            raise SelectionError(
+                f"{what}: there is no log{'' if over else ' yet'}",
+                where=str(path),
+                remedy="" if over else "-f waits for it",
+            )
+        if not told:
+            say("waiting for the run to begin" if found else "waiting for a run to begin")
+            told = True
+        time.sleep(next(waits))
+
+
+def _others(state: CampaignState) -> str:
+    active = sum(run.state.active for run in state.runs.values())
+    return f"; {active - 1} more at work" if active > 1 else ""
+
+
+def _log_name(run: RunRecord, host: str | None, path: Path) -> str:
+    if host is None or run.hosts[:1] == (host,):
+        return run.log
+    if host not in run.hosts:
+        raise SelectionError(
+            f"run {run.run_id} was not on {host!r}{did_you_mean(host, run.hosts)}",
+            where=str(path),
+            remedy=f"it was on {', '.join(run.hosts)}",
+        )
+    return host_log_path(run.log, host)
+
+
+def _note_if_nobody_works(path: Path, clock: Callable[[], float]) -> None:
+    if summarise_campaign(path, clock).state != "live":
+        say(f"no console is at work on it, so nothing comes; 'dlperf-tui resume {path.name}' does")
+
+
+def _follow(reader: CampaignReader, run: RunRecord, log: GrowingLog, out: _Out) -> int:
+    begun_anew = 0
+    waits = _waits()
+    while True:
+        # First: what was written before its end is read below.
+        run = reader.state().runs.get(run.run_id, run)
+        quiet = True
+        for data in log.read():
+            if log.begun_anew > begun_anew:
+                begun_anew = log.begun_anew
+                out.finish()
+                say("the log here was begun anew")
+            out.write(data)
+            quiet = False
+        out.flush()
+        if run.state.ended:
+            out.finish()
+            say(f"run {run.run_id} {run.state}{f': {run.reason}' if run.reason else ''}")
+            return FAILED if run.state is RunState.FAILED else OK
+        if not quiet:
+            waits = _waits()
+        time.sleep(next(waits))
+
+
+def _waits() -> Iterator[float]:
+    """Seconds until the next look: twice as long each time, up to :data:`AT_LAST_S`."""
+    wait_s = SOON_S
+    while True:
+        yield wait_s
+        wait_s = min(AT_LAST_S, 2 * wait_s)
+
+
+class _Out:
+    """Where the bytes go: as they are, or to a terminal in lines that cannot act on it."""
+
+    def __init__(self) -> None:
+        self._cleaner = LineCleaner() if sys.stdout.isatty() else None
+
+    def write(self, data: bytes) -> None:
+        if self._cleaner is None:
+            sys.stdout.buffer.write(data)
+        else:
+            self._print(self._cleaner.feed(data))
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+    def finish(self) -> None:
+        """The last line, if it had no end; on a terminal."""
+        if self._cleaner is not None:
+            self._print(self._cleaner.finish())
+        sys.stdout.flush()
+
+    def _print(self, lines: list[str]) -> None:
+        if lines:
+            sys.stdout.write("\n".join(lines) + "\n")
