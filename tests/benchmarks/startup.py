@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import select
+import shutil
 import struct
 import subprocess
 import sys
@@ -48,8 +49,36 @@ def main() -> None:
     v, p = middle(quick), middle(full)
     line("dlperf-tui --version", f"{v * 1000:.0f} ms", target="< 200 ms", met=v < 0.2)
     line("  ratio to python -c pass", f"{v / middle(bare):.1f}×")
+    if (tab := _first_tab()) is not None:
+        line(
+            "first Tab in bash, its script read",
+            f"{tab * 1000:.0f} ms",
+            target="< 150 ms",
+            met=tab < 0.15,
+        )
     line("first paint of the console", f"{p * 1000:.0f} ms", target="< 600 ms", met=p < 0.6)
     line("  ratio to a one-label Textual app", f"{p / middle(plain):.2f}×")
+
+
+TAB = """
+source "$SCRIPT"
+COMP_WORDS=(dlperf-tui run -p torch-)
+COMP_CWORD=3
+_shtab_dlperf_tui
+[ ${#COMPREPLY[@]} -gt 1 ]
+"""
+
+
+def _first_tab() -> float | None:
+    """Seconds of a shell that reads the script and completes once; None: there is no bash."""
+    bash = shutil.which("bash")
+    if bash is None:
+        return None
+    with tempfile.NamedTemporaryFile("w") as script:
+        subprocess.run([str(BIN / "dlperf-tui"), "completion", "bash"], stdout=script, check=True)
+        environment = {**os.environ, "SCRIPT": script.name}
+        took = [_whole([bash, "--norc", "-c", TAB], environment) for _ in range(RUNS)]
+    return middle(took)
 
 
 def _whole(command: Sequence[str], environment: dict[str, str]) -> float:

@@ -98,6 +98,10 @@ COMMANDS = {
         "exit 1 when the candidate is slower",
         example="dlperf-tui compare baseline 2026-11-21-resnet50 --threshold 3%",
     ),
+    "completion": Command(
+        "a script that completes commands, options and names in bash, zsh or fish",
+        example="dlperf-tui completion bash",
+    ),
     "references": Command(
         "published figures that results are held against",
         example="dlperf-tui references resnet50 h100",
