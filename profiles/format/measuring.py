@@ -120,7 +120,8 @@ class FailurePattern(Model):
 class Rule(LineReading):
     """How readings become one number. Everything can be overridden per case by a variant.
 
-    ``scale`` multiplies what the log says: 0.001 where it says milliseconds. ``cumulative``: each
+    ``scale`` multiplies what the log says: 0.001 where it says milliseconds; where it says now one
+    and now the other, the group ``unit`` holds ``s``, ``ms`` or ``us``. ``cumulative``: each
     reading is the mean, or the total, since the run began, and is turned back into the steps since
     the reading before. ``work``: what a step does, in the unit's terms, as arithmetic over the case
     and what the log states: ``"global_batch * sequence_length"`` gives tokens/s of step times.
@@ -163,6 +164,9 @@ class Rule(LineReading):
         self.check_fields(required=required, known=READING_GROUPS)
         if self.timestamp is None and "time" in self.names:
             raise ValueError("the reading has a 'time'; say its format with timestamp = '%…'")
+        plain = self.lower_is_faster and self.timestamp is None and not self.paths
+        if "unit" in self.names and not plain:
+            raise ValueError("a 'unit' is a group beside a duration, in a reading without time")
         if self.rank_prefix is not None:
             check_pattern(self.rank_prefix, required={"rank"}, known={"rank"})
         if self.summary:

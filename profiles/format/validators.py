@@ -18,7 +18,7 @@ from profiles.format.regex.line_pattern import check_groups, check_runs, compile
 from profiles.format.template import placeholders
 from profiles.tags import parse_tag
 
-READING_GROUPS = frozenset({"value", "step", "time"})
+READING_GROUPS = frozenset({"value", "step", "time", "unit"})
 RANK_GROUPS = frozenset({"rank", "step", "compute", "communication", "input"})
 PATH_GROUPS = frozenset({"nodes", "gpus_per_node", "gpus", "repeat"})
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*", re.ASCII)

@@ -52,7 +52,8 @@ class LogParser:
         self.readings = Readings(columns)
         times = TimestampParser(self.rule.timestamp).seconds if self.rule.timestamp else None
         intervals = Intervals(self.rule.cumulative) if self.rule.cumulative else None
-        self._sink = ReadingSink(columns, times, self.rule.scale, intervals)
+        units = "unit" in self.rule.names
+        self._sink = ReadingSink(columns, times, self.rule.scale, intervals, units=units)
         self._summary = MetricValues("last")
         self._metrics: dict[str, tuple[MetricValues | MarkedSpan, float]] = {
             name: (

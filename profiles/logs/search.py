@@ -25,6 +25,7 @@ Column = Sequence[Text]
 
 _NAN = math.nan
 _BULK = 16  # matches from which on columns are faster than rows
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}  # of the units that a log may name
 _END = 16384  # where a log's last match of a pattern often is
 
 
@@ -54,7 +55,8 @@ class Search:
         self._pattern = line_pattern(pattern)
         self._objects = JsonFields(reading.paths, reading.where) if reading.paths else None
         groups = self._pattern.groupindex
-        names = ("value", "step", "end" if "end" in groups else "time")
+        third = next((name for name in ("end", "unit") if name in groups), "time")
+        names = ("value", "step", third)
         self._columns = tuple(groups[name] - 1 if name in groups else None for name in names)
         whole = stays_in_line(pattern) and self._pattern.longest
         self._bytes_pattern = re.compile(pattern.encode(), re.MULTILINE) if whole else None
@@ -145,7 +147,8 @@ class Search:
 class ReadingSink:
     """Appends to columns, by the rule's scale and since the reading before.
 
-    Times go through ``seconds``; ``rejected`` counts unusable values.
+    Times go through ``seconds``, or with ``units`` are those of the values; ``rejected`` counts
+    unusable values.
     """
 
     last_only = False
@@ -156,15 +159,20 @@ class ReadingSink:
         seconds: Callable[[str], float] | None,
         scale: float = 1.0,
         intervals: Intervals | None = None,
+        *,
+        units: bool = False,
     ) -> None:
         self.rejected = 0
         self._columns = columns
         self._seconds = seconds
         self._scale = scale
         self._intervals = intervals
+        self._units = units
 
     def add(self, value: Text, step: Text, time: Text) -> bool:
         number = to_number(value)
+        if self._units:
+            number, time = number * _in_seconds(time), ""
         if not math.isfinite(number):
             self.rejected += bool(value)
             return False
@@ -186,14 +194,19 @@ class ReadingSink:
         """All at once, if there are many and every value is a finite number; else nothing."""
         if len(values) < _BULK or self._intervals is not None:
             return False
+        scale = self._scale
+        if self._units:
+            if times is None or len(set(times)) > 1:  # now one and now the other
+                return False
+            scale, times = scale * _in_seconds(times[0]), None
         try:
             numbers = array("d", map(float, _encoded(values)))
         except ValueError:
             return False
-        if not math.isfinite(sum(numbers)):
+        if not math.isfinite(sum(numbers) * scale):
             return False
-        if self._scale != 1:
-            numbers = array("d", map(self._scale.__mul__, numbers))
+        if scale != 1:
+            numbers = array("d", map(scale.__mul__, numbers))
         seconds = None if times is None else array("d", map(self._time, times))
         self._columns.extend(numbers, None if steps is None else _encoded(steps), seconds)
         return True
@@ -202,6 +215,10 @@ class ReadingSink:
         if self._seconds is None or not text:
             return _NAN
         return self._seconds(text if isinstance(text, str) else text.decode("ascii"))
+
+
+def _in_seconds(unit: Text) -> float:
+    return _SECONDS.get(unit if isinstance(unit, str) else unit.decode("ascii", "replace"), _NAN)
 
 
 class TextSink:

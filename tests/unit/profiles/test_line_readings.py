@@ -356,3 +356,40 @@ scale = 2
     kept = list(dict.fromkeys(size for size, _value in rows))[:64]
     last = {size: value for size, value in rows if size in kept}
     assert parser.metrics == {f"busbw_at_{size}": 2 * last[size] for size in sorted(kept)}
+
+
+OF_UNITS = r"""
+reading = 'iter (?P<step>\d+) \((?P<unit>[a-z]+)\): (?P<value>[\d.]+)'
+kind = "step_time"
+"""
+IN_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+
+@given(times=st.lists(st.tuples(st.integers(1, 10**9), st.sampled_from(["s", "ms", "us"]))))
+def test_a_duration_is_in_the_unit_that_its_line_names(times: list[tuple[int, str]]) -> None:
+    log = "".join(f"iter {n} ({unit}): {value}\n" for n, (value, unit) in enumerate(times))
+    parser = parse(profile(OF_UNITS), log)
+    expected = [value * IN_SECONDS[unit] for value, unit in times]
+    assert list(parser.readings.values) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("lines", [1, 100])
+def test_a_unit_that_nobody_knows_is_no_reading(lines: int) -> None:
+    parser = parse(profile(OF_UNITS), "iter 1 (fortnight): 2\n" * lines)
+    assert (len(parser.readings), parser.rejected) == (0, lines)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        'kind = "throughput"',
+        'kind = "step_time"\ntimestamp = "%H"',
+        'kind = "step_time"\npaths = { value = "value", unit = "unit" }',
+    ],
+)
+def test_a_unit_is_that_of_a_duration(more: str) -> None:
+    group = "json" if "paths" in more else "value"
+    time = "(?P<time>x)" if "timestamp" in more else ""
+    unit = "" if "paths" in more else r"(?P<unit>m?s)"
+    with pytest.raises(ValueError, match="a 'unit' is"):
+        profile(f"reading = '{time}{unit} (?P<{group}>.*)'\n{more}")

@@ -243,6 +243,43 @@ LOGS = {
         metrics={"global_batch": 48, "data_parallel": 8, "world_size": 16, "step_time_s": 2.2},
         one_rank=False,
     ),
+    "megatron-deepspeed of BLOOM": Log(  # seconds, in place of milliseconds
+        "megatron-lm",
+        (
+            "using world size: 16, data-parallel-size: 2, tensor-model-parallel size: 4, "
+            "pipeline-model-parallel size: 2",
+            *megatron_dump(seq_length=2048, world_size=16, global_batch_size=128),
+            *(
+                f" iteration {step:>8}/     400 | consumed samples: {128 * step:>12} | consumed "
+                f"tokens: {262144 * step:>12} | elapsed time per iteration (s): {seconds} | "
+                "learning rate: 6.000E-05 | global batch size:   128 | lm loss: 2.500000E+00 | "
+                f"samples per second: {128 / seconds:.3f} | TFLOPs: 149.5 |"
+                for step, seconds in ((1, 60.5), (2, 10.5), (3, 11.0), (4, 11.5))
+            ),
+        ),
+        128 * 2048 / 11,
+        4,
+        gpus=16,
+        metrics={"step_time_s": 11, "tflop_per_s_per_gpu": 149.5, "data_parallel": 2},
+        one_rank=False,
+    ),
+    "megatron of ROCm": Log(  # this step's figure, and the mean behind a slash
+        "megatron-lm",
+        (
+            *megatron_dump(seq_length=4096, world_size=8, global_batch_size=64),
+            *(
+                f"[20250304 05:06:07][rank-7/8][INFO ] [2025-03-04 05:06:07] iteration {step:>8}/"
+                f"     400 | consumed samples: {64 * step:>12} | elapsed time per iteration (ms): "
+                f"{ms}/2100.5 | throughput per GPU (TFLOP/s/GPU): 500.5/480.5 | global batch "
+                "size:    64 | lm loss: 2.500000E+00 |"
+                for step, ms in ((1, 9000.5), (2, 2000.0), (3, 2000.0))
+            ),
+        ),
+        64 * 4096 / 2,
+        3,
+        metrics={"step_time_s": 2, "tflop_per_s_per_gpu": 500.5},
+        one_rank=False,
+    ),
     "torchtitan": Log(
         "torchtitan",
         (
@@ -310,6 +347,20 @@ LOGS = {
         ),
         30.25,
         2,
+    ),
+    "deepspeed 0.5.9 to 0.7": Log(
+        "deepspeed",
+        (
+            "[2022-02-03 04:05:06,007] [INFO] [timer.py:193:stop] 0/10, "
+            "RunningAvgSamplesPerSec=20.25, CurrSamplesPerSec=19.5, MemAllocated=0.25GB, "
+            "MaxMemAllocated=9.0GB",
+            "[2022-02-03 04:05:16,007] [INFO] [timer.py:193:stop] 0/20, "
+            "RunningAvgSamplesPerSec=25.25, CurrSamplesPerSec=30.25, MemAllocated=0.25GB, "
+            "MaxMemAllocated=9.0GB",
+        ),
+        30.25,
+        2,
+        metrics={"memory": 9 * 1024},
     ),
     "hf-trainer": Log(
         "hf-trainer",
