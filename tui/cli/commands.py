@@ -40,6 +40,11 @@ CONSOLE = "console"
 """What runs where no command is named."""
 
 COMMANDS = {
+    "init": Command(
+        "an inventory from the ssh config, its hosts probed, written after a look",
+        changes=True,
+        example="dlperf-tui init --hosts 'node*'",
+    ),
     "hosts": Command(
         "probe and print hosts, GPUs, topology, who is busy",
         example="dlperf-tui hosts --hosts 'node[1-4]' --wide",

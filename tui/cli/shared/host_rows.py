@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from backends.hosts.facts import Gpu, HostFacts, HostSnapshot, HostState
+from backends.hosts.first_inventory import devices_text
 from backends.hosts.topology import topology_block
 from backends.results.escaping import md_text
 from backends.results.numbers import NOTHING
@@ -39,16 +39,6 @@ def host_rows(snapshots: Sequence[HostSnapshot], *, wide: bool = False) -> Rows:
     """One line per host."""
     columns = (*_COLUMNS[:-1], *(_WIDE if wide else ()), _COLUMNS[-1])
     return Rows(columns, [_row(snapshot, wide=wide) for snapshot in snapshots])
-
-
-def devices_text(snapshot: HostSnapshot) -> str:
-    """``8 × NVIDIA H200``; ``no GPU, 2 slots``; a dash where nobody knows."""
-    if snapshot.facts is None:
-        return NOTHING
-    models = Counter(gpu.name for gpu in snapshot.facts.gpus)
-    if not models:
-        return f"no GPU, {snapshot.slots} slot{'s' * (snapshot.slots != 1)}"
-    return ", ".join(f"{number} × {name}" for name, number in models.items())
 
 
 def print_hosts(snapshots: Sequence[HostSnapshot], *, wide: bool) -> None:

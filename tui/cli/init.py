@@ -1,0 +1,117 @@
+"""``init``: an inventory from the ssh config, its hosts probed, written after a look."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from backends.campaign.folder.regular_file import set_aside
+from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.first_inventory import first_inventory, usable
+from backends.inventory.aliases import aliased_hosts
+from backends.inventory.host_entry import Host, Inventory, InventoryError
+from backends.inventory.load import default_inventory_path
+from backends.use_cases import Workspace
+from profiles.errors import DlperfError
+from tui.cli.shared.asking import terminal_prompter
+from tui.cli.shared.exit_codes import FAILED, OK, WRONG
+from tui.cli.shared.host_rows import print_hosts
+from tui.cli.shared.options import add_hosts, chosen_hosts
+from tui.cli.shared.output import say
+from tui.cli.shared.question import agreed
+
+SSH_CONFIG = "~/.ssh/config"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_hosts(parser)
+    parser.add_argument("--yes", action="store_true", help="write a new file without asking")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Exit code 1 where a host could not be reached; it is in the file as a comment. A file that
+    is there is replaced only after a question, and kept beside the new one."""
+    path = arguments.inventory or default_inventory_path()
+    _check(path, yes=arguments.yes)
+    snapshots = asyncio.run(_probed(_aliases(), chosen_hosts(arguments)))
+    print_hosts(snapshots, wide=False)
+    for snapshot in snapshots:
+        if snapshot.remedy:
+            say(f"{snapshot.name}: {snapshot.remedy}")
+    if not usable(snapshots):
+        say(f"no host could be reached; nothing written to {path}")
+        return FAILED
+    text = first_inventory(snapshots, SSH_CONFIG)
+    if sys.stdout.isatty():
+        print(f"\n{text}", end="")
+    if not _meant(path, yes=arguments.yes):
+        say("nothing written")
+        return WRONG
+    _write(path, text)
+    say(f"written: {path}")
+    away = any(snapshot.state is HostState.UNREACHABLE for snapshot in snapshots)
+    return FAILED if away else OK
+
+
+def _check(path: Path, *, yes: bool) -> None:
+    """What could not be written in the end is told before any host is asked."""
+    at_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    if os.path.lexists(path) and not at_terminal:
+        raise InventoryError(
+            "there is an inventory already",
+            where=str(path),
+            remedy="move it away, or name another with --inventory",
+        )
+    if not (yes or at_terminal):
+        raise InventoryError("nothing written without a look", where=str(path), remedy="add --yes")
+
+
+def _aliases() -> tuple[Host, ...]:
+    config = Path(SSH_CONFIG).expanduser()
+    hosts = aliased_hosts(config, {}, ())
+    if not hosts:
+        raise InventoryError(
+            f"names no host{'' if config.exists() else ': there is no such file'}",
+            where=SSH_CONFIG,
+            remedy="add 'Host node1' and how to reach it there, or write an inventory by hand; "
+            "a name has letters, digits, . _ and -",
+        )
+    return hosts
+
+
+async def _probed(hosts: tuple[Host, ...], nodeset: str) -> tuple[HostSnapshot, ...]:
+    workspace = Workspace(Inventory(hosts), None, Path(), prompter=terminal_prompter())
+    try:
+        chosen = workspace.cluster.chosen(nodeset)
+        say(f"looking at {len(chosen)} host{'s' * (len(chosen) != 1)} of {SSH_CONFIG}")
+        await workspace.cluster.probe([host.name for host in chosen])
+        return tuple(workspace.cluster.snapshot(host) for host in chosen)
+    finally:
+        await workspace.close()
+
+
+def _meant(path: Path, *, yes: bool) -> bool:
+    if os.path.lexists(path):  # also with --yes, which speaks of a new file
+        question = f"{path} is there already. Replace it? It is kept beside the new one."
+        return agreed(question, unasked=f"{path} is there already")
+    return yes or agreed(f"Write {path}?", unasked="nothing written")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+        draft.write_text(text, encoding="utf-8")
+        try:
+            if os.path.lexists(path):
+                say(f"kept: {path.with_name(set_aside(path))}")
+            os.link(draft, path)  # never over what has come meanwhile
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise DlperfError(
+            f"cannot write: {error.strerror}", where=str(path), remedy="name another --inventory"
+        ) from error
