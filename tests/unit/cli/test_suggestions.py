@@ -45,7 +45,7 @@ def test_a_mistyped_word_is_met_with_what_is_near(
 
 def test_what_is_near_nothing_suggests_nothing_and_lists_what_there_is(cli: Cli) -> None:
     assert "did you mean" not in cli.complaint("zzz")
-    assert "choose from hosts, profiles" in cli.complaint("zzz")
+    assert "choose from init, hosts, profiles" in cli.complaint("zzz")
     assert "did you mean" not in cli.complaint("hosts", "--zzz")
     assert "did you mean" not in cli.complaint("status", "zzz")
 
