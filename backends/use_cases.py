@@ -244,6 +244,24 @@ class Workspace:
             controller.state.runs, controller.unverified, chosen, open_before
         )
 
+    async def retry(
+        self, path: Path, run_ids: Collection[str] | None = None, *, take_over: bool = False
+    ) -> tuple[CampaignController, tuple[str, ...]]:
+        """Go on with a campaign that no console is at work on, with another attempt of these runs
+        (default: of all that failed); which they are. Raises like :meth:`resume`.
+
+        Raises
+        ------
+        SelectionError: one of them neither failed nor was cancelled, or there is none.
+        """
+        from backends.campaign.plan.retrying import runs_to_retry  # noqa: PLC0415 (as above)
+
+        again = runs_to_retry(await asyncio.to_thread(self.state, path), run_ids)
+        controller = await self.resume(path, take_over=take_over)
+        for run_id in again:  # before it has begun to work: nothing of the campaign ends meanwhile
+            controller.retry(run_id)
+        return controller, again
+
     def _attached(self, controller: CampaignController) -> CampaignController:
         self._controllers.append(controller)
         return controller

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from backends.campaign.cleanup_words import command_text, reason_text
+from tui.cli.shared.chosen_runs import chosen_run_ids
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
@@ -15,7 +16,7 @@ from tui.cli.shared.output import print_json, say
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("campaign", metavar="CAMPAIGN")
     parser.add_argument(
-        "--run", nargs="+", metavar="RUN_ID", help="only these; 'status --json' lists them"
+        "--run", nargs="+", metavar="RUN_ID", help="only these; 'status CAMPAIGN' lists them"
     )
     parser.add_argument("--take-over", action="store_true", help="see resume")
     add_json(parser)
@@ -34,7 +35,9 @@ async def _cancel(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     try:
         path = workspace.find_campaign(arguments.campaign)
-        outcome = await workspace.cancel(path, arguments.run, take_over=arguments.take_over)
+        state = await asyncio.to_thread(workspace.state, path)
+        chosen = chosen_run_ids(state, arguments.run, path)
+        outcome = await workspace.cancel(path, chosen, take_over=arguments.take_over)
         finished = (await asyncio.to_thread(workspace.state, path)).finished
     finally:
         await workspace.close()

@@ -75,6 +75,11 @@ COMMANDS = {
         changes=True,
         example="dlperf-tui cancel 2026-11-21-resnet50 --run 1f0c77ab-0003-a1",
     ),
+    "retry": Command(
+        "another attempt of runs that failed or were cancelled",
+        changes=True,
+        example="dlperf-tui retry 2026-11-21-resnet50 --run 1f0c77ab-0003-a1",
+    ),
     "status": Command(
         "how far campaigns have come", example="dlperf-tui status 2026-11-21-resnet50 --watch"
     ),

@@ -1,0 +1,53 @@
+"""Which runs get another attempt because somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from backends.campaign.record.run_record import RunRecord, RunState
+from backends.campaign.record.state import CampaignState
+from profiles.errors import SelectionError
+
+
+def runs_to_retry(state: CampaignState, run_ids: Collection[str] | None) -> tuple[str, ...]:
+    """Those, each of which must have failed or been cancelled; None: all that failed.
+
+    Raises
+    ------
+    SelectionError: one of them gets no other attempt, or there is none.
+    """
+    if state.imported:
+        raise SelectionError(
+            "an imported campaign runs nothing",
+            where=state.campaign,
+            remedy="'dlperf-tui run' starts one",
+        )
+    latest = {run.slot: run for run in state.latest_attempts()}
+    if run_ids is None:
+        failed = tuple(run.run_id for run in latest.values() if run.state is RunState.FAILED)
+        if not failed:
+            raise SelectionError(
+                "no run has failed", where=state.campaign, remedy="--run names a cancelled one"
+            )
+        return failed
+    for run_id in run_ids:
+        run = state.runs.get(run_id)
+        if run is None:
+            raise SelectionError(f"no run {run_id!r} in this campaign", where=state.campaign)
+        _check(run, latest[run.slot], state.campaign)
+    return tuple(run_ids)
+
+
+def _check(run: RunRecord, latest: RunRecord, campaign: str) -> None:
+    if latest is not run:
+        raise SelectionError(
+            f"run {run.run_id} has been tried again",
+            where=campaign,
+            remedy=f"as {latest.run_id}, which is {latest.state}",
+        )
+    if run.state not in (RunState.FAILED, RunState.CANCELLED):
+        raise SelectionError(
+            f"run {run.run_id} is {run.state}",
+            where=campaign,
+            remedy="only a failed or cancelled run is tried again",
+        )

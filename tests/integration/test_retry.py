@@ -1,0 +1,109 @@
+"""``dlperf-tui retry`` and ``cancel --run``: single runs, by as much of an id as is needed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from backends.campaign.record.journal import read_events
+from backends.campaign.record.state import CampaignState, RunState, fold
+from backends.inventory.host_entry import Host
+from tests.support.campaigns import Bench, finish, until_running
+
+FAILS_ONCE = "sys.exit(os.environ['DLPERF_RUN_ID'].endswith('-0002-a1'))"
+
+
+@pytest.fixture
+async def bench(tmp_path: Path, local_host: Host) -> AsyncIterator[Bench]:
+    found = Bench(tmp_path, [local_host])
+    yield found
+    await found.close()
+
+
+def call(bench: Bench, *words: str, code: int = 0) -> tuple[str, str]:
+    process = bench.spawn(*words)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == code, f"{process.returncode}: {out}\n{err}"
+    return out, err
+
+
+def complaint(bench: Bench, *words: str) -> str:
+    out, err = call(bench, *words, code=2)
+    assert out == ""
+    [line] = err.splitlines()
+    return line
+
+
+def state_of(bench: Bench) -> CampaignState:
+    return fold(read_events(bench.campaign / "events.jsonl"))
+
+
+async def test_what_failed_is_tried_again_to_its_end(bench: Bench) -> None:
+    state = await finish(await bench.start(lines=3, every=0, repeats=2, after=FAILS_ONCE))
+    name = bench.campaign.name
+    good, bad = state.runs
+    assert [run.state for run in state.runs.values()] == [RunState.SUCCEEDED, RunState.FAILED]
+    before = (bench.campaign / "events.jsonl").read_bytes()
+    assert f"run {good} is succeeded" in complaint(bench, "retry", name, "--run", good)
+    assert "did you mean" in complaint(bench, "retry", name, "--run", f"{bad[:-1]}9")
+    assert "is 2 runs" in complaint(bench, "retry", name, "--run", bad[:8])
+    assert (bench.campaign / "events.jsonl").read_bytes() == before, "nothing was begun"
+
+    out, err = call(bench, "retry", name, "--json")
+    assert f"{name}: 1 run again" in err
+    document = json.loads(out)
+    assert [(run["run_id"], run["state"]) for run in document["runs"]][-1] == (
+        bad.replace("-a1", "-a2"),
+        "succeeded",
+    )
+    assert len(state_of(bench).runs) == 3
+    assert "no run has failed" in complaint(bench, "retry", name)
+    line = complaint(bench, "retry", name, "--run", bad)
+    assert f"has been tried again; as {bad.replace('-a1', '-a2')}, which is succeeded" in line
+    bench.nothing_is_left()
+
+
+async def test_a_cancelled_run_is_tried_again_when_it_is_named(bench: Bench) -> None:
+    controller = await bench.start(lines=1000, every=0.01, repeats=2)
+    await until_running(controller)
+    await controller.detach()
+    name = bench.campaign.name
+    _out, err = call(bench, "cancel", name, "--run", "0002-a1")
+    assert err == f"{name}: 1 run cancelled\n"
+    assert "1 run cancelled" in call(bench, "cancel", name, "--run", "0001-a1")[1]
+    assert {run.state for run in state_of(bench).runs.values()} == {RunState.CANCELLED}
+    assert "--run names a cancelled one" in complaint(bench, "retry", name)
+    call(bench, "retry", name, "--run", "0002-a1")
+    states = [run.state for run in state_of(bench).runs.values()]
+    assert states == [RunState.CANCELLED, RunState.CANCELLED, RunState.SUCCEEDED]
+    bench.nothing_is_left()
+
+
+async def test_what_a_console_is_at_work_on_is_left_to_it_in_one_line(bench: Bench) -> None:
+    controller = await bench.start(lines=1000, repeats=2)
+    await until_running(controller)
+    [running, waiting] = controller.state.runs
+    for words in (["cancel"], ["cancel", "--run", waiting]):
+        line = complaint(bench, words[0], bench.campaign.name, *words[1:])
+        assert "writes the campaign, last sign" in line
+    controller.cancel_run(waiting)
+    line = complaint(bench, "retry", bench.campaign.name, "--run", waiting)
+    assert "writes the campaign, last sign" in line or "is planned" in line
+    assert controller.state.runs[running].state is RunState.RUNNING
+    controller.cancel_all()
+    await finish(controller)
+    bench.nothing_is_left()
+
+
+async def test_an_imported_campaign_runs_nothing(bench: Bench, tmp_path: Path) -> None:
+    figures = tmp_path / "figures.toml"
+    figures.write_text(
+        'framework = "F"\nmodel = "M"\nfigures = [{ case = "1n1g", throughput = [1.0] }]\n'
+    )
+    target = tmp_path / "imported"
+    process = bench.spawn("import", str(figures), "-o", str(target))
+    process.communicate(timeout=60)
+    assert "an imported campaign runs nothing" in complaint(bench, "retry", str(target))

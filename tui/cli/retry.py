@@ -1,0 +1,41 @@
+"""``retry``: another attempt of runs that failed or were cancelled."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from tui.cli.shared.chosen_runs import chosen_run_ids
+from tui.cli.shared.follow import see_through
+from tui.cli.shared.options import add_json, open_workspace
+from tui.cli.shared.output import say
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("campaign", metavar="CAMPAIGN")
+    parser.add_argument(
+        "--run",
+        nargs="+",
+        metavar="RUN_ID",
+        help="only these, also cancelled ones; without it all that failed",
+    )
+    parser.add_argument("--take-over", action="store_true", help="see resume")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Plan the attempts and go on with the campaign, to its end or an interrupt."""
+    return asyncio.run(_retry(arguments))
+
+
+async def _retry(arguments: argparse.Namespace) -> int:
+    workspace = open_workspace(arguments)
+    try:
+        path = workspace.find_campaign(arguments.campaign)
+        state = await asyncio.to_thread(workspace.state, path)
+        chosen = chosen_run_ids(state, arguments.run, path)
+        controller, again = await workspace.retry(path, chosen, take_over=arguments.take_over)
+        say(f"{path.name}: {len(again)} run{'s' * (len(again) != 1)} again")
+        return await see_through(workspace, controller, arguments)
+    finally:
+        await workspace.close()
