@@ -20,7 +20,7 @@ from profiles.format.case import Case
 from profiles.format.profile import Profile
 from profiles.format.workload import workload_of
 from profiles.logs.log_paths import GPUS, RecognisedLog, recognise
-from profiles.throughput.as_stated import WORLD_SIZE, measure_as_stated
+from profiles.throughput.as_stated import devices_stated, measure_as_stated
 from profiles.throughput.measure import Measurement
 
 LOGS = "logs"
@@ -241,7 +241,7 @@ def _measured(profile: Profile, entry: _Found) -> _Measured:
     except DlperfError as error:
         return _Measured(entry.path, entry.relative, case, repeat, None, (error.what,))
     failures = tuple(failure.reason for failure in parser.failures)
-    assumed = GPUS not in entry.log.told and WORLD_SIZE not in measurement.metrics
+    assumed = GPUS not in entry.log.told and devices_stated(measurement.metrics) is None
     return _Measured(
         entry.path,
         entry.relative,

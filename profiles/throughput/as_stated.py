@@ -14,8 +14,16 @@ from profiles.logs.log_paths import GPUS
 from profiles.throughput.file import measure_file
 from profiles.throughput.measure import Measurement
 
-WORLD_SIZE = "world_size"
+_WORLD_SIZE = "world_size"
+_LAST_DEVICE = "last_device"
 MOST_GPUS = 1_000_000
+
+
+def devices_stated(numbers: Mapping[str, float]) -> float | None:
+    """Devices by a log's facts: its processes, or else all that it lists of its host."""
+    if _WORLD_SIZE in numbers:
+        return numbers[_WORLD_SIZE]
+    return numbers[_LAST_DEVICE] + 1 if _LAST_DEVICE in numbers else None
 
 
 def measure_as_stated(
@@ -58,7 +66,7 @@ def _stated(
 
 def _size(numbers: Mapping[str, float]) -> tuple[int, int] | None:
     """Nodes and devices of each; None where the log does not state a number that can be."""
-    processes = numbers.get(WORLD_SIZE, 0)
+    processes = devices_stated(numbers) or 0
     if not 1 <= processes <= MOST_GPUS or processes != int(processes):
         return None
     hosts = numbers.get("hosts", 0)

@@ -35,6 +35,8 @@ class Tally:
         self._chooser = Chooser(rule.window)
         self._kept = _statistic_of(rule)
         self._speeds = Speeds(durations=rule.lower_is_faster)
+        self._bandwidth = rule.kind == "bandwidth"
+        self._last_alone = rule.statistic == "last"
         self.span = Span() if self._times else None
         self.count = 0
         self.used = 0
@@ -66,7 +68,10 @@ class Tally:
 
     @property
     def disturbances(self) -> tuple[Disturbance, ...] | None:
-        """What was not steady in the window; None where there is too little to tell."""
+        """What was not steady in the window; None where there is too little to tell, and of a
+        bandwidth over sizes, which is a curve and no course of time."""
+        if self._bandwidth and (self._last_alone or self._speeds.over_sizes):
+            return None
         return self._speeds.disturbances(self._chooser.passed)
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from dataclasses import replace
+from itertools import pairwise
 
 from profiles.throughput.chosen import Part
 from profiles.throughput.steady import Disturbance, disturbances
@@ -48,6 +49,13 @@ class Speeds:
             self._values = _means(self._values, 2)
             self._steps = self._steps[::2]
             self._width *= 2
+
+    @property
+    def over_sizes(self) -> bool:
+        """Whether their steps rise all the way and are no count: sizes in bytes, say."""
+        pairs = list(pairwise(self._steps))
+        rising = bool(pairs) and all(after > before for before, after in pairs)
+        return rising and any(after - before > self._width for before, after in pairs)
 
     def disturbances(self, first: int) -> tuple[Disturbance, ...] | None:
         """What was not steady; ``first``: the number in the log of the window's first reading."""

@@ -120,6 +120,13 @@ def test_the_trainers_summary_tells_its_devices_and_batch() -> None:
         assert found["metrics"]["global_batch"] == entry["samples_per_step"]
 
 
+def test_the_speed_runs_table_of_nvidia_smi_tells_the_devices() -> None:
+    for entry in entries("modded-nanogpt"):
+        found = document_of(entry)
+        assert found["gpus"] == entry["nodes"] * entry["gpus_per_node"]
+        assert not [text for text in found["warnings"] if "is assumed" in text]
+
+
 def test_steps_per_second_agree_with_the_logs_own_mean() -> None:
     for entry in entries("modded-nanogpt"):
         found = document_of(entry)

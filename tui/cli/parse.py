@@ -12,7 +12,7 @@ from profiles.format.case import Case
 from profiles.format.profile import Profile
 from profiles.logs.log_paths import GPUS, recognise
 from profiles.tags import parse_tag
-from profiles.throughput.as_stated import MOST_GPUS, WORLD_SIZE, measure_as_stated, split
+from profiles.throughput.as_stated import MOST_GPUS, devices_stated, measure_as_stated, split
 from profiles.throughput.measure import Measurement
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
@@ -56,7 +56,7 @@ def _measured(
     """What is printed of a log, and whether it tells of a failure."""
     case, told = _case(profile, path, arguments)
     measured, _parser, case = measure_as_stated(profile, path, case, told)
-    sized = GPUS in told or WORLD_SIZE in measured.metrics
+    sized = GPUS in told or devices_stated(measured.metrics) is not None
     warnings = () if sized else (ASSUMED,)
     return _document(path, profile, case, measured, warnings), bool(measured.reason)
 

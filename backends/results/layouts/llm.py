@@ -63,6 +63,7 @@ def _table(group: Group, groups: Sequence[Group], lang: Lang) -> Table:
 
 def _columns(group: Group, lang: Lang) -> list[tuple[Column, _Cell]]:
     device = "device" if group.on_cpus else "GPU"
+    memory = "内存(MiB)" if group.on_cpus else "显存(MiB)"
     columns: list[tuple[Column, _Cell]] = [
         (Column(devices_heading([group], lang)), lambda case: str(case.gpus)),
         (Column(pick(lang, "layout", "并行方式"), "left"), _layout),
@@ -70,9 +71,9 @@ def _columns(group: Group, lang: Lang) -> list[tuple[Column, _Cell]]:
         (Column(pick(lang, "sequence", "序列长度")), lambda c: _whole(_told(c, "sequence_length"))),
         (Column("tokens/s"), lambda case: _grouped(case.throughput)),
         (Column(f"tokens/s/{device}"), lambda case: _grouped(case.throughput_per_device)),
-        (Column("TFLOP/s/GPU"), lambda c: trimmed(c.metrics.get("tflop_per_s_per_gpu"), 1)),
+        (Column(f"TFLOP/s/{device}"), lambda c: trimmed(c.metrics.get("tflop_per_s_per_gpu"), 1)),
         (Column("MFU"), lambda case: percent(case.metrics.get("mfu"))),
-        (Column(pick(lang, "memory (MiB)", "显存(MiB)")), lambda c: _whole(c.gpu_memory_mib)),
+        (Column(pick(lang, "memory (MiB)", memory)), lambda c: _whole(c.gpu_memory_mib)),
         (Column("J/token"), lambda c: trimmed(typical(c.measured_runs, joules_per_sample), 5)),
     ]
     if any(_cost(case) is not None for case in group.cases):
@@ -120,7 +121,7 @@ def _notes(group: Group, lang: Lang) -> list[str]:
     """The convention, and the constants that the figures came from."""
     notes: list[str] = []
     for case in group.cases:
-        notes += [_flop(case.metrics, lang), _peak(case.metrics, lang)]
+        notes += [_flop(case.metrics, lang), _peak(case.metrics, group, lang)]
     notes = list(dict.fromkeys(filter(None, notes)))
     if not notes:
         return []
@@ -150,16 +151,17 @@ def _flop(metrics: Mapping[str, float], lang: Lang) -> str:
     )
 
 
-def _peak(metrics: Mapping[str, float], lang: Lang) -> str:
+def _peak(metrics: Mapping[str, float], group: Group, lang: Lang) -> str:
     """What MFU is a share of, from the two figures themselves."""
     speed, mfu = metrics.get("tflop_per_s_per_gpu"), metrics.get("mfu")
     if not speed or not mfu:
         return ""
     peak = trimmed(speed / mfu, 0)
+    device = pick(lang, "device", "设备") if group.on_cpus else "GPU"
     return pick(
         lang,
-        f"MFU: of a dense peak of {peak} TFLOP/s per GPU",
-        f"MFU：相对于每GPU稠密峰值 {peak} TFLOP/s",
+        f"MFU: of a dense peak of {peak} TFLOP/s per {device}",
+        f"MFU：相对于每{device}稠密峰值 {peak} TFLOP/s",
     )
 
 

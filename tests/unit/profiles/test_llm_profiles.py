@@ -537,6 +537,20 @@ LOGS = {
         40,
         metrics={"time_to_train_s": 2.1, "val_loss": 3.279, "memory": 30000},
     ),
+    "modded-nanogpt in a virtual machine": Log(  # whose GPUs have other addresses
+        "modded-nanogpt",
+        (
+            *(
+                f"|   {number}  NVIDIA H100 80GB HBM3          On  | 00000000:00:0{number + 4}.0 "
+                "Off |                    0 |"
+                for number in range(4)
+            ),
+            *MODDED_NEW,
+        ),
+        40 / 2.1,
+        40,
+        metrics={"last_device": 3},
+    ),
     "modded-nanogpt, timed from step 10": Log(
         "modded-nanogpt",
         MODDED_OLD,

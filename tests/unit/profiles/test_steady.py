@@ -6,17 +6,19 @@ import json
 import math
 import random
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from profiles.format.case_matrix import expand
 from profiles.format.catalog import Catalog
 from profiles.throughput.file import measure_file
 from profiles.throughput.steady import Disturbance, Shape, disturbances
+from tests.unit.profiles.builders import measure, profile
 
 
 def noise(n: int = 40, scatter: float = 0.005, seed: int = 1) -> list[float]:
@@ -277,3 +279,31 @@ def test_only_the_window_is_looked_at_and_step_times_are_speeds(tmp_path: Path):
     (found,) = measured.steady
     assert (found.shape, found.reading) == (Shape.STEP, 20)
     assert found.size == pytest.approx(-0.2)
+
+
+CURVE = r"""
+reading = 'bytes (?P<step>\d+): (?P<value>[\d.]+) GB/s'
+kind = "bandwidth"
+window = { skip = 0 }
+statistic = "STATISTIC"
+"""
+
+
+@pytest.mark.parametrize("statistic", ["mean", "median", "last", "elapsed"])
+@given(
+    sizes=st.lists(st.integers(1, 2**40), min_size=10, max_size=40, unique=True).map(sorted),
+    values=st.data(),
+)
+def test_a_curve_over_sizes_does_not_drift(
+    statistic: str, sizes: list[int], values: st.DataObject
+) -> None:
+    assume(any(after - before > 1 for before, after in pairwise(sizes)))
+    speeds = sorted(values.draw(st.floats(0.01, 900)) for _size in sizes)
+    log = "".join(f"bytes {n}: {v:.3f} GB/s\n" for n, v in zip(sizes, speeds, strict=True))
+    assert measure(profile(CURVE.replace("STATISTIC", statistic)), log).steady is None
+
+
+def test_trials_of_one_size_that_drift_are_told() -> None:
+    log = "".join(f"bytes {trial}: {400 - trial} GB/s\n" for trial in range(1, 41))
+    steady = measure(profile(CURVE.replace("STATISTIC", "median")), log).steady
+    assert [found.shape for found in steady or ()] == [Shape.TREND]

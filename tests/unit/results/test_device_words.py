@@ -10,12 +10,15 @@ import pytest
 from backends.hosts.fingerprint import has_gpus, joined
 from backends.results.grade_words import finding_lines
 from backends.results.layouts.airank import airank_tables
+from backends.results.layouts.common import LayoutOptions
+from backends.results.layouts.llm import llm_tables
 from backends.results.layouts.pivot import pivot_tables
 from backends.results.layouts.side_by_side import compare_tables
 from backends.results.layouts.speedup import speedup_tables
 from backends.results.render import render_markdown
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
+from backends.results.translations import Lang
 
 RunsOf = Callable[..., list[RunResult]]
 CPU = "AMD EPYC 9654 96-Core Processor, Debian GNU/Linux 12 (bookworm), 6.1.0-18-amd64, x86_64"
@@ -70,6 +73,19 @@ def test_anything_else_is_called_as_in_the_reports(
 
 def test_unknown_runs_do_not_hide_what_the_others_tell(runs_of: RunsOf) -> None:
     assert "gpu" not in said(groups(runs_of, CPU, "")).casefold()
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_llm_layout_calls_cpu_slots_devices(runs_of: RunsOf, lang: Lang) -> None:
+    metrics = {"tflop_per_s_per_gpu": 0.5, "mfu": 0.25}
+    found = groups(runs_of, CPU, unit="tokens/s", metrics=metrics)
+    text = render_markdown(llm_tables(found, LayoutOptions(lang=lang)))
+    assert "TFLOP/s/device" in text
+    assert "GPU" not in text
+    assert "显存" not in text
+    text = render_markdown(llm_tables(groups(runs_of, GPU, unit="tokens/s", metrics=metrics)))
+    assert "TFLOP/s/GPU" in text
+    assert "TFLOP/s per GPU" in text
 
 
 def test_a_driver_is_what_tells() -> None:
