@@ -45,7 +45,7 @@ class GrowingLog:
         while True:
             if self._fd == _NONE and not self._open():
                 return
-            while data := self._block():
+            while data := self._block(self._offset):
                 self._offset += len(data)
                 self._read.update(data)
                 yield data
@@ -60,7 +60,7 @@ class GrowingLog:
         left = lines
         while position > 0:
             start = max(0, position - BLOCK)
-            block = os.pread(self._fd, position - start, start)
+            block = self._block(start, position - start)
             at = len(block) - (position == end and block.endswith(b"\n"))  # its end begins no line
             while (at := block.rfind(b"\n", 0, at)) >= 0:
                 left -= 1
@@ -75,7 +75,7 @@ class GrowingLog:
             self._fd = _NONE
 
     def _open(self) -> bool:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, RuntimeError):  # it is away; a link leads to itself
             if not self.path.resolve().is_relative_to(self._campaign.resolve()):
                 raise ForeignFileError(
                     "is a link out of the campaign",
@@ -86,9 +86,9 @@ class GrowingLog:
         self._fd = _NONE if fd is None else fd
         return fd is not None
 
-    def _block(self) -> bytes:
+    def _block(self, position: int, size: int = BLOCK) -> bytes:
         try:
-            return os.pread(self._fd, BLOCK, self._offset)
+            return os.pread(self._fd, size, position)
         except OSError:  # the server has forgotten the file; another may be in its place
             return b""
 
@@ -116,7 +116,7 @@ class GrowingLog:
         """Whether the file that is open now begins with what was read."""
         digest, position = hashlib.sha256(), self._from
         while position < self._offset:
-            block = os.pread(self._fd, min(BLOCK, self._offset - position), position)
+            block = self._block(position, min(BLOCK, self._offset - position))
             if not block:
                 return False
             digest.update(block)

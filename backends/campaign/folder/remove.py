@@ -73,7 +73,10 @@ def remove_campaign(path: Path, clock: Callable[[], float], *, force: bool = Fal
 def check_removable(path: Path) -> None:
     """Raise CannotRemoveError where removing it would lose what only it knows, or what is not
     ours. Blocking."""
-    strange = sorted(entry.name for entry in path.iterdir() if not _is_ours(entry.name))
+    try:
+        strange = sorted(entry.name for entry in path.iterdir() if not _is_ours(entry.name))
+    except OSError as error:
+        raise _cannot(path, error) from error
     if strange:
         more = f" and {len(strange) - 1} more" if strange[1:] else ""
         raise CannotRemoveError(
