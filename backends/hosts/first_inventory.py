@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from backends.hosts.facts import HostSnapshot, HostState
-from backends.inventory.nodesets import expand_nodeset, fold_nodeset
+from backends.inventory.nodesets import fold_nodeset
 from profiles.cleantext import clean_text
 
 _HEAD = """\
@@ -62,11 +62,7 @@ def usable(snapshots: Iterable[HostSnapshot]) -> bool:
 
 
 def _entry(hosts: Sequence[HostSnapshot]) -> str:
-    names = [host.name for host in hosts]
-    folded = fold_nodeset(names)
-    if len(names) > 1 and sorted(expand_nodeset(folded)) != sorted(names):
-        return "\n".join(_entry([host]) for host in hosts)
-    lines = ["[[hosts]]", f'name = "{folded}"']
+    lines = ["[[hosts]]", f'name = "{fold_nodeset(host.name for host in hosts)}"']
     labels = dict.fromkeys(label for host in hosts for label in _labels(host))
     if labels:
         quoted = ", ".join(f'"{label}"' for label in labels)

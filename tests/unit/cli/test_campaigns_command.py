@@ -204,6 +204,19 @@ def test_the_question_is_answered_at_the_terminal(
     assert names(cli) == left
 
 
+def test_what_begins_while_somebody_thinks_about_the_question_is_kept(
+    cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal]
+) -> None:
+    path = campaign("idle", planned("a"))
+    asked = terminal("campaigns", "rm", "idle")
+    wait_until(lambda: asked.shows(b"[y/N]"))
+    append(path, assigned("a", "node3"))
+    asked.type(b"y\n")
+    assert asked.end() == 2
+    assert b"1 run may be at work on node3" in asked.shown
+    assert inside(path) == ["events.jsonl"]
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [

@@ -221,3 +221,16 @@ def test_a_reader_that_goes_away_ends_it_without_a_word(
     process.stdout.close()
     assert process.stderr is not None
     assert (process.wait(30), process.stderr.read()) == (0, b"")
+
+
+def test_on_a_terminal_the_last_half_line_comes_before_how_it_ended(
+    cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal]
+) -> None:
+    path = campaign("open", planned("a"), assigned("a"), launched("a"))
+    hold(path)
+    write(path, "a.log", b"one\nhalf a line")
+    shown = terminal("logs", "open", "a", "-f")
+    wait_until(lambda: shown.shows(b"one"))
+    append(path, succeeded("a"))
+    assert shown.end() == 0
+    assert shown.shown.replace(b"\r\n", b"\n") == b"one\nhalf a line\nrun a succeeded\n"

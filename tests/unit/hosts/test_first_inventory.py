@@ -76,7 +76,7 @@ def test_what_a_host_says_of_itself_cannot_leave_its_comment(tmp_path: Path) -> 
     assert "evil" in text
 
 
-def test_names_that_do_not_fold_stay_as_they_are(tmp_path: Path) -> None:
+def test_names_of_every_kind_are_read_back(tmp_path: Path) -> None:
     odd = ["n1", "n01", "n001", "a-1-b", "a-2-c", "10.0.0.1", "x.y", "1", "01"]
     found, _text = read(tmp_path, *(reached(name) for name in odd))
     assert sorted(names(found)) == sorted(odd)
