@@ -316,6 +316,18 @@ LOGS = {
             "world_size": 8,
         },
     ),
+    "torchtitan under tensor parallelism": Log(
+        "torchtitan",
+        (
+            "[titan] 2025-03-04 05:06:07,089 - root - INFO - Building 2-D device mesh with "
+            "['dp_shard', 'tp'], [4, 2]",
+            titan(1, "memory: 50.00GiB(63.31%)  tps: 101"),
+            titan(10, "memory: 50.00GiB(63.31%)  tps: 2,100"),
+        ),
+        8 * 2100,
+        2,
+        metrics={"world_size": 8, "tensor_parallel": 2, "data_parallel": 4},
+    ),
     "torchtitan of 2024": Log(
         "torchtitan",
         (
