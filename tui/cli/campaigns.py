@@ -102,7 +102,7 @@ def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
         )
     elif campaigns:
         print_rows(campaign_rows(campaigns, sizes))
-        say(f"{len(campaigns)} campaigns, {size_text(sum(sizes))} in {workspace.campaigns_dir}")
+        say(f"{_many(campaigns)}, {size_text(sum(sizes))} in {workspace.campaigns_dir}")
     else:
         tagged = "" if arguments.tag is None else f" with the tag {arguments.tag}"
         say(f"no campaigns{tagged} in {workspace.campaigns_dir}")
@@ -166,8 +166,7 @@ def _remove_after_question(
     workspace: Workspace, found: Sequence[CampaignSummary], yes: bool, *, force: bool
 ) -> int:
     sizes = [size_of(campaign.path) for campaign in found]
-    many = "1 campaign" if len(found) == 1 else f"{len(found)} campaigns"
-    what = f"{many}, {size_text(sum(sizes))}"
+    what = f"{_many(found)}, {size_text(sum(sizes))}"
     if not yes:
         print_rows(campaign_rows(found, sizes))
         if not agreed(f"Remove {what}, with their logs?", unasked=f"nothing removed of {what}"):
@@ -185,6 +184,10 @@ def _remove_after_question(
         else:
             say(f"removed: {campaign.path}")
     return code
+
+
+def _many(campaigns: Sequence[CampaignSummary]) -> str:
+    return "1 campaign" if len(campaigns) == 1 else f"{len(campaigns)} campaigns"
 
 
 def _tag(workspace: Workspace, arguments: argparse.Namespace) -> int:

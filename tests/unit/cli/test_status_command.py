@@ -96,6 +96,7 @@ def test_a_terminal_gets_colours_unless_they_are_not_wanted(
     assert b"\x1b[32m" not in plain.shown
     assert b"finished" in plain.shown
     assert b"|" not in plain.shown
+    assert b"remarks" not in plain.shown, "a column of which no row has anything takes no room"
 
 
 def watch(cli: Cli, *words: str) -> subprocess.Popen[str]:

@@ -74,9 +74,15 @@ def terminal_table(rows: Rows) -> Table:
     from rich.text import Text  # noqa: PLC0415
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for column in rows.columns:
+    texts = [
+        [Text(clean_text(cell.text), style=str(cell.tone)) for cell in map(_said, row)]
+        for row in rows.rows
+    ]
+    nothing = bool(texts) and not any(row[-1].plain for row in texts)  # remarks that nobody made
+    columns = rows.columns[:-1] if nothing else rows.columns
+    for column in columns:
         justify: Literal["left", "right"] = "left" if column.align == "left" else "right"
-        last = column is rows.columns[-1]
+        last = column is rows.columns[-1]  # the others are numbers and names
         table.add_column(
             Text(column.heading),
             justify=justify,
@@ -84,9 +90,8 @@ def terminal_table(rows: Rows) -> Table:
             no_wrap=not last,
             min_width=LAST if last else None,
         )
-    for row in rows.rows:
-        cells = map(_said, row)
-        table.add_row(*(Text(clean_text(cell.text), style=str(cell.tone)) for cell in cells))
+    for row in texts:
+        table.add_row(*row[: len(columns)])
     return table
 
 
