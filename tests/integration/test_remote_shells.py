@@ -102,10 +102,12 @@ async def test_timeout_and_cancel_end_every_process(remote: RemoteHost, tmp_path
     assert (await remote.status("unwanted")).cancelled
 
 
-async def test_the_small_answers_work_too(remote: RemoteHost) -> None:
+async def test_the_small_answers_work_too(remote: RemoteHost, tmp_path: Path) -> None:
     assert 1024 < await remote.free_port() < 65536
-    await remote.start(spec("look", "echo here; exec sleep 60"))
+    began = tmp_path / "began"
+    await remote.start(spec("look", f"echo here >{began}; exec sleep 60"))
     assert "look" in await remote.diagnose("look")
+    await until(began.exists)  # before that a cancel keeps it from starting, and ends nothing
     assert (await remote.cancel("look", grace_s=1)).killed >= 1
     assert (await remote.status("absent")).phase is RunPhase.ABSENT
 
