@@ -15,8 +15,8 @@ from functools import lru_cache
 from heapq import nsmallest
 
 from profiles.references.arithmetic import Arithmetic, on_gpu, same
-from profiles.references.gpu_models import gpu_model
 from profiles.references.reference_tables import Measured, Reference
+from profiles.throughput.gpu_models import gpu_model
 
 MOST_EQUAL = 3
 MOST_NEAR = 2
