@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
-from profiles.references.gpu_models import gpu_model
+from profiles.gpu_models import gpu_model
 
 UNKNOWN = "unknown"
 _PLATFORM = ""  # its key

@@ -14,9 +14,9 @@ from enum import StrEnum
 from functools import lru_cache
 from heapq import nsmallest
 
+from profiles.gpu_models import gpu_model
 from profiles.references.arithmetic import Arithmetic, on_gpu, same
 from profiles.references.reference_tables import Measured, Reference
-from profiles.throughput.gpu_models import gpu_model
 
 MOST_EQUAL = 3
 MOST_NEAR = 2

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from profiles.errors import DlperfError
+from profiles.gpu_models import GpuModel, gpu_model
 from profiles.references.arithmetic import Arithmetic
-from profiles.throughput.gpu_models import GpuModel, gpu_model
 
 TABLES = Path(__file__).parent
 """Where the bundled tables are."""
@@ -146,7 +146,7 @@ def _row(cells: Sequence[str], where: str) -> Reference:
             "precision", {str(a): a for a in Arithmetic if a != Arithmetic.SINGLE}
         ),
         system=row.text("system"),
-        gpu=row.read("gpu", gpu_model, "no model of profiles/throughput/gpu_models.py"),
+        gpu=row.read("gpu", gpu_model, "no model of profiles/gpu_models.py"),
         gpus=gpus,
         nodes=nodes,
         batch_size=row.count("batch_size") if row.cells["batch_size"] else None,

@@ -4,7 +4,7 @@ The FLOP of a token are ``6 N + 12 L d T``: N parameters without position embedd
 matrix counted once, L layers of width d, a sequence of T tokens; forward and backward, attention
 over the whole sequence, nothing for what activation checkpointing computes again (Chowdhery et al.,
 "PaLM", 2022, appendix B). MFU is that over the dense peak of the GPU at the precision that was used
-(:mod:`profiles.throughput.gpu_models`); where that is not known there is none.
+(:mod:`profiles.gpu_models`); where that is not known there is none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from profiles.format.case import Case
 from profiles.format.profile import Profile, Rule
-from profiles.throughput.gpu_models import peak_tflop_per_s
+from profiles.gpu_models import peak_tflop_per_s
 from profiles.throughput.run_facts import Facts
 
 TOKENS = "tokens/s"

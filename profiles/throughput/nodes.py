@@ -1,4 +1,4 @@
-"""Logs of which each tells of its own node: what is measured is their sum."""
+"""What the logs of all nodes add to a measurement of the first: their sum, and the ranks' times."""
 
 from __future__ import annotations
 
@@ -12,15 +12,27 @@ from profiles.format.profile import Profile
 from profiles.format.rule_for_case import rule_for
 from profiles.throughput.file import measure_file
 from profiles.throughput.measure import ONE_NODE, Measurement
+from profiles.throughput.rank_lines import read_rank_times
 
 
-def over_nodes(
+def with_all_logs(
+    profile: Profile, case: Case, measured: Measurement, logs: Sequence[Path], *, profiled: bool
+) -> Measurement:
+    """What is measured of a run whose logs, of all its nodes, are on this disk. Blocking.
+
+    ``measured``: of the first node's log. ``profiled``: its ranks tell where their time goes.
+    """
+    measured = _over_nodes(profile, case, measured, logs)
+    return replace(measured, ranks=read_rank_times(profile, logs)) if profiled else measured
+
+
+def _over_nodes(
     profile: Profile, case: Case, measured: Measurement, logs: Sequence[Path]
 ) -> Measurement:
     """The sum over the nodes where a reading is one node's, else ``measured`` as it is.
 
-    ``measured``: of the first node's log. Where another node's log is not there or tells nothing,
-    the first stands for it, which a warning of ``measured`` says. Blocking.
+    Where another node's log is not there or tells nothing, the first stands for it, which a warning
+    of ``measured`` says.
     """
     if case.nodes == 1 or rule_for(profile, case).scope != "per_node":
         return measured

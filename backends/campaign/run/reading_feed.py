@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,7 @@ from backends.campaign.record.run_record import RunRecord, stride_of
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser, Readings
 from profiles.throughput.measure import Measurement, global_throughput, measure_run
-from profiles.throughput.nodes import over_nodes
-from profiles.throughput.rank_lines import read_rank_times
+from profiles.throughput.nodes import with_all_logs
 from profiles.throughput.run_facts import Facts
 from profiles.throughput.tally import Tally
 from profiles.throughput.window import warm_up
@@ -75,10 +73,7 @@ class ReadingFeed:
     def measured(self, logs: Sequence[Path]) -> Measurement:
         """What the whole log, after its end, comes to; ``logs``: of all hosts, on this disk."""
         measured = measure_run(self._profile, self._case, self.parser, self._tally)
-        measured = over_nodes(self._profile, self._case, measured, logs)
-        if not self._run.profiled:
-            return measured
-        return replace(measured, ranks=read_rank_times(self._profile, logs))
+        return with_all_logs(self._profile, self._case, measured, logs, profiled=self._run.profiled)
 
     def restart(self) -> None:
         """The log is read anew from its first byte; what was sent of it does not count."""
@@ -92,7 +87,8 @@ class ReadingFeed:
         self._tally.take(readings)
         now = round(self._clock(), 3)
         self._came()
-        self.last = self._journaled(readings, readings.stop - 1, now)
+        facts = Facts(self._case, self.parser.stated, self._profile.measure.computed)
+        self.last = self._journaled(readings, readings.stop - 1, facts, now)
         new = readings[max(0, self._sent - readings.start) :]
         if not new:
             return
@@ -101,12 +97,14 @@ class ReadingFeed:
         self._points = [point for point in self._points if point[0] % stride == 0]
         first = new.start + -new.start % stride
         self._points += [
-            (number, self._journaled(new, number, now)) for number in range(first, new.stop, stride)
+            (number, self._journaled(new, number, facts, now))
+            for number in range(first, new.stop, stride)
         ]
 
-    def _journaled(self, readings: Readings, number: int, now: float) -> JournaledReading:
+    def _journaled(
+        self, readings: Readings, number: int, facts: Facts, now: float
+    ) -> JournaledReading:
         reading = readings[number - readings.start]
-        facts = Facts(self._case, self.parser.stated, self._profile.measure.computed)
         value = round(global_throughput(self.parser.rule, self._case, reading.value, facts), 3)
         step = reading.step
         # Short numbers: a journal is read again and again.

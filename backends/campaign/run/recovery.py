@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -17,7 +18,7 @@ from backends.campaign.run.verdict import memory_of
 from profiles.errors import LogError
 from profiles.format.profile import Profile
 from profiles.throughput.file import measure_file
-from profiles.throughput.rank_lines import read_rank_times
+from profiles.throughput.nodes import with_all_logs
 
 MEASURED_AGAIN = f"measured again from its log: {END_LOST}"
 
@@ -73,18 +74,20 @@ def _measured(
     path = directory / run.log
     if run.profile not in profiles or not run.log or not run.hosts:
         return None
+    profile = profiles[run.profile]
+    logs = [path, *(directory / host_log_path(run.log, host) for host in run.hosts[1:])]
     try:
-        measured, _ = measure_file(profiles[run.profile], path, run.case)
-        others = [directory / host_log_path(run.log, host) for host in run.hosts[1:]]
-        logs = [path, *others] if run.profiled else []
-        ranks = read_rank_times(profiles[run.profile], logs)
-        ended_at = path.stat().st_mtime
+        info = path.stat()
+        if not stat.S_ISREG(info.st_mode):  # a pipe would be waited for
+            return None
+        measured, _ = measure_file(profile, path, run.case)
+        measured = with_all_logs(profile, run.case, measured, logs, profiled=run.profiled)
     except (LogError, OSError):
         return None
     if measured.reason or measured.readings < run.reading_count:
         return None
     return ev.RunSucceeded(
-        t=min(now, ended_at),
+        t=min(now, info.st_mtime),
         run_id=run.run_id,
         throughput=measured.throughput,
         readings=measured.readings,
@@ -94,7 +97,7 @@ def _measured(
         metrics=dict(measured.metrics),
         gpu_memory_mib=memory_of(measured),
         warnings=(*measured.warnings, MEASURED_AGAIN),
-        ranks=ranks,
+        ranks=measured.ranks,
         log=run.log,
         hosts=run.hosts,
     )

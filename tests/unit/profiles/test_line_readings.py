@@ -16,7 +16,7 @@ from profiles.format.profile import Profile
 from profiles.logs.examples import ExampleFlaw, Flaw, example_flaws
 from profiles.logs.log_parser import LogParser
 from profiles.throughput.measure import ONE_NODE, measure_run
-from profiles.throughput.nodes import over_nodes
+from profiles.throughput.nodes import with_all_logs
 from tests.unit.profiles.builders import case, measure, parse, profile
 
 TRACKED = r"""
@@ -291,11 +291,11 @@ def test_logs_of_nodes_are_added_up(tmp_path: Path) -> None:
     first = measure_run(of, at, parse(of, "speed 30\n", at))
     assert first.throughput == 60
     assert ONE_NODE in first.warnings
-    both = over_nodes(of, at, first, logs)
+    both = with_all_logs(of, at, first, logs, profiled=False)
     assert both.throughput == 80
     assert ONE_NODE not in both.warnings
-    assert over_nodes(of, at, first, logs[:1]) == first
-    assert over_nodes(of, at, first, [logs[0], tmp_path / "gone"]) == first
+    assert with_all_logs(of, at, first, logs[:1], profiled=False) == first
+    assert with_all_logs(of, at, first, [logs[0], tmp_path / "gone"], profiled=False) == first
 
 
 EXAMPLES = r"""

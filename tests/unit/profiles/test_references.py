@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles.gpu_models import GPU_MODELS, gpu_model
 from profiles.references.arithmetic import Arithmetic, arithmetic, on_gpu, same
 from profiles.references.matching import (
     MOST_EQUAL,
@@ -23,7 +24,6 @@ from profiles.references.reference_tables import (
     Reference,
     bundled_references,
 )
-from profiles.throughput.gpu_models import GPU_MODELS, gpu_model
 
 ROOT = Path(__file__).parents[3]
 WORKLOADS = ("ResNet50 V1.5", "resnet50-v1.5", "BERT base")
