@@ -77,7 +77,7 @@ zpty -b shell 'zsh -f -i'
 zpty -w shell 'source $HOME/inner.zsh; print -r loaded'
 zpty -m -r shell text '*loaded*' ; zpty -m -r shell text '*loaded*'
 zpty -n -w shell "$LINE"$'\\t'$'\\x18'
-for n in {1..200}; do [[ -e "$FOUND.done" ]] && break; zpty -r -t shell text; sleep 0.05; done
+for n in {1..800}; do [[ -e "$FOUND.done" ]] && break; zpty -r -t shell text; sleep 0.05; done
 zpty -d shell
 """
     for left in (found, found.with_name("found.done")):
