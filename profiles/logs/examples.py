@@ -16,8 +16,9 @@ from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
 from profiles.format.validators import RANK_GROUPS
 from profiles.logs.lines import cut_long_lines
 from profiles.logs.ranks import MPI_PREFIX, RankFilter
-from profiles.logs.readings import to_number
-from profiles.logs.search import Column, Search, Text
+from profiles.logs.readings import Text, to_number
+from profiles.logs.search import Search
+from profiles.logs.sinks import Column
 from profiles.logs.timestamps import TimestampParser
 
 

@@ -6,10 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic_core import from_json
+
 from profiles.format.line_reading import Where
 from profiles.scalars import Scalar, scalar_text
 
-_decode = json.JSONDecoder().raw_decode
+_raw_decode = json.JSONDecoder().raw_decode
 
 
 class JsonFields:
@@ -21,6 +23,8 @@ class JsonFields:
             for name in ("value", "step", "end" if "end" in paths else "time")
         )
         self._where = tuple((tuple(key.split(".")), _texts(held)) for key, held in where.items())
+        # Without escapes an object that counts has one of each of these in its text.
+        self._words = tuple(held for _path, held in self._where if "" not in held)
 
     def fields(self, text: str) -> tuple[str, str, str] | None:
         """Value, step and time, or end, of the object that ``text`` begins with; empty texts for
@@ -29,23 +33,34 @@ class JsonFields:
         None where there is no such object, or not one that counts. What follows it is of no
         interest: lines get glued together.
         """
-        if not self._may_count(text):
+        if not text.startswith("{"):
             return None
-        try:
-            found, _end = _decode(text)
-        except (ValueError, RecursionError):
-            return None
+        if "\\" not in text:  # cheaper than decoding
+            for words in self._words:
+                for word in words:
+                    if word in text:
+                        break
+                else:
+                    return None
+        found = decoded(text)
         for path, held in self._where:
             if _text(found, path) not in held:
                 return None
-        value, step, time = (_text(found, path) if path else "" for path in self._paths)
-        return (value, step, time) if value else None
+        value, step, time = self._paths
+        told = _text(found, value)
+        return (told, _text(found, step), _text(found, time)) if told else None
 
-    def _may_count(self, text: str) -> bool:
-        """Cheaper than decoding: without escapes every text that it must hold stands there."""
-        return "\\" in text or all(
-            "" in held or any(word in text for word in held) for _path, held in self._where
-        )
+
+def decoded(text: str) -> Any:  # Any: JSON
+    """The object that the text begins with; None where there is none."""
+    try:
+        return from_json(text)  # three times as fast, but for what follows
+    except ValueError:
+        pass
+    try:
+        return _raw_decode(text)[0]
+    except (ValueError, RecursionError):
+        return None
 
 
 def _texts(held: Scalar | tuple[Scalar, ...]) -> tuple[str, ...]:
@@ -53,12 +68,15 @@ def _texts(held: Scalar | tuple[Scalar, ...]) -> tuple[str, ...]:
 
 
 def _text(found: Any, path: tuple[str, ...]) -> str:  # Any: JSON
-    """The text of the scalar at the path; empty where there is none."""
-    try:
-        for key in path:
-            found = found[key]
-    except (LookupError, TypeError):  # no such key, or no object that has keys
+    """The text of the scalar at the path; empty where there is none, or no path."""
+    if not path:
         return ""
+    for key in path:
+        if not isinstance(found, dict) or key not in found:
+            return ""
+        found = found[key]
     if isinstance(found, list) and found:
         found = found[-1]  # MLPerf's steps since and up to: [2, 3516]
-    return scalar_text(found) if isinstance(found, str | int | float) else ""
+    if isinstance(found, str):
+        return found
+    return scalar_text(found) if isinstance(found, int | float) else ""

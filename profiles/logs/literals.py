@@ -11,7 +11,7 @@ import functools
 import re
 from collections.abc import Iterable, Iterator
 
-from profiles.format.regex.parse_tree import Item, Items, items_of, ops
+from profiles.format.regex.parse_tree import DIGIT, Item, Items, chars_of, items_of, ops
 
 _OPAQUE = re.IGNORECASE | re.VERBOSE  # case folding hides literals; verbose is parsed, not seen
 
@@ -36,6 +36,18 @@ def stays_in_line(pattern: str) -> bool:
     items, flags = _parse(pattern)
     plain = not flags & (re.DOTALL | _OPAQUE | re.MULTILINE)
     return plain and pattern.isascii() and all(_in_line(item) for item in _items(items))
+
+
+@functools.lru_cache(maxsize=512)
+def any_digits_alike(pattern: str) -> bool:
+    """Whether the pattern finds the same, at the same places, in a text with other digits.
+
+    True only for patterns that take either all digits where they take one, or none, and that look
+    neither ahead nor behind nor back.
+    """
+    items, flags = _parse(pattern)
+    ignore_case = bool(flags & re.IGNORECASE)
+    return bool(items) and all(_any_digit_or_none(item, ignore_case) for item in _items(items))
 
 
 def _parse(pattern: str) -> tuple[Items, int]:
@@ -116,3 +128,10 @@ def _class_without_newline(member: Item) -> bool:
         ops.CATEGORY_DIGIT,
         ops.CATEGORY_WORD,
     )
+
+
+def _any_digit_or_none(item: Item, ignore_case: bool) -> bool:
+    taken = chars_of(item, ignore_case)
+    if taken is not None:
+        return taken & DIGIT in (0, DIGIT)
+    return item[0] in (ops.AT, ops.SUBPATTERN, ops.BRANCH, ops.MAX_REPEAT, ops.MIN_REPEAT)

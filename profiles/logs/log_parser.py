@@ -7,6 +7,8 @@ non-overlapping match of the profile's patterns is taken.
 Most lines of a log are of no interest. So a block of lines is first searched for a text that every
 match must contain (:mod:`profiles.logs.literals`); only lines that hold it are decoded. Where a
 pattern cannot cross a line end and the block is plain ASCII, it runs over the whole block at once.
+Where most lines are readings, those that differ in digits alone are matched once
+(:mod:`profiles.logs.shapes`).
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ from profiles.logs.lines import cut_long_lines
 from profiles.logs.metrics import Curve, MarkedSpan, MetricValues
 from profiles.logs.ranks import MPI_PREFIX, RankFilter
 from profiles.logs.readings import Columns, Reading, Readings
-from profiles.logs.search import CurveSink, ReadingSink, Search, Sink, SpanSink, TextSink, ValueSink
+from profiles.logs.search import Search
+from profiles.logs.shapes import Shapes
+from profiles.logs.sinks import FigureSink, ReadingSink, Sink, TextSink
 from profiles.logs.timestamps import TimestampParser
 
 __all__ = ["LINE_LIMIT", "Failure", "LogParser", "Reading", "Readings"]
@@ -55,21 +59,14 @@ class LogParser:
         units = "unit" in self.rule.names
         self._sink = ReadingSink(columns, times, self.rule.scale, intervals, units=units)
         self._summary = MetricValues("last")
-        self._metrics: dict[str, tuple[MetricValues | MarkedSpan, float]] = {
-            name: (
-                MarkedSpan() if metric.is_marked else MetricValues(metric.statistic),
-                metric.scale,
-            )
+        self._metrics = {
+            name: (_figure_of(metric), metric.scale)
             for name, metric in profile.measure.metrics.items()
-            if not metric.is_curve
-        }
-        self._curves = {
-            name: (Curve(metric.statistic), metric.scale)
-            for name, metric in profile.measure.metrics.items()
-            if metric.is_curve
         }
         self._stated = {name: TextSink() for name in profile.measure.stated}
-        self._searches = self._plan(profile)
+        ranks = RankFilter(self.rule.ranks, self.rule.rank_prefix or MPI_PREFIX)
+        self._searches = self._plan(profile, ranks)
+        self._shapes = Shapes(self._searches, ranks)
         self._failures = FailureScanner((*from_profile(profile), *BUILT_IN))
         self._tail = bytearray()
 
@@ -120,13 +117,12 @@ class LogParser:
     @property
     def metrics(self) -> dict[str, float]:
         """The further figures of merit that the log has, scaled to their units."""
-        found = {
-            name: values.value * scale
-            for name, (values, scale) in self._metrics.items()
-            if values.value is not None
-        }
-        for name, (curve, scale) in self._curves.items():
-            found |= {f"{name}_at_{step}": value * scale for step, value in curve.values.items()}
+        found: dict[str, float] = {}
+        for name, (figure, scale) in self._metrics.items():
+            if isinstance(figure, Curve):
+                found |= {f"{name}_at_{step}": it * scale for step, it in figure.values.items()}
+            elif figure.value is not None:
+                found[name] = figure.value * scale
         return found
 
     @property
@@ -140,34 +136,29 @@ class LogParser:
         """Named failures, the profile's own before the built-in ones."""
         return self._failures.failures
 
-    def _plan(self, profile: Profile) -> tuple[Search, ...]:
+    def _plan(self, profile: Profile, ranks: RankFilter) -> tuple[Search, ...]:
         sinks: list[tuple[LineReading, Sink]] = [(self.rule, self._sink)]
         if self.rule.summary:
             summary = LineReading(reading=self.rule.summary)
-            sinks.append((summary, ValueSink(self._summary)))
+            sinks.append((summary, FigureSink(self._summary)))
         for name, metric in profile.measure.metrics.items():
-            if metric.is_curve:
-                sinks.append((metric, CurveSink(self._curves[name][0])))
-                continue
             seconds = TimestampParser(metric.timestamp).seconds if metric.timestamp else None
-            values = self._metrics[name][0]
-            if isinstance(values, MarkedSpan):
-                sinks.append((metric, SpanSink(values, seconds)))
-            else:
-                sinks.append((metric, ValueSink(values, seconds)))
+            sinks.append((metric, FigureSink(self._metrics[name][0], seconds)))
         sinks += [(profile.measure.stated[name], sink) for name, sink in self._stated.items()]
-        ranks = RankFilter(self.rule.ranks, self.rule.rank_prefix or MPI_PREFIX)
         return tuple(Search(reading, ranks, sink) for reading, sink in sinks)
 
     def _block(self, block: bytes) -> None:
         """Take complete lines, ended by newlines."""
         block = cut_long_lines(block, LINE_LIMIT)
         self._failures.feed(block)
-        if b"\x1b" in block:
+        searches = self._shapes.search(block)
+        if searches and b"\x1b" in block:
             block = ESCAPE_BYTES.sub(b"", block)
-        for search in self._searches:
+        for search in searches:
             search.run(block)
 
 
-def _values_of(metric: Metric) -> MetricValues | MarkedSpan:
+def _figure_of(metric: Metric) -> MetricValues | MarkedSpan | Curve:
+    if metric.is_curve:
+        return Curve(metric.statistic)
     return MarkedSpan() if metric.is_marked else MetricValues(metric.statistic)

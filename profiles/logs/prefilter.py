@@ -30,13 +30,17 @@ class Narrower:
         self._dense = not literals
         self._anchor: bytes | None = None
 
+    def dense(self, block: bytes) -> bool:
+        """Whether so many lines have the literals, by a sample now and then, that each is tried."""
+        self._plan(block)
+        return self._dense
+
     def narrow(self, block: bytes) -> bytes:
         """Some lines of the block, in order, among them all that contain the literals."""
         literal = self._literal
         if len(block) <= _SMALL:
             return block if literal in block else b""
-        self._plan(block)
-        if self._dense:
+        if self.dense(block):
             return block
         if self._anchor is None:
             return b"\n".join([line for _start, line in lines_with(block, literal)])
@@ -58,11 +62,15 @@ class Narrower:
         if self._age == 0 and self._literals:
             middle = len(block) // 2
             sample = block[:_SAMPLE] + block[middle : middle + _SAMPLE]
-            self._dense = sample.count(self._literal) > _DENSE * sample.count(b"\n")
+            hits = {literal: sample.count(literal) for literal in self._literals}
+            fewest = min(hits.values())
+            self._dense = fewest > _DENSE * sample.count(b"\n")
             counts = {byte: sample.count(byte) for byte in self._bytes}
-            self._literal = max(self._literals, key=lambda it: _stride(it, counts, len(sample)))
-            rarest = min(counts, key=counts.__getitem__)
-            self._anchor = rarest if counts[rarest] <= _RARE * len(sample) else None
+            # Of the rarest the one that is found fastest.
+            rarest = [literal for literal in self._literals if hits[literal] == fewest]
+            self._literal = max(rarest, key=lambda it: _stride(it, counts, len(sample)))
+            anchor = min(counts, key=counts.__getitem__)
+            self._anchor = anchor if counts[anchor] <= _RARE * len(sample) else None
         self._age = (self._age + 1) % _RESAMPLE
 
 

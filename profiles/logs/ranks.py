@@ -12,7 +12,7 @@ import re
 from typing import Literal
 
 from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
-from profiles.logs.literals import required_literals, stays_in_line
+from profiles.logs.literals import any_digits_alike, required_literals, stays_in_line
 
 _TIMESTAMP = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}"
 _TAG = r"\[\d+,(?P<rank>\d+)\]<std(?:out|err|diag)>:?"
@@ -38,6 +38,8 @@ class RankFilter:
         # What text with a prefix contains; "<" is found faster than "<std", and most logs lack it.
         literals = (b"<", b"<std") if self._timestamps else required_literals(prefix)
         self._hints = literals if self._ranks is not None else ()
+        self.any_digits = self._ranks is None or any_digits_alike(prefix)
+        self._selected = (b"", b"")
 
     def concerns(self, text: bytes) -> bool:
         """Whether there may be a prefix in the text, so that :meth:`parts` has to be asked."""
@@ -47,6 +49,11 @@ class RankFilter:
         """Lines made of the parts that count, one each; the same as :meth:`parts` line by line."""
         if self._ranks is None:
             return lines
+        if self._selected[0] is not lines:  # the patterns of a dense log all ask for the same block
+            self._selected = (lines, self._select(lines))
+        return self._selected[1]
+
+    def _select(self, lines: bytes) -> bytes:
         if self._bytes_tag is None:
             decoded = lines.decode("utf-8", "replace").split("\n")
             return "\n".join(part for line in decoded for part in self.parts(line)).encode()
@@ -54,7 +61,7 @@ class RankFilter:
         ranks, texts = rest[::2], [first, *rest[1::2]]
         if self._timestamps:
             texts = [*map(_without_timestamp, texts[:-1]), texts[-1]]
-        wanted = {rank.encode() for rank in self._ranks}
+        wanted = {rank.encode() for rank in self._ranks or ()}
         if wanted.issuperset(ranks):
             return b"\n".join(texts)
         # Up to the end of its line a text is its rank's; lines without a prefix belong to all.
@@ -65,17 +72,23 @@ class RankFilter:
 
     def parts(self, line: str) -> list[str]:
         """The parts of the line that count. A line is cut at every prefix."""
+        return [line[start:end] for start, end in self.cut(line)[0]]
+
+    def cut(self, line: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """From where to where the parts that count go, and the ranks in the prefixes."""
         if self._ranks is None:
-            return [line]
-        parts: list[str] = []
+            return [(0, len(line))], []
+        parts: list[tuple[int, int]] = []
+        ranks: list[tuple[int, int]] = []
         wanted, start = True, 0
         for match in self._prefix.finditer(line):
             if wanted and match.start() > start:
-                parts.append(line[start : match.start()])
+                parts.append((start, match.start()))
+            ranks.append(match.span(self._rank))
             wanted, start = match.group(self._rank) in self._ranks, match.end()
         if wanted:
-            parts.append(line[start:])
-        return parts
+            parts.append((start, len(line)))
+        return parts, ranks
 
 
 def _without_timestamp(text: bytes) -> bytes:

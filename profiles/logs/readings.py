@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import overload
 
+Text = str | bytes
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -25,16 +27,14 @@ class Reading:
 class Columns:
     """What readings are made of, NaN for what a line lacks.
 
-    Most rules never look at the steps, and to parse them takes as long as to parse the values: they
-    stay texts until somebody asks. ``first``: the number of the first that is still here.
+    ``first``: the number of the first that is still here.
     """
 
     def __init__(self) -> None:
         self.first = 0
         self.values: array[float] = array("d")
+        self.steps: array[float] = array("d")
         self.times: array[float] = array("d")
-        self._steps: array[float] = array("d")
-        self._texts: list[bytes] = []  # one per line, for the readings after _steps
 
     @property
     def count(self) -> int:
@@ -44,7 +44,7 @@ class Columns:
     def forget(self) -> None:
         """Keep their number alone."""
         self.first = self.count
-        for column in (self.values, self.times, self._steps, self._texts):
+        for column in (self.values, self.steps, self.times):
             del column[:]
 
     def place_of(self, number: int) -> int:
@@ -53,29 +53,19 @@ class Columns:
             raise IndexError(f"reading {number} was not kept")
         return number - self.first
 
-    @property
-    def steps(self) -> array[float]:
-        for texts in self._texts:
-            self._steps.extend(_numbers(texts.split(b"\n")))
-        self._texts.clear()
-        return self._steps
-
     def append(self, value: float, step: float, time: float) -> None:
         self.values.append(value)
         self.steps.append(step)
         self.times.append(time)
 
     def extend(
-        self, values: array[float], steps: Sequence[bytes] | None, times: array[float] | None
+        self, values: array[float], steps: array[float] | None, times: array[float] | None
     ) -> None:
         """Several at once; None: the lines have no steps, or no times."""
-        unknown = (math.nan,)
         self.values.extend(values)
-        self.times.extend(array("d", unknown) * len(values) if times is None else times)
-        if steps is None:
-            self.steps.extend(array("d", unknown) * len(values))
-        elif values:
-            self._texts.append(b"\n".join(steps))
+        unknown = array("d", (math.nan,))
+        for column, more in ((self.steps, steps), (self.times, times)):
+            column.extend(unknown * len(values) if more is None else more)
 
 
 class Readings(Sequence[Reading]):
@@ -152,14 +142,7 @@ def _known(number: float) -> float | None:
     return None if math.isnan(number) else number
 
 
-def _numbers(texts: Sequence[bytes]) -> array[float]:
-    try:
-        return array("d", map(int, texts))  # half the cost of float
-    except ValueError:
-        return array("d", map(to_number, texts))
-
-
-def to_number(text: str | bytes) -> float:
+def to_number(text: Text) -> float:
     """The number, thousands separated by commas or not; NaN for anything else."""
     if not text.isascii():  # float() would take other scripts' digits in a str, but not in bytes
         return math.nan

@@ -15,10 +15,10 @@ from itertools import repeat
 from operator import mul, sub, truediv
 from typing import Protocol
 
+from profiles.exact_sums import ExactSum, median, sort
 from profiles.format.measuring import Rule
 from profiles.logs.readings import Readings
 from profiles.throughput.chosen import Chooser, Part, part_of
-from profiles.throughput.exact_sums import ExactSum, median, sort
 from profiles.throughput.steady import Disturbance
 from profiles.throughput.window_speeds import Speeds
 
@@ -215,7 +215,7 @@ class _Harmonic(_Unweighted):
         self._count += len(part)
         self._lowest = min(self._lowest, part.lowest)
         if self._lowest > 0:
-            self._inverse.add(1 / value for value in part.values)
+            self._inverse.add(map((1.0).__truediv__, part.values))
 
     @property
     def value(self) -> float:
@@ -253,7 +253,7 @@ class _Elapsed:
         self._before = part.steps[-1]
         distances = array("d", map(sub, part.steps, then))
         values = part.values
-        if not all(distance > 0 for distance in distances):
+        if not min(distances) > 0 or math.isnan(sum(distances)):  # NaN is in the sum, at least
             pairs = list(zip(values, distances, strict=True))
             self._odd.extend(value for value, distance in pairs if not distance > 0)
             values = array("d", (value for value, distance in pairs if distance > 0))

@@ -6,6 +6,7 @@ import math
 from array import array
 from dataclasses import replace
 from itertools import pairwise
+from operator import add
 
 from profiles.throughput.chosen import Part
 from profiles.throughput.steady import Disturbance, disturbances
@@ -30,7 +31,10 @@ class Speeds:
     def add(self, part: Part) -> None:
         values = part.values
         if self._durations:
-            values = array("d", (1 / value if value > 0 else math.inf for value in values))
+            if min(values) > 0:  # as most, and fast
+                values = array("d", map((1.0).__truediv__, values))
+            else:
+                values = array("d", (1 / value if value > 0 else math.inf for value in values))
         # Pieces, so that no more than twice the most are here at once.
         for start in range(0, len(values), MOST):
             self._add(values[start : start + MOST], part.steps[start : start + MOST])
@@ -76,10 +80,6 @@ class Speeds:
 def _means(values: array[float], width: int) -> array[float]:
     """Of each ``width``, a power of two, pair by pair; they come out even."""
     while width > 1:
-        values = array("d", map(_middle, values[::2], values[1::2]))
+        values = array("d", map((0.5).__mul__, map(add, values[::2], values[1::2])))
         width //= 2
     return values
-
-
-def _middle(one: float, other: float) -> float:
-    return (one + other) / 2

@@ -17,7 +17,7 @@ from re import _constants as ops  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
-__all__ = ["ALL", "BEYOND", "MANY", "WORD", "Item", "Items", "chars_of", "items_of", "ops"]
+__all__ = ["ALL", "BEYOND", "DIGIT", "MANY", "WORD", "Item", "Items", "chars_of", "items_of", "ops"]
 
 Item = tuple[Any, Any]
 Items = Sequence[Item]
@@ -38,13 +38,13 @@ def _mask(numbers: Iterable[int]) -> int:
 
 ALL = _mask(range(129))
 WORD = _mask(n for n in range(128) if chr(n).isalnum() or chr(n) == "_")
-_DIGIT = _mask(range(48, 58))
+DIGIT = _mask(range(48, 58))
 _SPACE = _mask(b" \t\r\f\v")
 _CATEGORIES = {
-    ops.CATEGORY_DIGIT: _DIGIT,
+    ops.CATEGORY_DIGIT: DIGIT,
     ops.CATEGORY_WORD: WORD,
     ops.CATEGORY_SPACE: _SPACE,
-    ops.CATEGORY_NOT_DIGIT: ALL & ~_DIGIT,
+    ops.CATEGORY_NOT_DIGIT: ALL & ~DIGIT,
     ops.CATEGORY_NOT_WORD: ALL & ~WORD,
     ops.CATEGORY_NOT_SPACE: ALL & ~_SPACE,
 }

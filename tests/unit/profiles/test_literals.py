@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from profiles.cleantext import ESCAPE
 from profiles.format.catalog import Catalog
-from profiles.logs.literals import required_literals, stays_in_line
+from profiles.logs.literals import any_digits_alike, required_literals, stays_in_line
 
 CATALOG = Catalog.load()
 BUNDLED = sorted(
@@ -88,3 +89,38 @@ def test_every_bundled_reading_can_be_found_by_a_literal(pattern: str) -> None:
 )
 def test_patterns_that_could_leave_their_line_are_told(pattern: str, stays: bool) -> None:
     assert stays_in_line(pattern) is stays
+
+
+@pytest.mark.parametrize(
+    ("pattern", "alike"),
+    [
+        (r"iter +(?P<step>\d{1,6}), .*?samples/s: (?P<value>[\d.,]+)", True),
+        (r"^[ -~]\w\b\S[^,]|(?:N/A|[\x00-\xff])$", True),
+        (r"(?i:mfu): (?P<value>[0-9.]+)", True),
+        (ESCAPE.pattern, True),
+        (r"top1: (?P<value>\d)", False),
+        (r"(?P<value>[1-9]\d*)", False),
+        (r"[^0]", False),
+        (r"(?:x|[a-z5]+)*", False),
+        (r"[^7]x", False),
+        (r"(\d)\1", False),
+        (r"(?=1)\d", False),
+        (r"(?<!\d)\d", False),
+        (r"", False),
+    ],
+)
+def test_patterns_that_take_any_digit_for_another_are_told(pattern: str, alike: bool) -> None:
+    assert any_digits_alike(pattern) is alike
+
+
+@given(st.data())
+@settings(max_examples=100)
+def test_a_match_stays_where_it_is_when_digits_change(data: st.DataObject) -> None:
+    pattern = data.draw(st.sampled_from([it for it in BUNDLED if any_digits_alike(it)]))
+    text = data.draw(st.from_regex(re.compile(pattern, re.ASCII)))
+    table = str.maketrans("0123456789", "".join(data.draw(st.permutations("0123456789"))))
+    spans, others = (
+        [match.regs for match in re.finditer(pattern, it, re.ASCII)]
+        for it in (text, text.translate(table))
+    )
+    assert spans == others

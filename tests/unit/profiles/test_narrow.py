@@ -53,3 +53,11 @@ def test_sparse_lines_alone_are_left() -> None:
 def test_a_pattern_without_literals_takes_every_line() -> None:
     block = (QUIET + b"\n") * 500
     assert Narrower(()).narrow(block) == block
+
+
+def test_a_frequent_literal_does_not_hide_that_another_is_rare() -> None:
+    lines = [b"samples/s: none in line %d" % number for number in range(1000)]
+    lines[500] = HIT
+    narrower = Narrower(LITERALS)
+    assert narrower.narrow(b"\n".join(lines)).strip(b"\n") == HIT
+    assert not narrower.dense(b"\n".join(lines))

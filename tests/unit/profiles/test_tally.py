@@ -12,13 +12,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from profiles import exact_sums as exact
+from profiles.exact_sums import ExactSum, median, sort
 from profiles.format.profile import Profile
 from profiles.logs.failures import FailureScanner
 from profiles.logs.log_parser import LogParser
-from profiles.throughput import exact_sums as exact
 from profiles.throughput import window_speeds as bounded
 from profiles.throughput.chosen import Part
-from profiles.throughput.exact_sums import ExactSum, median, sort
 from profiles.throughput.measure import measure_run
 from profiles.throughput.steady import Shape, disturbances
 from profiles.throughput.tally import Tally

@@ -1,0 +1,184 @@
+"""Where matches go: readings to columns, figures of merit to their statistic, texts to be kept."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Protocol, cast
+
+from profiles.logs.intervals import Intervals
+from profiles.logs.metrics import Figure, MetricValues
+from profiles.logs.readings import Columns, Text, to_number
+
+Column = Sequence[Text]
+Seconds = Callable[[str], float]
+
+_NAN = math.nan
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}  # of the units that a log may name
+_BULK = 16  # matches from which on columns are faster than rows
+
+
+class Sink(Protocol):
+    """Where matches go. ``last_only``: an accepted match makes all before it worthless."""
+
+    last_only: bool
+
+    def add(self, value: Text, step: Text, time: Text) -> bool:
+        """Take one match, empty texts for what it lacks; False when its value is no number."""
+
+    def add_all(self, values: Column, steps: Column | None, times: Column | None) -> None:
+        """Take matches in the order of the log; None for a group that the pattern lacks."""
+
+
+class ReadingSink:
+    """Appends to columns, by the rule's scale and since the reading before.
+
+    Times go through ``seconds``, or with ``units`` are those of the values; ``rejected`` counts
+    unusable values.
+    """
+
+    last_only = False
+
+    def __init__(
+        self,
+        columns: Columns,
+        seconds: Seconds | None,
+        scale: float = 1.0,
+        intervals: Intervals | None = None,
+        *,
+        units: bool = False,
+    ) -> None:
+        self.rejected = 0
+        self._columns = columns
+        self._seconds = seconds
+        self._scale = scale
+        self._intervals = intervals
+        self._units = units
+
+    def add(self, value: Text, step: Text, time: Text) -> bool:
+        number = to_number(value)
+        if self._units:
+            number, time = number * _in_seconds(time), ""
+        if not math.isfinite(number):
+            self.rejected += bool(value)
+            return False
+        at = to_number(step)
+        if self._intervals is not None:
+            number = self._intervals.since_before(number, at)
+            if math.isnan(number):  # nothing to compare it with
+                return False
+        self._columns.append(number * self._scale, at, self._time(time))
+        return True
+
+    def add_all(self, values: Column, steps: Column | None, times: Column | None) -> None:
+        if not self._add_bulk(values, steps, times):
+            nothing = ("",) * len(values)
+            for value, step, time in zip(values, steps or nothing, times or nothing, strict=True):
+                self.add(value, step, time)
+
+    def _add_bulk(self, values: Column, steps: Column | None, times: Column | None) -> bool:
+        """All at once, if there are many and every value is a finite number; else nothing."""
+        numbers = None if self._intervals is not None else _finite(values)
+        if numbers is None:
+            return False
+        scale = self._scale
+        if self._units:
+            if times is None or len(set(times)) > 1:  # now one and now the other
+                return False
+            scale, times = scale * _in_seconds(times[0]), None
+        if not math.isfinite(sum(numbers) * scale):
+            return False
+        if scale != 1:
+            numbers = array("d", map(scale.__mul__, numbers))
+        at = None if steps is None else _numbers(steps)
+        seconds = None if times is None else array("d", map(self._time, times))
+        self._columns.extend(numbers, at, seconds)
+        return True
+
+    def _time(self, text: Text) -> float:
+        if self._seconds is None or not text:
+            return _NAN
+        return self._seconds(_decoded(text))
+
+
+def _in_seconds(unit: Text) -> float:
+    return _SECONDS.get(unit if isinstance(unit, str) else unit.decode("ascii", "replace"), _NAN)
+
+
+class TextSink:
+    """Keeps the last text."""
+
+    last_only = True
+
+    def __init__(self) -> None:
+        self.text: str | None = None
+
+    def add(self, value: Text, step: Text = "", time: Text = "") -> bool:
+        self.text = _decoded(value)
+        return True
+
+    def add_all(
+        self, values: Column, steps: Column | None = None, times: Column | None = None
+    ) -> None:
+        self.add(values[-1])
+
+
+class FigureSink:
+    """Hands finite values to a figure of merit. ``seconds`` reads those that are points in time."""
+
+    def __init__(self, figure: Figure, seconds: Seconds | None = None) -> None:
+        self.last_only = figure.last_only
+        self._figure = figure
+        self._seconds = seconds
+
+    def add(self, value: Text, step: Text, time: Text) -> bool:
+        number = to_number(value) if self._seconds is None else self._seconds(_decoded(value))
+        if not math.isfinite(number):
+            return False
+        self._figure.add(number, to_number(step), marked=bool(time))
+        return True
+
+    def add_all(self, values: Column, steps: Column | None, times: Column | None) -> None:
+        if self._seconds is None and isinstance(self._figure, MetricValues):
+            numbers = _finite(values)
+            if numbers is not None:
+                self._figure.extend(numbers)
+                return
+        nothing = ("",) * len(values)
+        for value, step, time in zip(values, steps or nothing, times or nothing, strict=True):
+            self.add(value, step, time)
+
+
+def _finite(texts: Column) -> array[float] | None:
+    """The numbers, if there are many and all are finite."""
+    if len(texts) < _BULK:
+        return None
+    encoded = _encoded(texts)
+    try:
+        numbers = array("d", map(float, encoded))
+    except ValueError:
+        try:  # as to_number
+            numbers = array("d", map(float, b"\n".join(encoded).replace(b",", b"").split(b"\n")))
+        except ValueError:
+            return None
+    return numbers if math.isfinite(sum(numbers)) else None
+
+
+def _numbers(texts: Column) -> array[float]:
+    encoded = _encoded(texts)
+    try:
+        return array("d", map(float, encoded))
+    except ValueError:
+        return array("d", map(to_number, encoded))
+
+
+def _encoded(texts: Column) -> Sequence[bytes]:
+    """The texts, all of one kind, as bytes: of these float() takes ASCII digits only."""
+    if texts and isinstance(texts[0], str):
+        return list(map(str.encode, cast("Sequence[str]", texts)))
+    return cast("Sequence[bytes]", texts)
+
+
+def _decoded(text: Text) -> str:
+    return text if isinstance(text, str) else text.decode("ascii")

@@ -1,0 +1,173 @@
+"""Lines alike but for their digits are read as any other line is, only faster."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from profiles.format.case_matrix import expand
+from profiles.format.catalog import Catalog
+from profiles.format.profile import Profile
+from profiles.logs.log_parser import LogParser
+from profiles.logs.ranks import MPI_PREFIX, RankFilter
+from profiles.logs.readings import Columns
+from profiles.logs.search import Search
+from profiles.logs.shapes import Shapes
+from profiles.logs.sinks import ReadingSink, TextSink
+from tests.unit.profiles.builders import READING, profile
+
+CATALOG = Catalog.load()
+DENSE = ("megatron-lm", "torchtitan", "mlperf-training", "torch-gpt", "oneflow-resnet50", "nanogpt")
+PREFIXES = ("", "[rank0]:", "[1,0]<stdout>:", "Wed Jun  1 10:54:24 2022[1,0]<stdout>:", "\x1b[31m")
+ODD = (
+    "[1,3]<stdout>:", "[rank1]:", "nan", "1,024", "9.9.9", "é", "\x1b[0m", "\x1b", "\\", "{", "1e3",
+    "-", " ", "\r", "inf",
+)  # fmt: skip
+
+
+def in_lines(of: Profile, log: bytes) -> LogParser:
+    """What comes in single lines is never of any shape."""
+    at = expand(of, None, {})[0]
+    parser = LogParser(of, at)
+    for line in log.splitlines(keepends=True):
+        parser.feed(line)
+    parser.finish()
+    return parser
+
+
+def at_once(of: Profile, log: bytes, size: int = 1 << 18) -> LogParser:
+    at = expand(of, None, {})[0]
+    parser = LogParser(of, at)
+    for start in range(0, len(log), size):
+        parser.feed(log[start : start + size])
+    parser.finish()
+    return parser
+
+
+def told(parser: LogParser) -> Sequence[str]:
+    """As text: NaN equals itself there."""
+    columns = parser.readings
+    numbers = (columns.values, columns.steps, columns.times, parser.metrics)
+    return [*map(str, numbers), str(parser.stated), str(parser.rejected), str(parser.summary_value)]
+
+
+def examples(of: Profile) -> list[str]:
+    readings = (of.measure, *of.measure.metrics.values(), *of.measure.stated.values())
+    return [reading.example for reading in readings if reading.example]
+
+
+def dense_log(of: Profile, seed: int, odd: float, prefix: str) -> bytes:
+    """The reading's line many times, with other digits, and now and then something else."""
+    chance = random.Random(seed)
+    others = examples(of)
+    lines: list[str] = []
+    for _ in range(chance.choice((200, 1200))):
+        line = prefix + of.measure.example
+        if chance.random() < odd:
+            line = chance.choice(others)
+        line = re.sub("[0-9]", lambda _: str(chance.randrange(10)), line)
+        if chance.random() < odd:
+            at = chance.randrange(len(line))
+            line = line[:at] + chance.choice((*ODD, line)) + line[at + chance.randrange(3) :]
+        lines.append(line + "\n")
+    return "".join(lines).encode()
+
+
+@pytest.mark.parametrize("name", DENSE)
+@given(
+    seed=st.integers(0, 1 << 30),
+    odd=st.sampled_from((0, 0.002, 0.02, 0.2)),
+    prefix=st.sampled_from(PREFIXES),
+    size=st.sampled_from((1 << 18, 30_000, 17_011)),
+)
+@settings(max_examples=12, deadline=None)
+def test_a_dense_log_tells_the_same_at_once_and_line_by_line(
+    name: str, seed: int, odd: float, prefix: str, size: int
+) -> None:
+    of = CATALOG.get(name)
+    log = dense_log(of, seed, odd, prefix)
+    assert told(at_once(of, log, size)) == told(in_lines(of, log))
+
+
+def searched(measure: str, log: str) -> tuple[Sequence[Search], Columns]:
+    """The searches that were left, by which nothing was found, and the readings."""
+    rule = profile(measure).measure
+    ranks = RankFilter(rule.ranks, rule.rank_prefix or MPI_PREFIX)
+    columns = Columns()
+    searches = (
+        Search(rule, ranks, ReadingSink(columns, None)),
+        *(Search(stated, ranks, TextSink()) for stated in rule.stated.values()),
+    )
+    return Shapes(searches, ranks).search(log.encode()), columns
+
+
+LINES = "".join(f"[1,0]<stdout>:iter {n}, samples/s: 3{n % 7}1.5\n" for n in range(1000, 3000))
+
+
+def test_no_line_of_a_shape_is_matched_again() -> None:
+    left, columns = searched(READING, LINES)
+    assert not left
+    assert list(columns.steps) == list(range(1000, 3000))
+    assert set(columns.values) == {301.5 + 10 * n for n in range(7)}
+
+
+def test_a_fact_whose_words_are_in_no_shape_is_not_looked_for() -> None:
+    stated = '\nstated = { precision = "(?P<value>bf16|fp8), see" }'
+    assert not searched(READING + stated, LINES)[0]
+    left, _columns = searched(READING + stated, LINES.replace("iter", "bf16, see iter"))
+    assert len(left) == 1
+
+
+def mixed(*lines: str) -> str:
+    return "".join(lines[n % len(lines)] for n in range(2000))
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        mixed("[1,0]<stdout>:iter 1, samples/s: 2\n", "[1,1]<stdout>:iter 1, samples/s: 2\n"),
+        "".join(f"iter {'x' * n}, samples/s: 3, iter 1, samples/s: 2\n" for n in range(500)),
+        LINES[:9000],
+    ],
+    ids=["other ranks", "too many shapes", "small"],
+)
+def test_what_shapes_do_not_tell_is_left(log: str) -> None:
+    left, columns = searched(READING, log)
+    assert left
+    assert not columns.count
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "iter 1, samples/s: 2; iter 1, samples/s: 3\n",
+        "iter 1, samples/s: 2\x1b[0m5\n",
+        "é iter 1, samples/s: 2\n",
+        "é [1,3]<stdout>:iter 1, samples/s: 2\n",
+    ],
+    ids=["two in a line", "torn by a colour", "beyond ASCII", "beyond ASCII of another rank"],
+)
+def test_a_line_that_its_shape_does_not_tell_leaves_the_search(line: str) -> None:
+    left, columns = searched(READING, LINES + line)
+    assert left
+    assert not columns.count
+
+
+def test_a_pattern_that_knows_digits_is_not_for_shapes() -> None:
+    of = profile(r"reading = 'iter (?P<step>\d+), samples/s: (?P<value>[1-4][\d.]+)'")
+    log = "".join(f"iter {n}, samples/s: {n % 9}.5\n" for n in range(3000)).encode()
+    assert told(at_once(of, log)) == told(in_lines(of, log))
+    assert len(at_once(of, log).readings) < 3000
+
+
+def test_the_last_line_counts_though_its_value_is_none() -> None:
+    metric = "\n[measure.metrics.loss]\nreading = 'loss: (?P<value>\\S+)'\n"
+    of = profile(READING + metric)
+    lines = [f"iter 20, samples/s: 2.5, loss: 3.{n % 10}\n" for n in range(1500)]
+    log = "".join([*lines[:1409], "iter 20, samples/s: 2.5, loss: ...\n"]).encode()
+    assert at_once(of, log).metrics["loss"] == 3.8
