@@ -64,7 +64,6 @@ NO_RULES: Mapping[str, str] = {
     "backends/results/result_files.py": "when what a crash has left is removed",
     "backends/results/svg_figures.py": "how figures are drawn",
     "profiles/throughput/as_stated.py": "how many hosts so many GPUs are, where nobody says",
-    "profiles/exact_sums.py": "what is faster, with the same result",
     "profiles/throughput/file.py": "bytes that are read at a time",
     "profiles/throughput/window_speeds.py": "readings that are kept one by one",
 }
