@@ -202,6 +202,9 @@ class DlperfApp(App[str]):
                 if isinstance(error, DlperfError):
                     self.show_problem(error)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self.session.viewed is not None if action == "notes" else True
+
     def action_notes(self) -> None:
         viewed = self.session.viewed
         text = notes_text(

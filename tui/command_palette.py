@@ -9,7 +9,8 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
 
-from tui.key_bindings import PANELS, Key, key_name
+from tui.key_bindings import PANELS, key_name
+from tui.keys import Key
 from tui.widgets.keybar import panel_of
 
 

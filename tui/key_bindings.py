@@ -6,33 +6,14 @@ of the focused widget is that of its panel and of everything around it, up to th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """``keys``: as Textual names them, comma-separated. ``footer``: rank there, 0 for not shown.
-
-    ``said``: how help writes the keys where their names read badly.
-    """
-
-    keys: str
-    action: str
-    label: str
-    help: str
-    footer: int = 0
-    said: str = ""
-    palette: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    title: str
-    about: str
-    keys: tuple[Key, ...]
+from tui.dialog_panels import DIALOGS
+from tui.keys import LAST, SCROLL, Key, Panel
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +27,6 @@ class PageEntry:
     help: str
     where: str
 
-
-LAST = 99
-"""The rank of a key that the footer always has, at its end."""
 
 PAGES: Mapping[str, PageEntry] = {
     "hosts": PageEntry(
@@ -66,17 +44,6 @@ PAGES: Mapping[str, PageEntry] = {
 }
 """The pages by name, in the order of their digits. A new one is an entry here and its file."""
 
-_SCROLL = (
-    Key("down,j", "scroll_down", "Down", "one line down", said="↓ j", palette=False),
-    Key("up,k", "scroll_up", "Up", "one line up", said="↑ k", palette=False),
-    Key("left,h", "scroll_left", "Left", "towards the line's start", said="← h", palette=False),
-    Key("right,l", "scroll_right", "Right", "towards the line's end", said="→ l", palette=False),
-    Key("home,g", "scroll_home", "Top", "to the first line", said="Home g", palette=False),
-    Key("end,G", "scroll_end", "End", "to the last line", said="End G", palette=False),
-    Key("pageup", "page_up", "Page up", "a page up", said="PgUp", palette=False),
-    Key("pagedown", "page_down", "Page down", "a page down", said="PgDn", palette=False),
-)
-
 PANELS: Mapping[str, Panel] = {
     "app": Panel(
         "Everywhere",
@@ -88,9 +55,18 @@ PANELS: Mapping[str, Panel] = {
             ),
             Key("tab", "app.focus_next", "Next panel", "to the next panel", palette=False),
             Key("shift+tab", "app.focus_previous", "Back", "to the panel before", palette=False),
-            Key("ctrl+p", "command_palette", "Palette", "find any action by name", palette=False),
-            Key("O", "campaigns", "Campaigns", "look at another campaign, or resume one"),
-            Key("N", "notes", "Notes", "what the engine had to say about the campaign"),
+            Key(
+                "ctrl+p",
+                "command_palette",
+                "Palette",
+                "find any action by name",
+                footer=92,
+                palette=False,
+            ),
+            Key(
+                "O", "campaigns", "Campaigns", "look at another campaign, or resume one", footer=90
+            ),
+            Key("N", "notes", "Notes", "what the engine had to say about the campaign", footer=91),
             Key(
                 "question_mark", "help", "Help", "explain the focused panel", said="?", footer=LAST
             ),
@@ -120,7 +96,7 @@ PANELS: Mapping[str, Panel] = {
             Key("R", "probe_all", "Re-probe all", "ask every host again", footer=2),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=4),
             Key("enter", "open", "Details", "read the host's details", footer=3, palette=False),
-            Key("escape", "back", "Back", "back to the list", said="Esc", palette=False),
+            Key("escape", "back", "Back", "back to the list", 5, said="Esc", palette=False),
         ),
     ),
     "detail": Panel(
@@ -128,7 +104,7 @@ PANELS: Mapping[str, Panel] = {
         "Links between devices as nvidia-smi prints them, fastest to slowest: NV# is a bond of # "
         "NVLinks; PIX passes one PCIe bridge, PXB several; PHB the CPU's host bridge; NODE crosses "
         "host bridges of one NUMA node; SYS crosses NUMA nodes.",
-        _SCROLL,
+        SCROLL,
     ),
     "matrix": Panel(
         "Matrix",
@@ -171,7 +147,7 @@ PANELS: Mapping[str, Panel] = {
             Key(
                 "p",
                 "parameters",
-                "Parameters",
+                "Values",
                 "choose which parameter values are columns",
                 footer=11,
             ),
@@ -220,19 +196,20 @@ PANELS: Mapping[str, Panel] = {
             Key(
                 "c", "cancel_run", "Cancel", "end the run under the cursor, on every host", footer=2
             ),
-            Key("C", "cancel_all", "Cancel all", "end every run and start no more"),
+            Key("C", "cancel_all", "Cancel all", "end every run and start no more", footer=6),
             Key("t", "retry", "Retry", "do the failed or cancelled run again", footer=3),
             Key("f", "follow", "Follow", "follow the log, or hold it still", footer=4),
-            Key("L", "next_log", "Next log", "the log of the run's next host"),
-            Key("z", "zoom", "Zoom", "the focused panel alone, or all again"),
-            Key("y", "copy", "Copy", "copy the run's commands and log path"),
-            Key("slash", "filter", "Filter", "show only rows with these words", said="/"),
-            Key("enter", "open", "Log", "read the run's log", palette=False),
+            Key("L", "next_log", "Next log", "the log of the run's next host", footer=8),
+            Key("z", "zoom", "Zoom", "the focused panel alone, or all again", footer=9),
+            Key("y", "copy", "Copy", "copy the run's commands and log path", footer=10),
+            Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=7),
+            Key("enter", "open", "Log", "read the run's log", footer=5, palette=False),
             Key(
                 "escape",
                 "back",
                 "Back",
                 "back to the list, which goes with the runs at work again",
+                footer=11,
                 said="Esc",
                 palette=False,
             ),
@@ -242,7 +219,7 @@ PANELS: Mapping[str, Panel] = {
         "Log",
         "The raw log of the run, as it arrives. What you read stands still when you hold it; new "
         "lines are counted meanwhile.",
-        _SCROLL,
+        SCROLL,
     ),
     "results": Panel(
         "Results",
@@ -252,113 +229,27 @@ PANELS: Mapping[str, Panel] = {
             Key("e", "export", "Export", "write the report, or one of its layouts", footer=1),
             Key("enter", "open", "Repeats", "every repeat of the case", footer=2, palette=False),
             Key("v", "view", "Curve", "speedup curve, or flags, where space is short", footer=3),
-            Key("slash", "filter", "Filter", "show only rows with these words", said="/"),
-            Key("escape", "back", "Back", "back to the list", said="Esc", palette=False),
+            Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=4),
+            Key("escape", "back", "Back", "back to the list", 5, said="Esc", palette=False),
         ),
     ),
-    "scroll": Panel("Text", "", _SCROLL),
-    "help": Panel(
-        "Help",
+    "scroll": Panel("Text", "", SCROLL),
+    "filter": Panel(
+        "Filter",
         "",
         (
             Key(
-                "escape,q,question_mark,enter",
-                "leave",
-                "Close",
-                "back to the page",
+                "enter,down",
+                "keep",
+                "Keep",
+                "back to the rows that have these words",
                 footer=1,
-                said="Esc",
+                said="⏎",
             ),
+            Key("escape", "clear", "Clear", "show every row again", footer=2, said="Esc"),
         ),
     ),
-    "choice": Panel(
-        "Question",
-        "",
-        (
-            Key("enter", "choose", "Choose", "take the answer under the cursor", footer=1),
-            Key("escape", "leave", "Cancel", "change nothing", footer=2, said="Esc"),
-            Key("down,j", "down", "Down", "next answer", said="↓ j"),
-            Key("up,k", "up", "Up", "answer before", said="↑ k"),
-        ),
-    ),
-    "prompt": Panel(
-        "Entry",
-        "",
-        (
-            Key("enter", "accept", "Accept", "take what is written", footer=1),
-            Key("escape", "leave", "Cancel", "change nothing", footer=2, said="Esc"),
-        ),
-    ),
-    "marklist": Panel(
-        "Marks",
-        "",
-        (
-            Key("space", "mark", "Mark", "mark, or take the mark away", footer=1),
-            Key("a", "all", "All", "mark all", footer=2),
-            Key("n", "none", "None", "take all marks away", footer=3),
-            Key("i", "write", "Write", "type instead of marking", footer=4),
-            Key("enter", "accept", "Accept", "take the marks", footer=5),
-            Key("escape", "leave", "Cancel", "change nothing", footer=6, said="Esc"),
-        ),
-    ),
-    "settings": Panel(
-        "Settings",
-        "",
-        (
-            Key("enter", "edit", "Change", "write another value", footer=1),
-            Key("x", "reset", "Default", "back to the profile's default", footer=2),
-            Key("escape", "leave", "Done", "back to the matrix", footer=3, said="Esc"),
-        ),
-    ),
-    "dryrun": Panel(
-        "Dry-run",
-        "",
-        (
-            Key("enter", "start", "Start", "check the hosts, then start", footer=1),
-            Key("y", "copy", "Copy", "copy everything to the clipboard", footer=2),
-            Key("escape", "leave", "Close", "start nothing", footer=3, said="Esc"),
-        ),
-    ),
-    "start": Panel(
-        "Start",
-        "",
-        (
-            Key("enter", "start", "Start", "start the campaign", footer=1),
-            Key("F", "force", "Start anyway", "start although a check says stop", footer=2),
-            Key("d", "dry_run", "Dry-run", "show every command", footer=3),
-            Key("escape", "leave", "Not now", "start nothing", footer=4, said="Esc"),
-        ),
-    ),
-    "campaigns": Panel(
-        "Campaigns",
-        "",
-        (
-            Key("enter", "open", "Open", "look at the campaign", footer=1),
-            Key(
-                "r",
-                "resume",
-                "Resume",
-                "go on with it: re-attach, collect, start the rest",
-                footer=2,
-            ),
-            Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=3),
-            Key("escape", "leave", "Close", "open nothing", footer=4, said="Esc"),
-        ),
-    ),
-    "unfinished": Panel(
-        "Unfinished",
-        "",
-        (
-            Key("enter", "resume", "Resume", "re-attach, collect, start the rest", footer=1),
-            Key("o", "open", "Open read-only", "look at it, change nothing", footer=2),
-            Key("escape", "leave", "Ignore", "leave it as it is", footer=3, said="Esc"),
-        ),
-    ),
-    "repeats": Panel(
-        "Repeats",
-        "",
-        (Key("escape", "leave", "Close", "back to the results", footer=1, said="Esc"),),
-    ),
+    **DIALOGS,
 }
 
 
@@ -385,8 +276,11 @@ def key_name(key: Key) -> str:
     return key.said or _SAID.get(key.keys, key.keys)
 
 
-def hints(panel: str, *, without: tuple[str, ...] = ()) -> str:
-    """The keys of a dialog on one line: "⏎ Start  Esc Not now"; ``without``: actions."""
-    keys = sorted(PANELS[panel].keys, key=lambda key: key.footer)
-    shown = [key for key in keys if key.footer and key.action not in without]
-    return "  ".join(f"{key_name(key)} {key.label}" for key in shown)
+def hints(keys: Sequence[Key], room: int) -> str:
+    """Keys on one line, "⏎ Start  Esc Not now", as many of the first as have room."""
+    shown: list[str] = []
+    for key in keys:
+        shown.append(f"{key_name(key)} {key.label}")
+        if cell_len("  ".join(shown)) > room:
+            shown.pop()
+    return "  ".join(shown)

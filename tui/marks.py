@@ -328,10 +328,8 @@ def selection(
     values: dict[str, dict[str, None]] = {}
     tags: dict[str, None] = {}
     chosen: list[str] = []
-    for name, part in marks.items():
-        cases = part.marked(snapshots)
-        if not cases:
-            continue
+    taking_part = {name: cases for name, m in marks.items() if (cases := m.marked(snapshots))}
+    for name, cases in taking_part.items():
         chosen.append(name)
         picked.extend(cases)
         for case in cases:
@@ -340,8 +338,10 @@ def selection(
             # Under strong scaling the batch size follows from the global batch.
             for parameter in _without_batch(given) if GLOBAL_BATCH in given else given:
                 values.setdefault(parameter, {})[case.text(parameter)] = None
-        for setting, value in part.settings.items():
-            values.setdefault(setting, {})[value] = None
+        # Of several profiles another one's may have the same name.
+        whose = f"{name}:" if len(taking_part) > 1 else ""
+        for setting, value in marks[name].settings.items():
+            values[f"{whose}{setting}"] = {value: None}
     return Selection(
         profiles=tuple(chosen),
         cases=tuple(tags),

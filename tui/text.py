@@ -23,6 +23,7 @@ HOST_STATES = {
 
 RUN_STATES = {
     RunState.PLANNED: ("·", "planned", MUTED),
+    RunState.QUEUED: ("·", "queued", MUTED),
     RunState.STARTING: ("◌", "starting", ACCENT),
     RunState.RUNNING: ("▶", "running", ACCENT),
     RunState.CANCELLING: ("◌", "cancelling", WARN),
@@ -30,6 +31,10 @@ RUN_STATES = {
     RunState.FAILED: ("✗", "failed", BAD),
     RunState.CANCELLED: ("–", "cancelled", MUTED),
 }
+
+
+GRAVE = ("stop", "error")
+"""Levels of notes that say what a campaign cannot do, or what of it is lost."""
 
 
 def plain(text: object) -> str:

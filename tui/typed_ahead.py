@@ -66,6 +66,15 @@ class TypedAhead:
         self.typed_at = None
         self.go_on()
 
+    @contextmanager
+    def at_leisure(self) -> Iterator[None]:
+        """As if nothing was being dealt with: what works once everything is drawn."""
+        typed_at, self.typed_at = self.typed_at, None
+        try:
+            yield
+        finally:
+            self.typed_at = typed_at
+
     @property
     def idle(self) -> bool:
         """All that was typed has been dealt with, and what is in front was drawn."""

@@ -150,7 +150,11 @@ class Typist:
     async def settle(self) -> None:
         quiet, end = 0, time.monotonic() + DEADLINE_S
         while quiet < 5 and self.app.is_running and not self.app._exit:
-            assert time.monotonic() < end, f"nothing settles after {self.typed[-3:]}"
+            assert time.monotonic() < end, (
+                self.typed[-3:],
+                self.app.screen_stack,
+                self.app.workers,
+            )
             await asyncio.sleep(0.001)
             lasting = ("watch", "follow", "log", "projection", "probe")
             busy = any(not w.is_finished and w.group not in lasting for w in self.app.workers)

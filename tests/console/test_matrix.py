@@ -10,7 +10,7 @@ from textual.widgets import Input, TextArea
 
 from backends.campaign.plan.selection import Plan
 from profiles.errors import DlperfError
-from tests.console.conftest import LARGE, console, screen_text, shows, tick, until
+from tests.console.conftest import LARGE, console, screen_text, shows, tick, until, words
 from tests.console.fakes import FakeFinding, FakeWorkspace, v100_hosts
 from tui.app import DlperfApp
 from tui.marks import Cell
@@ -44,7 +44,8 @@ async def test_the_first_profile_that_can_run_is_marked_so_that_enter_has_a_mean
         await open_matrix(app, pilot)
         shown = screen_text(app)
         assert "Matrix · cpu-smoke" in shown
-        assert "6 cases × 1 = 6 runs · ≈4m00s · 4 hosts" in shown
+        assert "6 cases × 1 = 6 runs · ≈4m00s · 3 hosts" in shown
+        assert "device-hours; node3 busy" in shown.replace(" ││", " ")
 
 
 async def test_on_one_host_with_two_slots_the_cases_1n1g_and_1n2g_are_marked(
@@ -331,7 +332,7 @@ async def test_a_short_plan_with_an_objection_asks_and_checks_only_once(
         await one_case_marked(app, pilot)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, StartDialog))
-        await until(pilot, partial(shows, app, "▲ warn node1: clock 9 s ahead"))
+        await until(pilot, partial(shows, app, "warn clock 9 s ahead"))
         await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "runs")
         assert len(checked) == 1
@@ -355,11 +356,16 @@ async def test_enter_checks_the_hosts_and_starts(workspace: FakeWorkspace) -> No
     async with console(workspace, LARGE) as (app, pilot):
         await open_matrix(app, pilot)
         await pilot.press("enter")
-        await until(pilot, partial(shows, app, "1 check passed"))
-        shown = screen_text(app)
-        assert "▲ warn node1: load 2.6 on 2 CPUs" in shown
-        assert "→ look with top" in shown
-        assert "6 runs · about 4m00s" in shown
+        await until(pilot, partial(shows, app, "python3 is there"))
+        lines = [line.strip() for line in words(app.screen.query_one("#checks")).splitlines()]
+        here = lines.index("▲ node1")
+        assert lines[here + 1 : here + 4] == [
+            "warn load 2.6 on 2 CPUs",
+            "→ look with top",
+            "python3 is there",
+        ]
+        assert lines[here + 4 : here + 6] == ["✓ node[2-4]", "nothing to object"]
+        assert "6 runs · about 4m00s · about 0.05 device-hours" in screen_text(app)
         assert not workspace.started
         await pilot.press("enter")
         await until(pilot, lambda: workspace.started and app.current_mode == "runs")
@@ -371,7 +377,7 @@ async def test_a_stop_holds_the_start_back_until_it_is_forced(workspace: FakeWor
     async with console(workspace) as (app, pilot):
         await open_matrix(app, pilot)
         await pilot.press("enter")
-        await until(pilot, partial(shows, app, "✗ stop node2: no such file /d"))
+        await until(pilot, partial(shows, app, "stop no such file /d"))
         await pilot.press("enter")
         await pilot.pause(0.05)
         assert not workspace.started

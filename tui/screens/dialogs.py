@@ -16,10 +16,16 @@ from textual.widgets.option_list import Option
 
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings, hints
+from tui.screens.help import focused_panels, help_text
 from tui.text import plain, problem
 from tui.theme import ACCENT, MUTED
 from tui.typed_ahead import Sight
 from tui.widgets.filter_table import set_frame
+from tui.widgets.keybar import offered
+
+BOX, WIDE_BOX = 76, 112
+FRAME = 6
+"""Columns of a dialog, of a wide one, and those that its frame and the rounding take."""
 
 Result = TypeVar("Result")
 
@@ -31,12 +37,14 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     """
 
     PANEL = ""
-    AHEAD: ClassVar[frozenset[str]] = frozenset({"leave"})
+    AHEAD: ClassVar[frozenset[str]] = frozenset({"leave", "help"})
 
     def __init__(self, title: str) -> None:
         super().__init__()
         self.sight = Sight(self)
         self._title = title
+        self._box: Vertical | None = None
+        self._most = BOX
         self._finished = False
         self._result: Result | None = None
 
@@ -59,22 +67,45 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
     def on_screen_resume(self) -> None:
         self._leave_if_finished()
 
-    def box(self, *, without: tuple[str, ...] = ()) -> Vertical:
+    def box(self, *, wide: bool = False) -> Vertical:
         """The frame that a dialog composes its content into."""
-        box = Vertical(classes="dialog")
-        set_frame(box, self._title, Text(hints(self.PANEL, without=without), MUTED))
-        return box
+        self._box = Vertical(classes="dialog -wide" if wide else "dialog")
+        self._most = WIDE_BOX if wide else BOX
+        return self._box
+
+    def refresh_bindings(self) -> None:
+        """The lower frame has the keys that work now."""
+        super().refresh_bindings()
+        if self._box is not None and self.is_attached:
+            room = min(self._most, self.app.size.width * 96 // 100) - FRAME
+            set_frame(self._box, self._title, Text(hints(offered(self), room), MUTED))
+
+    def on_resize(self) -> None:
+        self.refresh_bindings()
+
+    def able(self, action: str) -> bool:
+        """Whether the action makes sense now, once it can be seen."""
+        return True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self.sight.seen or action in self.AHEAD
+        return self.able(action) and (self.sight.seen or action in self.AHEAD)
+
+    def action_help(self) -> None:
+        title = f"Help · {self._title}"
+        self.app.push_screen(Reading(title, help_text(focused_panels(self))))
 
     def action_leave(self) -> None:
         self.finish(None)
 
 
-def entry(value: str = "", placeholder: str = "", *, secret: bool = False) -> Input:
+class Entry(Input):
+    PANEL = "entry"
+    BINDINGS = bindings("entry")
+
+
+def entry(value: str = "", placeholder: str = "", *, secret: bool = False) -> Entry:
     """A line to write on; its cursor stands still. ``secret``: what is typed does not show."""
-    line = Input(value, placeholder=placeholder, password=secret, compact=True)
+    line = Entry(value, placeholder=placeholder, password=secret, compact=True)
     line.cursor_blink = False
     return line
 
@@ -97,7 +128,7 @@ class Choice(Dialog[str]):
 
     PANEL = "choice"
     BINDINGS = bindings("choice")
-    AHEAD = frozenset({"leave", "down", "up"})
+    AHEAD = Dialog.AHEAD | {"down", "up"}
 
     def __init__(self, title: str, text: Text | str, answers: Sequence[Answer]) -> None:
         super().__init__(title)

@@ -31,6 +31,13 @@ def dry_run_text(plan: Plan, runs: Sequence[DryRun]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
+class Commands(TextArea, inherit_bindings=False):
+    """Text to scroll; marked with the mouse, copied as a whole."""
+
+    PANEL = "scroll"
+    BINDINGS = bindings("scroll")
+
+
 class DryRunView(Dialog[str]):
     """Nothing is started from here but by Enter, which goes on to the checks."""
 
@@ -42,10 +49,8 @@ class DryRunView(Dialog[str]):
         self._content = dry_run_text(plan, runs)
 
     def compose(self) -> ComposeResult:
-        box = self.box()
-        box.add_class("-wide")
-        with box:
-            area = TextArea(self._content, read_only=True, soft_wrap=True, compact=True)
+        with self.box(wide=True):
+            area = Commands(self._content, read_only=True, soft_wrap=True, compact=True)
             area.show_line_numbers = False
             area.cursor_blink = False
             yield area

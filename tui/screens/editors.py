@@ -36,7 +36,7 @@ class MarkList(Dialog[Result], Generic[Result]):
 
     PANEL = "marklist"
     BINDINGS = bindings("marklist")
-    AHEAD = frozenset({"leave", "mark", "all", "none", "write", "accept"})
+    AHEAD = Dialog.AHEAD | {"mark", "all", "none", "write", "accept"}
     WRITE_HINT = ""
 
     def __init__(self, title: str, words: str, columns: Sequence[Column]) -> None:
@@ -103,6 +103,15 @@ class MarkList(Dialog[Result], Generic[Result]):
     def action_none(self) -> None:
         self.marked = set()
         self.fill()
+
+    def action_leave(self) -> None:
+        line = self.query_one(Input)
+        if line.has_focus:
+            line.display = False
+            self._say(None)
+            self.query_one(MarkTable).focus()
+        else:
+            super().action_leave()
 
     def action_write(self) -> None:
         line = self.query_one(Input)
@@ -227,7 +236,7 @@ class SettingsEditor(Dialog[Marks]):
 
     PANEL = "settings"
     BINDINGS = bindings("settings")
-    AHEAD = frozenset({"leave", "edit"})
+    AHEAD = Dialog.AHEAD | {"edit"}
 
     def __init__(self, marks: Marks) -> None:
         super().__init__(f"Settings · {marks.profile.name}")

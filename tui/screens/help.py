@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from rich.text import Text
 from textual.screen import Screen
 
 from profiles.durations import format_duration
 from tui.key_bindings import PANELS, key_name
-from tui.text import plain
+from tui.text import GRAVE, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.keybar import panel_of
 
 _RANK = {"table": 1, "scroll": 1, "app": 2}
 
 
-def focused_panels(screen: Screen[object]) -> tuple[str, ...]:
+def focused_panels(screen: Screen[Any]) -> tuple[str, ...]:
     """Names of the panels around the focus, innermost first; moving about and the app last."""
     start = screen.focused or screen
     found: dict[str, None] = {}
@@ -24,6 +25,8 @@ def focused_panels(screen: Screen[object]) -> tuple[str, ...]:
         panel = panel_of(node)
         if panel in PANELS:
             found[panel] = None
+        if node is screen and screen.is_modal:
+            break  # nothing around it has the keys
     return tuple(
         sorted(found, key=lambda name: _RANK.get(name, 0))
     )  # moving about is known; it comes late
@@ -54,7 +57,7 @@ def notes_text(notes: Sequence[tuple[float, str, str]], begun: float | None) -> 
     for at, level, words in reversed(notes):
         since = f"+{format_duration(at - begun)}" if begun is not None else ""
         text.append(f"{since:>8}  ", MUTED)
-        text.append(f"{level:<5}  ", BAD if level == "error" else WARN)
+        text.append(f"{level:<5}  ", BAD if level in GRAVE else WARN)
         text.append(f"{plain(words)}\n")
     text.rstrip()
     return text

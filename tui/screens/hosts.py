@@ -139,6 +139,11 @@ class HostsPage(Page):
         host = next((h for h in self.session.hosts if h.name == key), None)
         self.query_one(HostDetail).show(host)
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "open":
+            return not isinstance(self.focused, HostDetail)
+        return super().check_action(action, parameters)
+
     def action_open(self) -> None:
         self.query_one(HostDetail).focus()
 

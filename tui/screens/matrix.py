@@ -19,6 +19,7 @@ from tui.key_bindings import bindings
 from tui.marks import Marks
 from tui.matrix_selection import Asked, parse_rule, rule_text
 from tui.messages import CampaignStarted, Problem, Said
+from tui.plan_words import is_short, objections, remarks
 from tui.screens.matrix_text import (
     cell_text,
     column_kinds,
@@ -59,6 +60,7 @@ class MatrixPage(Page):
         super().__init__(session)
         self._asked = Asked(session)
         self._doing = ""  # what the operator waits for
+        self._able: object = None  # what the keys that work depend on
 
     def body(self) -> Iterable[Widget]:
         with Horizontal():
@@ -79,7 +81,8 @@ class MatrixPage(Page):
 
     @property
     def focused_marks(self) -> Marks | None:
-        name = self.main_panel().table.current_key
+        tables = self.query(ProfileTable)  # none before it is composed, and when it has gone
+        name = tables.first().current_key if tables else None
         return None if name is None else self._asked.marks(name)
 
     def pull(self) -> None:
@@ -112,11 +115,13 @@ class MatrixPage(Page):
         grid = self.query_one(MatrixGrid)
         cells = part.cells(self._asked.snapshots)
         grid.show(part.profile.name, column_labels(part), cells, column_kinds(part))
-        could, planned = self._asked.explainable, self._asked.plan
+        planned = self._asked.plan
         self._asked.make_plan()
         if planned is not self._asked.plan:
             self.sight.changed()
-        if could != self._asked.explainable:
+        able = (self._asked.explainable, self._asked.repeats, part.profile.name, grid.markable)
+        if able != self._able:
+            self._able = able
             self.refresh_bindings()
         set_frame(panel, f"Matrix · {part.profile.name}", self._footer())
         self.query_one("#cell", Static).update(cell_text(grid.current, part, self._asked))
@@ -133,7 +138,7 @@ class MatrixPage(Page):
         if plan is None or not plan.cases:
             return Text(PROBING if self._asked.undecided else "nothing marked", MUTED)
         room = self.query_one("#grid-panel").size.width - 2
-        return plan_footer(plan, room, wide=self.has_class("-wide"))
+        return plan_footer(plan, self._asked.snapshots, room, wide=self.has_class("-wide"))
 
     # Marking -----------------------------------------------------------------------------------
 
@@ -182,10 +187,17 @@ class MatrixPage(Page):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "explain":
             return self._asked.explainable
+        part = self.focused_marks
         if action == "scaling":
-            part = self.focused_marks
             return part is not None and "batch_size" in part.profile.parameters
-        return True
+        if action == "parameters":
+            return part is not None and bool(part.profile.parameters)
+        if action == "settings":
+            return part is not None and bool(part.profile.settings)
+        if action == "repeats" and part is not None:
+            now = self._asked.repeats or part.profile.matrix.repeats
+            return self._asked.auto or parameters != (-1,) or now > 1
+        return super().check_action(action, parameters)
 
     # Dialogs: each is there when its key has been handled, so that no key behind it comes here ----
 
@@ -299,7 +311,7 @@ class MatrixPage(Page):
             self._ask(plan)
 
     def _begin(self, plan: Plan) -> None:
-        from tui.screens.start import CHECKING, is_short  # noqa: PLC0415 - seldom needed
+        from tui.screens.start import CHECKING  # noqa: PLC0415 - seldom needed
 
         refused = self.session.readonly or self.session.at_work
         if is_short(plan) and self._in_sight(plan) and self.sight.seen and not refused:
@@ -328,8 +340,6 @@ class MatrixPage(Page):
     @work(group="start", description="check the hosts and start the campaign")
     async def start_at_once(self, plan: Plan) -> None:
         """Unless the checks object, or something else is marked by the time that they are done."""
-        from tui.screens.start import objections, remarks  # noqa: PLC0415 - as above
-
         try:
             findings = await self.session.workspace.preflight(plan)
             now = self._asked.ready()

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.text import Text
 
 from backends.campaign.plan.selection import Plan
+from backends.hosts.facts import HostSnapshot
 from backends.results.auto_repeats import AutoRepeats, Quantity
 from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH
 from profiles.scalars import Scalar, scalar_text
 from tui.marks import Cell, Marks
 from tui.matrix_selection import Asked
+from tui.plan_words import hosts_text, not_counted, price_text
 from tui.text import count, join, plain
 from tui.theme import BAD, MUTED, TEXT, WARN
 
@@ -72,6 +76,13 @@ def cell_text(here: Cell | None, part: Marks, asked: Asked) -> Text:
             if here.strong:
                 text.append(f"; strong scaling, {here.case.batch_size} per device", MUTED)
     text.append("\n")
+    if others := _others(part, asked):
+        text.append(f"also marked: {others}\n", WARN)
+    if asked.plan is not None and asked.plan.cases:
+        text.append(f"takes {price_text(asked.plan)}")
+        if away := not_counted(asked.plan, asked.snapshots):
+            text.append(f"; {away}", WARN)
+        text.append("\n")
     if (problem := asked.problem) is not None:
         text.append(f"▲ {plain(problem.what)}", BAD)
         remedy = plain(problem.remedy)
@@ -81,10 +92,19 @@ def cell_text(here: Cell | None, part: Marks, asked: Asked) -> Text:
     elif part.settings:
         given = ", ".join(f"{k}={plain(v)}" for k, v in part.settings.items())
         text.append(f"settings: {given}", MUTED)
+    text.rstrip()
     return text
 
 
-def plan_footer(plan: Plan, room: int, *, wide: bool) -> Text:
+def _others(part: Marks, asked: Asked) -> str:
+    """ "paddle-resnet50 (4 cases)": what starts with it though it is not on this grid."""
+    cases = asked.plan.cases if asked.plan is not None else ()
+    names = Counter(planned.profile.name for planned in cases)
+    del names[part.profile.name]
+    return ", ".join(f"{plain(name)} ({count(found, 'case')})" for name, found in names.items())
+
+
+def plan_footer(plan: Plan, hosts: Sequence[HostSnapshot], room: int, *, wide: bool) -> Text:
     """How many cases, repeats, runs, how long, on how many hosts: in one line of ``room`` columns.
 
     What has no room goes from the end; the hosts are in the header as well.
@@ -92,7 +112,7 @@ def plan_footer(plan: Plan, room: int, *, wide: bool) -> Text:
     parts = [_runs_text(plan, wide=wide)]
     if plan.expected_s is not None:
         parts.append(f"≈{format_duration(plan.expected_s)}")
-    parts.append(count(len(plan.hosts), "host"))
+    parts.append(hosts_text(plan, hosts))
     while len(parts) > 1 and cell_len(" · ".join(parts)) > room:
         parts.pop()
     return join([(part, TEXT) for part in parts], " · ")

@@ -76,6 +76,10 @@ class Page(Screen[None]):
     def _other_row(self) -> None:
         self.sight.changed()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        panels = self.query(TablePanel) if action == "back" else ()
+        return all(panel.filter_text or not panel.table.has_focus for panel in panels)
+
     def action_filter(self) -> None:
         panel = self.main_panel()
         if panel is not None:

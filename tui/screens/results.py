@@ -157,7 +157,7 @@ class ResultsPage(Page):
             return bool(self._groups)
         if action == "view":
             return bool(self._groups) and not self.has_class("-wide")
-        return True
+        return super().check_action(action, parameters)
 
     def action_view(self) -> None:
         self._view = "case" if self._view == "chart" else "chart"
@@ -256,9 +256,7 @@ class Repeats(Dialog[str]):
         self._case = case
 
     def compose(self) -> ComposeResult:
-        box = self.box()
-        box.add_class("-wide")
-        with box:
+        with self.box(wide=True):
             yield KeyedTable(REPEAT_COLUMNS)
 
     def on_mount(self) -> None:

@@ -8,6 +8,7 @@ from backends.campaign.cleanup_words import cleanup_text
 from backends.campaign.record.run_results import run_result
 from backends.campaign.record.snapshot import CampaignSnapshot, RunView
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.inventory.nodesets import fold_nodeset
 from backends.results.meanwhile_words import usual_lines
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
@@ -69,7 +70,7 @@ def _row(run: RunView, *, several: bool) -> Row:
         (
             run_state(run.state),
             _label(run, several=several),
-            cell(", ".join(run.hosts) if run.hosts else "–", "" if run.hosts else MUTED),
+            cell(fold_nodeset(run.hosts) if run.hosts else "–", "" if run.hosts else MUTED),
             _progress(run),
             cell(number(rate), f"bold {TEXT}" if run.throughput is not None else "", right=True),
             cell(

@@ -38,7 +38,7 @@ class RunsPage(Page):
         super().__init__(session)
         self._view = ""
         self._host = 0
-        self._able: tuple[bool, ...] = ()
+        self._able: tuple[object, ...] = ()
         self._zoomed = ""
         self._shown: object = None
         self._rows = RunRows()
@@ -161,8 +161,14 @@ class RunsPage(Page):
 
     def _abilities(
         self, viewed: CampaignSnapshot | None, run: RunView | None
+    ) -> tuple[object, ...]:
+        """May the run be cancelled, all be cancelled, the run be retried; and what else decides
+        which keys work."""
+        return (*self._endable(viewed, run), run and len(run.hosts), self._zoomed, self._auto)
+
+    def _endable(
+        self, viewed: CampaignSnapshot | None, run: RunView | None
     ) -> tuple[bool, bool, bool]:
-        """May the run be cancelled, all be cancelled, the run be retried."""
         live = viewed is not None and not viewed.read_only and not self.session.readonly
         if viewed is None or not live:
             return (False, False, False)
@@ -179,10 +185,15 @@ class RunsPage(Page):
         if action == "retry" and not self.sight.seen:
             return False
         if action in ("cancel_run", "cancel_all", "retry"):
-            return able.get(action, False)
-        if action in ("view", "follow", "next_log", "zoom", "copy"):
-            return self.viewed is not None
-        return True
+            return bool(able.get(action))
+        hosts = self._able[3] if self._able else None  # of the selected run, if there is one
+        if action == "next_log":
+            return isinstance(hosts, int) and hosts > 1
+        if action in ("view", "follow", "zoom", "copy", "open"):
+            return hosts is not None
+        if action == "back" and (self._zoomed or not self._auto):
+            return True
+        return super().check_action(action, parameters)
 
     def action_cancel_run(self) -> None:
         run, controller = self.selected, self.session.controller

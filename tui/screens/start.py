@@ -3,100 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
-from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from backends.campaign.plan.remarks import plan_remarks
 from backends.campaign.plan.selection import Plan
 from backends.hosts.finding import Finding
-from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
-from tui.screens.dialogs import Dialog
+from tui.screens.dialogs import Dialog, Pages
+from tui.screens.start_text import checklist_text, left_out_text, plan_text, unreachable
 from tui.session import Session
-from tui.text import count, plain, problem
-from tui.theme import BAD, GOOD, MUTED, WARN
+from tui.text import problem
+from tui.theme import MUTED, WARN
 
 CHECKING = "checking the hosts …"
-SHORT_S = 60.0
-"""A plan that takes no longer than this starts without a question when the checks find nothing."""
-
-_LEVELS = {"ok": ("✓", GOOD), "warn": ("▲", WARN), "stop": ("✗", BAD)}
-
-
-def plan_text(plan: Plan) -> Text:
-    """The plan in a few lines."""
-    text = Text(end="")
-    by_profile: dict[str, list[str]] = {}
-    rule = plan.selection.auto
-    most = "" if rule is None else f" to {rule.max_repeats}"
-    for planned in plan.cases:
-        by_profile.setdefault(planned.profile.name, []).append(
-            f"{planned.case.label} × {planned.repeats}{most}"
-        )
-    for name, cases in by_profile.items():
-        text.append(f"{plain(name)}\n", "bold")
-        shown = cases[:8]
-        for words in shown:
-            text.append(f"  {plain(words)}\n")
-        if len(cases) > len(shown):
-            text.append(f"  +{len(cases) - len(shown)} more\n", MUTED)
-    hosts = ", ".join(plain(host.name) for host in plan.hosts[:8])
-    more = f" +{len(plan.hosts) - 8} more" if len(plan.hosts) > 8 else ""
-    text.append("\n")
-    text.append(f"{count(plan.run_count, 'run')}{' first' if rule else ''}", "bold")
-    if plan.profiled:
-        text.append(f" + {len(plan.profiled)} profiled", "bold")
-    if plan.expected_s is not None:
-        text.append(f" · about {format_duration(plan.expected_s)}")
-    text.append(f" · on {hosts}{more}\n", MUTED)
-    for remark in plan_remarks(plan):
-        text.append(f"▲ {plain(remark)}\n", WARN)
-    return text
-
-
-def findings_text(findings: Sequence[Finding]) -> Text:
-    """What the checks found: stops first; what is fine only as a number."""
-    text = Text(end="")
-    fine = sum(finding.level == "ok" for finding in findings)
-    for level in ("stop", "warn"):
-        symbol, colour = _LEVELS[level]
-        for finding in findings:
-            if finding.level != level:
-                continue
-            text.append(f"{symbol} {level} ", colour)
-            where = f"{plain(finding.host)}: " if finding.host else ""
-            text.append(f"{where}{plain(finding.what)}\n")
-            if finding.remedy:
-                text.append(f"  → {plain(finding.remedy)}\n", MUTED)
-    if fine or not findings:
-        text.append(f"✓ {count(fine, 'check')} passed\n" if fine else "✓ nothing to object\n", GOOD)
-    return text
-
-
-def is_short(plan: Plan) -> bool:
-    """So short that it needs no thought."""
-    if plan.selection.auto is not None:  # nobody knows how long they will go on
-        return False
-    return plan.expected_s is not None and plan.expected_s <= SHORT_S
-
-
-def objections(findings: Sequence[Finding]) -> list[Finding]:
-    """What is worth a question; the load of the moment is not."""
-    return [f for f in findings if f.level != "ok" and not f.passing]
-
-
-def remarks(findings: Sequence[Finding]) -> list[str]:
-    """What is worth a word, whether it holds the start back or not."""
-    return [
-        f"{plain(f.host)}: {plain(f.what)}" if f.host else plain(f.what)
-        for f in findings
-        if f.level != "ok"
-    ]
 
 
 class StartDialog(Dialog[str]):
@@ -104,6 +28,7 @@ class StartDialog(Dialog[str]):
 
     PANEL = "start"
     BINDINGS = bindings("start")
+    AHEAD = Dialog.AHEAD | {"dry_run"}
 
     def __init__(
         self, session: Session, plan: Plan, findings: Sequence[Finding] | None = None
@@ -113,12 +38,14 @@ class StartDialog(Dialog[str]):
         self.sight.uninvited = findings is not None
         self._session = session
         self._plan = plan
+        self._away = unreachable(plan, session.hosts)
         self._findings = findings
+        self._without: Plan | None = None  # the plan on the hosts that nothing stops
         self._starting = False
 
     def compose(self) -> ComposeResult:
-        with self.box(without=("force",)), VerticalScroll():
-            yield Static(plan_text(self._plan), markup=False)
+        with self.box(), Pages():
+            yield Static(plan_text(self._plan, self._away), markup=False)
             yield Static(Text(CHECKING, MUTED), id="checks", markup=False)
 
     def on_mount(self) -> None:
@@ -132,14 +59,14 @@ class StartDialog(Dialog[str]):
         """A check says that this cannot work."""
         return any(finding.level == "stop" for finding in self._findings or ())
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+    def able(self, action: str) -> bool:
         if self._starting:  # there is no way back from here
             return False
-        if action == "start" and (self._findings is None or self.stopped):
-            return False
-        if action == "force" and not self.stopped:
-            return False
-        return super().check_action(action, parameters)
+        if action == "start":
+            return self._findings is not None and not self.stopped
+        if action == "leave_out":
+            return self._without is not None
+        return self.stopped if action == "force" else True
 
     @work(exclusive=True, group="preflight", description="check the hosts of the plan")
     async def check(self) -> None:
@@ -151,33 +78,63 @@ class StartDialog(Dialog[str]):
         self._show(self._findings)
 
     def _show(self, findings: Sequence[Finding]) -> None:
-        text = findings_text(findings)
+        text = checklist_text(self._plan, findings, self._away)
         if self.stopped:
-            text.append("\nF starts anyway; the campaign will say that it was forced", WARN)
+            names = self._stopped_hosts(findings)
+            self._without = self._plan_without(names)
+            if self._without is not None:
+                text.append_text(left_out_text(self._plan, self._without, names))
+            text.append("F starts anyway; the campaign will say that it was forced", WARN)
         self._say(text)
         self.sight.renew()
         self.refresh_bindings()
+
+    def _stopped_hosts(self, findings: Sequence[Finding]) -> list[str]:
+        """With those that do not answer, which could only be waited for."""
+        stopped = {f.host for f in findings if f.level == "stop"} | {h.name for h in self._away}
+        return [host.name for host in self._plan.hosts if host.name in stopped]
+
+    def _plan_without(self, names: Sequence[str]) -> Plan | None:
+        """None where that leaves nothing to start, or what stops is said of no host."""
+        left = [host.name for host in self._plan.hosts if host.name not in names]
+        if not left or any(f.level == "stop" and not f.host for f in self._findings or ()):
+            return None
+        try:
+            plan = self._session.workspace.plan(replace(self._plan.selection, hosts=",".join(left)))
+        except DlperfError:
+            return None
+        return plan if plan.cases else None
 
     def _say(self, text: Text) -> None:
         self.query_one("#checks", Static).update(text)
 
     def action_start(self) -> None:
-        self._go(force=False)
+        self._go(self._plan, self._findings or (), force=False)
+
+    def action_leave_out(self) -> None:
+        if self._without is None:
+            return
+        there = {host.name for host in self._without.hosts} | {""}
+        found = [finding for finding in self._findings or () if finding.host in there]
+        self._go(self._without, found, force=False)
 
     def action_force(self) -> None:
-        self._go(force=True)
+        self._go(self._plan, self._findings or (), force=True)
 
     def action_dry_run(self) -> None:
         self.finish("dry_run")
 
     @work(exclusive=True, group="start", description="start the campaign")
-    async def _go(self, *, force: bool) -> None:
+    async def _go(self, plan: Plan, findings: Sequence[Finding], *, force: bool) -> None:
         self._starting = True
         self._say(Text("starting …", MUTED))
+        self.refresh_bindings()
         try:
-            await self._session.start(self._plan, self._findings or (), force=force)
+            await self._session.start(plan, findings, force=force)
         except DlperfError as error:
-            self._starting = False
             self._say(problem(error))
             return
+        finally:
+            self._starting = False
+            self.refresh_bindings()
         self.finish("started")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from rich.text import Text
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tui.key_bindings import bindings
 from tui.text import plain
 from tui.theme import MUTED
 from tui.widgets.keyed_table import KeyedTable
@@ -25,24 +26,22 @@ def set_frame(widget: Widget, title: Text | str, footer: Text | str = "") -> Non
 
 
 class FilterLine(Input):
-    """Where ``/`` is typed; Enter keeps the filter, Esc takes it away."""
+    """Where ``/`` is typed."""
+
+    PANEL = "filter"
+    BINDINGS = bindings("filter")
 
     def __init__(self) -> None:
         super().__init__(placeholder="words that a row must have", compact=True)
         self.cursor_blink = False
 
-    def on_key(self, event: events.Key) -> None:
-        panel = self.parent
-        if not isinstance(panel, TablePanel):
-            return
-        if event.key == "escape":
-            event.stop()
-            event.prevent_default()
-            panel.clear_filter()
-        elif event.key in ("enter", "down"):
-            event.stop()
-            event.prevent_default()
-            panel.table.focus()
+    def action_keep(self) -> None:
+        if isinstance(self.parent, TablePanel):
+            self.parent.table.focus()
+
+    def action_clear(self) -> None:
+        if isinstance(self.parent, TablePanel):
+            self.parent.clear_filter()
 
 
 class TablePanel(Vertical):

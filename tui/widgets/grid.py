@@ -91,6 +91,17 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
         return None
 
     @property
+    def markable(self) -> tuple[bool, bool]:
+        """Whether the cell under the cursor can be marked, and whether any in its row can."""
+        row = self._cells[self._row] if self._row < len(self._cells) else ()
+        possible = [cell.state != "impossible" for cell in row]
+        return any(possible[self._column : self._column + 1]), any(possible)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        cell, row = self.markable
+        return {"mark": cell, "mark_row": row}.get(action, True)
+
+    @property
     def _head(self) -> int:
         """Lines above the cells, which stay where they are."""
         return 2 if self._kinds else 1

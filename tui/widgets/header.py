@@ -14,7 +14,7 @@ from textual.widget import Widget
 from backends.campaign.record.snapshot import CampaignSnapshot
 from backends.hosts.facts import HostSnapshot, HostState
 from tui.key_bindings import PAGES
-from tui.text import count, plain, shorten
+from tui.text import GRAVE, count, plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 
 
@@ -115,7 +115,7 @@ class Tabs(Widget):
             tail.append(" SIMULATED ", f"reverse {WARN}").append(" ")
         if self.note:
             room = self.size.width - text.cell_len - tail.cell_len - 4
-            colour = BAD if self.level == "error" else WARN
+            colour = BAD if self.level in GRAVE else WARN
             tail = (
                 Text(no_wrap=True, end="").append(f"▲ {shorten(plain(self.note), room)} ", colour)
                 + tail

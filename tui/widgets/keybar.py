@@ -4,15 +4,19 @@ as fit."""
 from __future__ import annotations
 
 from itertools import accumulate
+from typing import Any
 
 from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.dom import DOMNode
-from textual.widgets import Footer
+from textual.screen import Screen
+from textual.widgets import Footer, Input
 from textual.widgets._footer import FooterKey
 
-from tui.key_bindings import LAST, PANELS, Key, key_name
+from tui.key_bindings import PANELS, key_name
+from tui.keys import LAST, Key
+from tui.typed_ahead import typed_ahead
 
 NARROW_KEYS = 5
 WIDE = 100
@@ -23,36 +27,46 @@ def panel_of(node: DOMNode) -> str:
     return str(getattr(node, "PANEL", ""))
 
 
+def offered(screen: Screen[Any]) -> list[Key]:
+    """The keys that do something now, of the widget with the focus and of everything around it;
+    those that are for moving about are left out."""
+    with typed_ahead(screen).at_leisure():
+        bound = list(screen.active_bindings.values())
+    found: dict[str, Key] = {}
+    for node, binding, _, _ in bound:
+        for key in _keys(node):
+            if key.action != binding.action or not key.footer:
+                continue
+            if not (key.written and isinstance(screen.focused, Input)):
+                found.setdefault(key.action, key)
+    return sorted(found.values(), key=lambda key: key.footer)
+
+
 class KeyBar(Footer):
     """Footer with the ranked keys of the focused widget and everything around it."""
 
     def __init__(self) -> None:
         super().__init__(show_command_palette=False)
 
-    def chosen(self) -> list[tuple[Key, str, bool]]:
-        """(key, action, enabled), best first, as many as fit."""
-        found: dict[str, tuple[Key, str, bool]] = {}
-        for node, binding, enabled, _ in self.screen.active_bindings.values():
-            for key in _keys(node):
-                if key.action == binding.action and key.footer:
-                    found.setdefault(binding.action, (key, binding.action, enabled))
-        ranked = sorted(found.values(), key=lambda item: item[0].footer)
+    def chosen(self) -> list[Key]:
+        """What works here and now, best first, as much as fits."""
+        ranked = offered(self.screen)
         width = self.app.size.width
-        fixed = [item for item in ranked if item[0].footer >= (LAST if width < WIDE else LAST - 1)]
-        others = [item for item in ranked if item not in fixed]
+        fixed = [key for key in ranked if key.footer >= (LAST if width < WIDE else LAST - 1)]
+        others = [key for key in ranked if key not in fixed]
         if width < WIDE:
             return others[: NARROW_KEYS - len(fixed)] + fixed
-        room = width - sum(_width(item[0]) for item in fixed)
-        ends = accumulate(_width(item[0]) for item in others)
-        return [item for item, end in zip(others, ends, strict=True) if end <= room] + fixed
+        room = width - sum(map(_width, fixed))
+        ends = accumulate(map(_width, others))
+        return [key for key, end in zip(others, ends, strict=True) if end <= room] + fixed
 
     def compose(self) -> ComposeResult:
         if not self._bindings_ready:
             return
-        for key, action, enabled in self.chosen():
+        for key in self.chosen():
             first = key.keys.split(",")[0]
             yield FooterKey(
-                first, key_name(key), key.label, action, disabled=not enabled, tooltip=key.help
+                first, key_name(key), key.label, key.action, tooltip=key.help
             ).data_bind(compact=Footer.compact)
 
     def on_resize(self, event: events.Resize) -> None:

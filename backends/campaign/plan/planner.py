@@ -98,17 +98,22 @@ def _small_first(size: tuple[int, int]) -> tuple[int, int]:
 def _for_profile(selection: Selection, catalog: Catalog, name: str) -> dict[str, tuple[str, ...]]:
     """The values that this profile knows, when several profiles are chosen at once.
 
-    A name that no chosen profile knows stays, so that the error names it.
+    ``PROFILE:NAME`` is of that profile alone, and wins. A name that no chosen profile knows stays,
+    so that the error names it.
     """
-    if len(selection.profiles) == 1:
-        return dict(selection.values)
     chosen = [catalog.get(other) for other in selection.profiles]
     own = catalog.get(name)
-    return {
-        key: value
-        for key, value in selection.values.items()
-        if _knows(own, key) or not any(_knows(other, key) for other in chosen)
-    }
+    shared: dict[str, tuple[str, ...]] = {}
+    of_its_own: dict[str, tuple[str, ...]] = {}
+    for key, value in selection.values.items():
+        profile, _, setting = key.rpartition(":")
+        if profile == own.name:
+            of_its_own[setting] = value
+        elif profile in {other.name for other in chosen}:
+            continue
+        elif _knows(own, key) or not any(_knows(other, key) for other in chosen):
+            shared[key] = value
+    return {**shared, **of_its_own}
 
 
 def _knows(profile: Profile, name: str) -> bool:

@@ -26,7 +26,8 @@ class Selection:
     """What one press of "start" asks for; ``campaign.toml`` holds it.
 
     ``cases``: tags; empty means the profile's own. ``values``: parameter choices and profile
-    settings by name. ``repeats``: None means the profile's own. ``hosts``: a nodeset, empty: all.
+    settings by name, or by ``PROFILE:NAME`` where they are of one profile alone. ``repeats``: None
+    means the profile's own. ``hosts``: a nodeset, empty: all.
     ``attempts``: how often a run is tried where another attempt can help; 1: never again.
     ``auto``: repeats until it is known, in place of a number of them. ``explain``: one profiled run
     of each case after all repeats, where its profile can tell where the time goes.

@@ -1,0 +1,184 @@
+"""Every key that is shown does something, and every key that does something is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+from textual.widgets import Input
+
+from tests.console.conftest import begin, screen_text, tick, until
+from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
+from tests.console.test_bursts import Typist, WatchedWorkspace, hosts_of, open_console
+from tests.console.test_matrix import open_matrix
+from tui.app import DlperfApp
+from tui.key_bindings import PANELS, key_name
+from tui.keys import Key
+from tui.screens.help import focused_panels
+from tui.typed_ahead import typed_ahead
+from tui.widgets.keybar import offered, panel_of
+from tui.widgets.keyed_table import KeyedTable
+
+HUGE = (200, 60)
+STOP = FakeFinding("stop", "in use: alice", "wait, ask, or leave the host out", "node3")
+WARN = FakeFinding("warn", "load 9.7 on 48 CPUs", "look with top", "node2")
+EVERYWHERE = FakeFinding("stop", "no license", "ask for one", "")
+
+
+@dataclass(frozen=True)
+class State:
+    """``keys``: from the page to it. ``at``: seconds of a campaign; None: there is none."""
+
+    name: str
+    page: str
+    keys: tuple[str, ...] = ()
+    at: float | None = None
+    findings: tuple[FakeFinding, ...] = ()
+    past: bool = False
+    pressed: bool = False
+
+
+STATES = (
+    State("hosts", "hosts", pressed=True),
+    State("hosts filtered", "hosts", ("/",)),
+    State("host details", "hosts", ("enter",), pressed=True),
+    State("matrix", "matrix"),
+    State("matrix, a case that cannot be", "matrix", ("end", *("j",) * 9)),
+    State("matrix, profiles", "matrix", ("tab",)),
+    State("matrix, filter", "matrix", ("/", "o")),
+    State("add a case", "matrix", ("c",)),
+    State("target", "matrix", ("U",)),
+    State("parameters", "matrix", ("p",)),
+    State("parameters, written", "matrix", ("p", "i")),
+    State("settings", "matrix", ("s",)),
+    State("a setting", "matrix", ("s", "enter")),
+    State("scaling", "matrix", ("b",)),
+    State("hosts to use", "matrix", ("o",)),
+    State("dry-run", "matrix", ("d",)),
+    State("start", "matrix", ("enter",), findings=(WARN,)),
+    State("start, a host stopped", "matrix", ("enter",), findings=(WARN, STOP)),
+    State("start, all stopped", "matrix", ("enter",), findings=(EVERYWHERE,)),
+    State("help", "matrix", ("?",)),
+    State("help of a dialog", "matrix", ("o", "?")),
+    State("notes", "runs", ("N",), at=30),
+    State("no campaigns", "matrix", ("O",)),
+    State("campaigns", "matrix", ("O",), past=True),
+    State("campaigns, filter", "matrix", ("O", "/"), past=True),
+    State("no runs", "runs"),
+    State("runs", "runs", at=30),
+    State("runs, one failed", "runs", ("j", "k", "home", "j"), at=60),
+    State("runs, all over", "runs", at=3000),
+    State("run's log", "runs", ("enter",), at=30),
+    State("cancel a run", "runs", ("c",), at=30),
+    State("cancel all", "runs", ("C",), at=30),
+    State("quit", "runs", ("q",), at=30),
+    State("no results", "results"),
+    State("results", "results", at=3000),
+    State("repeats", "results", ("enter",), at=3000),
+    State("export", "results", ("e",), at=3000),
+)
+ELSEWHERE = ("quit", "start", "force", "leave_out")
+"""Actions whose effects have tests of their own."""
+
+
+async def at(state: State, workspace: WatchedWorkspace, app: DlperfApp, typist: Typist) -> None:
+    """Make the state so, from wherever the console is."""
+    await typist.back(state.page)
+    for _ in range(3):  # the zoom, the filter, the focus
+        typist.page.action_back()
+    app.screen.query(KeyedTable).first().action_scroll_top()
+    if state.page == "matrix":
+        app.screen.query_one("#grid").focus()
+    tick(app)
+    await typist.settle()
+    for key in state.keys:
+        await typist.type(key)
+    tick(app)
+    await typist.settle()
+
+
+async def prepare(state: State, workspace: WatchedWorkspace, app: DlperfApp) -> None:
+    workspace.findings = state.findings
+    if state.at is not None:
+        begin(app, workspace)
+        for _ in range(10):
+            workspace.clock.tick(state.at / 10)
+            app.session.live  # noqa: B018 - brings the campaign up to the clock
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
+async def test_every_hint_works_and_every_key_has_one(
+    workspace: FakeWorkspace, state: State
+) -> None:
+    watched = hosts_of(workspace)
+    app = await open_console(watched, campaign=False)
+    await prepare(state, watched, app)
+    async with app.run_test(size=HUGE, notifications=True) as pilot:
+        await pilot.pause()
+        typist = Typist(app, watched)
+        await typist.settle()
+        await open_matrix(app, pilot)
+        if state.past:
+            past = watched.controller(await plan_of(app), "past")
+            watched.summaries = [FakeSummary("past", past.path, "unfinished", 1, 8)]
+        await at(state, watched, app, typist)
+        hints = offered(app.screen)
+        await until(pilot, partial(all_shown, app, hints))
+        assert not [key for key in working(app) if key not in hints], state.name
+        for key in hints:
+            everywhere = key in PANELS["app"].keys and state.name != "runs"
+            if key.action in ELSEWHERE or everywhere or not state.pressed:
+                continue
+            await at(state, watched, app, typist)
+            assert key in offered(app.screen), key.action
+            before = effects(app, watched)
+            await typist.type(*key.keys.split(",")[:1])
+            tick(app)
+            await typist.settle()
+            assert effects(app, watched) != before, f"{key_name(key)} {key.label}"
+
+
+async def plan_of(app: DlperfApp):  # type: ignore[no-untyped-def]
+    return app.screen._asked.plan  # type: ignore[attr-defined]
+
+
+def working(app: DlperfApp) -> list[Key]:
+    """The documented keys that do something now, but for those that are for moving about."""
+    screen = app.screen
+    text = isinstance(screen.focused, Input)
+    with typed_ahead(screen).at_leisure():
+        bound = list(screen.active_bindings.values())
+    found = []
+    for node, binding, _, _ in bound:
+        panel = PANELS.get(panel_of(node))
+        for key in panel.keys if panel else ():
+            moving = not key.palette or key.action in MOVING or key.action.startswith("page(")
+            if key.action == binding.action and not (text and key.written):
+                assert panel_of(node) in focused_panels(screen)
+                if not moving:
+                    found.append(key)
+    return found
+
+
+MOVING = ("down", "up")
+
+
+def all_shown(app: DlperfApp, hints: list[Key]) -> bool:
+    """The palette is what there may be no room for."""
+    shown = screen_text(app).replace("  ", " ")
+    words = [f"{key_name(key)} {key.label}" for key in hints if key.action != "command_palette"]
+    return all(word in shown for word in words)
+
+
+def effects(app: DlperfApp, workspace: WatchedWorkspace) -> object:
+    """All that can be noticed of a key."""
+    return (
+        screen_text(app),
+        len(app.screen_stack),
+        len(app._notifications),
+        len(workspace.probed),
+        len(workspace.started),
+        app.clipboard,
+        app.focused,
+    )

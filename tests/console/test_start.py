@@ -1,0 +1,127 @@
+"""What is said, and asked, before anything starts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from backends.campaign.plan.price import plan_price
+from backends.campaign.plan.selection import Selection
+from backends.hosts.facts import HostState
+from profiles.durations import parse_duration
+from tests.console.conftest import (
+    LARGE,
+    ONEFLOW,
+    console,
+    screen_text,
+    settled,
+    shows,
+    until,
+    words,
+)
+from tests.console.fakes import FakeFinding, FakeWorkspace, v100_hosts
+from tests.console.test_matrix import one_case_marked, open_matrix
+from tui.marks import Marks, new_marks, selection
+from tui.screens.start import StartDialog
+
+IN_USE = FakeFinding("stop", "in use: alice", "wait, ask, or leave the host out", "node3")
+
+
+async def test_one_key_leaves_the_stopped_hosts_out_and_starts(workspace: FakeWorkspace) -> None:
+    workspace.findings = (IN_USE, FakeFinding("warn", "load 9.7", "look with top", "node2"))
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "x leaves out node3"))
+        checks = " ".join(words(app.screen.query_one("#checks")).split())
+        assert "starts 5 of 6 runs on node[1-2,4], without 4n1g b32" in checks
+        shown = screen_text(app)
+        assert "x Leave out, start" in shown
+        assert "⏎ Start" not in shown.replace("⏎ Start  space", "")
+        await settled(app, pilot)
+        await pilot.press("x")
+        await until(pilot, lambda: workspace.started)
+        assert [host.name for host in workspace.started[0].hosts] == ["node1", "node2", "node4"]
+        assert workspace.forced == [False]
+        assert workspace.overridden == [[]]
+
+
+async def test_a_stop_of_no_host_cannot_be_left_out(workspace: FakeWorkspace) -> None:
+    workspace.findings = (FakeFinding("stop", "no license", "ask for one", ""),)
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "no license"))
+        await settled(app, pilot)
+        assert "Leave out" not in screen_text(app)
+        await pilot.press("x")
+        await settled(app, pilot)
+        assert not workspace.started
+
+
+async def test_a_host_that_does_not_answer_is_neither_counted_nor_left_unsaid(
+    tmp_path: Path,
+) -> None:
+    first, second, third, last = v100_hosts()
+    away = replace(last, state=HostState.UNREACHABLE, facts=None, reason="connection refused")
+    workspace = FakeWorkspace(tmp_path, hosts=(first, second, third, away))
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await until(pilot, partial(shows, app, "· 2 hosts"))
+        assert "node3 busy, node4 away" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "does not answer: connection refused"))
+        assert "on node[1-3]" in screen_text(app)
+
+
+async def test_marks_of_other_profiles_are_named_and_what_a_filter_hides_is_asked_about(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await one_case_marked(app, pilot)
+        await pilot.press("/", *"oneflow", "enter")
+        await until(pilot, partial(shows, app, "Matrix · oneflow-resnet50"))
+        await until(pilot, partial(shows, app, "also marked: cpu-smoke (1 case)"))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, StartDialog))
+        await until(pilot, partial(shows, app, "cpu-smoke"))
+        assert "device-hours" in screen_text(app)
+        assert not workspace.started
+
+
+async def test_the_price_of_a_plan_is_its_device_hours_on_the_cheapest_and_dearest_host(
+    workspace: FakeWorkspace,
+) -> None:
+    await workspace.probe()
+    plan = workspace.plan(Selection(("cpu-smoke",), ("1n1g", "2n2g"), {}, 3))
+    free = plan_price(plan)
+    assert free is not None
+    assert free.cost is None
+    run_s = parse_duration(plan.cases[0].profile.launch.expected or "")
+    assert free.device_hours == 3 * (1 + 4) * run_s / 3600
+    prices = zip(plan.hosts, (2.0, 2.0, 3.0, 4.0), strict=True)
+    priced = replace(plan, hosts=tuple(replace(h, price_per_hour=p) for h, p in prices))
+    found = plan_price(priced)
+    assert found is not None
+    assert found.cost == (2.0 * free.device_hours, 4.0 * free.device_hours)
+
+
+async def test_settings_of_one_name_stay_those_of_their_profile(workspace: FakeWorkspace) -> None:
+    await workspace.probe()
+    hosts = workspace.snapshots()
+    smoke = new_marks(workspace.catalog.get("cpu-smoke")).with_defaults()
+    flow = new_marks(workspace.catalog.get("oneflow-resnet50")).with_defaults()
+    shared = set(smoke.profile.settings) & set(flow.profile.settings)
+    given: dict[str, Marks] = {
+        "cpu-smoke": smoke,
+        "oneflow-resnet50": replace(
+            flow, settings={name: values[0] for name, values in ONEFLOW.items()}
+        ),
+    }
+    asked = selection(given, hosts, repeats=None, hosts="")
+    assert "oneflow-resnet50:data_root" in asked.values
+    plan = workspace.plan(asked)
+    by_profile = {planned.profile.name: planned.settings for planned in plan.cases}
+    assert by_profile["oneflow-resnet50"]["data_root"] == "/data/ofrecord"
+    assert "data_root" not in by_profile["cpu-smoke"] or "data_root" in shared

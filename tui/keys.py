@@ -1,0 +1,51 @@
+"""What a key of the console is, and a panel of them: bindings, footer, help and palette read it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """``keys``: as Textual names them, comma-separated. ``footer``: rank there, 0 for not shown.
+
+    ``said``: how help writes the keys where their names read badly.
+    """
+
+    keys: str
+    action: str
+    label: str
+    help: str
+    footer: int = 0
+    said: str = ""
+    palette: bool = True
+
+    @property
+    def written(self) -> bool:
+        """Where text is typed it is text."""
+        first = self.keys.partition(",")[0]
+        return len(first) == 1 or first in _CHARACTERS
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    title: str
+    about: str
+    keys: tuple[Key, ...]
+
+
+_CHARACTERS = frozenset({"space", "slash", "question_mark", "plus", "equals_sign", "minus"})
+
+LAST = 99
+"""The rank of a key that the footer always has, at its end."""
+
+SCROLL = (
+    Key("down,j", "scroll_down", "Down", "one line down", said="↓ j", palette=False),
+    Key("up,k", "scroll_up", "Up", "one line up", said="↑ k", palette=False),
+    Key("left,h", "scroll_left", "Left", "towards the line's start", said="← h", palette=False),
+    Key("right,l", "scroll_right", "Right", "towards the line's end", said="→ l", palette=False),
+    Key("home,g", "scroll_home", "Top", "to the first line", said="Home g", palette=False),
+    Key("end,G", "scroll_end", "End", "to the last line", said="End G", palette=False),
+    Key("pageup", "page_up", "Page up", "a page up", said="PgUp", palette=False),
+    Key("pagedown", "page_down", "Page down", "a page down", said="PgDn", palette=False),
+)

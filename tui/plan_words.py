@@ -1,0 +1,85 @@
+"""A plan in few words: how long, at what price, on which hosts; and whether it needs a question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from backends.campaign.plan.price import PlanPrice, plan_price
+from backends.campaign.plan.selection import Plan
+from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.finding import Finding
+from backends.inventory.nodesets import fold_nodeset
+from tui.text import count, number, plain
+
+SHORT_S = 60.0
+"""A plan that takes no longer than this starts without a question when the checks find nothing."""
+
+
+def is_short(plan: Plan) -> bool:
+    """So short that it needs no thought."""
+    if plan.selection.auto is not None:  # nobody knows how long they will go on
+        return False
+    return plan.expected_s is not None and plan.expected_s <= SHORT_S
+
+
+def objections(findings: Sequence[Finding]) -> list[Finding]:
+    """What is worth a question; the load of the moment is not."""
+    return [f for f in findings if f.level != "ok" and not f.passing]
+
+
+def remarks(findings: Sequence[Finding]) -> list[str]:
+    """What is worth a word, whether it holds the start back or not."""
+    return [
+        f"{plain(f.host)}: {plain(f.what)}" if f.host else plain(f.what)
+        for f in findings
+        if f.level != "ok"
+    ]
+
+
+def price_text(plan: Plan) -> str:
+    """ "about 12.5 GPU-hours, costs 31.25 to 50"; "at least": repeats go on until it is known."""
+    price = plan_price(plan)
+    gpus = all(planned.profile.devices == "gpu" for planned in plan.cases)
+    device = "GPU" if gpus else "device"
+    if price is None:
+        return f"an unknown number of {device}-hours"
+    least = "at least" if price.at_least else "about"
+    return f"{least} {number(price.device_hours)} {device}-hours{_cost(price)}"
+
+
+def _cost(price: PlanPrice) -> str:
+    if price.cost is None:
+        return ""
+    low, high = (number(value, 2) for value in price.cost)
+    return f", costs {low}" if low == high else f", costs {low} to {high}"
+
+
+NOT_COUNTED: Mapping[HostState, str] = {
+    HostState.BUSY: "busy",
+    HostState.UNREACHABLE: "away",
+    HostState.UNKNOWN: "not asked yet",
+    HostState.PROBING: "asked now",
+}
+
+
+def hosts_text(plan: Plan, snapshots: Iterable[HostSnapshot]) -> str:
+    """ "3 hosts": those that can take a run as far as is known."""
+    return count(sum(not state for _, state in _states(plan, snapshots)), "host")
+
+
+def not_counted(plan: Plan, snapshots: Iterable[HostSnapshot]) -> str:
+    """ "node3 busy, node[4-5] away": the other hosts of the plan."""
+    others: dict[str, list[str]] = {}
+    for name, state in _states(plan, snapshots):
+        if state:
+            others.setdefault(state, []).append(name)
+    return ", ".join(f"{plain(fold_nodeset(names))} {state}" for state, names in others.items())
+
+
+def _states(plan: Plan, snapshots: Iterable[HostSnapshot]) -> Iterator[tuple[str, str]]:
+    """Every host of the plan, and why no run can go there now; "" where one can."""
+    planned = {host.name for host in plan.hosts}
+    for snapshot in snapshots:
+        if snapshot.name in planned:
+            broken = snapshot.facts is not None and snapshot.facts.gpu_problem
+            yield snapshot.name, "broken" if broken else NOT_COUNTED.get(snapshot.state, "")

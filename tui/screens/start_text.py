@@ -1,0 +1,120 @@
+"""The start in words: what would run, what it takes, and what the checks found, host by host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.text import Text
+
+from backends.campaign.plan.remarks import plan_remarks
+from backends.campaign.plan.selection import Plan
+from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.finding import Finding
+from backends.inventory.nodesets import fold_nodeset
+from profiles.durations import format_duration
+from tui.plan_words import price_text
+from tui.text import count, plain
+from tui.theme import BAD, GOOD, MUTED, WARN
+
+ORDER = ("stop", "away", "warn", "ok")
+
+_LEVELS = {
+    "stop": ("✗", BAD),
+    "away": ("–", MUTED),
+    "warn": ("▲", WARN),
+    "ok": ("✓", GOOD),
+}
+
+
+def plan_text(plan: Plan, away: Sequence[HostSnapshot] = ()) -> Text:
+    """The plan in a few lines; ``away``: its hosts that do not answer."""
+    text = Text(end="")
+    by_profile: dict[str, list[str]] = {}
+    rule = plan.selection.auto
+    most = "" if rule is None else f" to {rule.max_repeats}"
+    for planned in plan.cases:
+        by_profile.setdefault(planned.profile.name, []).append(
+            f"{planned.case.label} × {planned.repeats}{most}"
+        )
+    for name, cases in by_profile.items():
+        text.append(f"{plain(name)}\n", "bold")
+        shown = cases[:8]
+        for words in shown:
+            text.append(f"  {plain(words)}\n")
+        if len(cases) > len(shown):
+            text.append(f"  +{len(cases) - len(shown)} more\n", MUTED)
+    text.append("\n")
+    text.append(f"{count(plan.run_count, 'run')}{' first' if rule else ''}", "bold")
+    if plan.profiled:
+        text.append(f" + {len(plan.profiled)} profiled", "bold")
+    if plan.expected_s is not None:
+        text.append(f" · about {format_duration(plan.expected_s)}")
+    gone = {host.name for host in away}
+    there = [host.name for host in plan.hosts if host.name not in gone]
+    text.append(f" · {price_text(plan)}\n")
+    text.append(f"on {_names(there)}\n" if there else "on no host that answers\n", MUTED)
+    for remark in plan_remarks(plan):
+        text.append(f"▲ {plain(remark)}\n", WARN)
+    return text
+
+
+def checklist_text(
+    plan: Plan, findings: Sequence[Finding], away: Sequence[HostSnapshot] = ()
+) -> Text:
+    """Every host of the plan once, with all that is said of it: what stops it first.
+
+    Hosts of which the same is said share a line; those that do not answer are there, too.
+    """
+    said: dict[str, list[tuple[str, str, str]]] = {host.name: [] for host in plan.hosts}
+    for finding in findings:
+        entry = (str(finding.level), plain(finding.what), plain(finding.remedy))
+        said.setdefault(finding.host, []).append(entry)
+    for host in away:
+        words = f"does not answer: {plain(host.reason)}" if host.reason else "does not answer"
+        said[host.name] = [("away", words, plain(host.remedy))]
+    groups: dict[tuple[tuple[str, str, str], ...], list[str]] = {}
+    for name, entries in said.items():
+        ordered = sorted(entries, key=lambda entry: ORDER.index(entry[0]))
+        known = tuple(ordered or [("ok", "nothing to object", "")])
+        groups.setdefault(known, []).append(name)
+    text = Text(end="")
+    for group, names in sorted(groups.items(), key=lambda item: ORDER.index(item[0][0][0])):
+        symbol, colour = _LEVELS[group[0][0]]
+        text.append(f"{symbol} ", colour).append(f"{_names(names) or 'all hosts'}\n", "bold")
+        for level, what, remedy in group:
+            word = "" if level in ("ok", "away") else f"{level} "
+            text.append(f"    {word}", _LEVELS[level][1])
+            text.append(f"{what}\n", MUTED if level == "ok" else "")
+            if remedy:
+                text.append(f"    → {remedy}\n", MUTED)
+    return text
+
+
+def _names(names: Iterable[str]) -> str:
+    named = [name for name in names if name]
+    return plain(fold_nodeset(named)) if named else ""
+
+
+def left_out_text(plan: Plan, without: Plan, stopped: Sequence[str]) -> Text:
+    """What one key would start without the stopped hosts, and what that leaves undone."""
+    there = _names(host.name for host in without.hosts)
+    text = Text("\nx ", "bold")
+    text.append(f"leaves out {_names(stopped)} and starts ")
+    kept = {planned.case.key for planned in without.cases}
+    lost = [planned.case.label for planned in plan.cases if planned.case.key not in kept]
+    of = f"{without.run_count} of {plan.run_count} runs" if lost else "every run"
+    text.append(f"{of} on {there}")
+    if lost:
+        more = f" and {len(lost) - 4} more" if len(lost) > 4 else ""
+        text.append(f", without {plain(', '.join(lost[:4]))}{more}", WARN)
+    return text.append("\n")
+
+
+def unreachable(plan: Plan, snapshots: Iterable[HostSnapshot]) -> tuple[HostSnapshot, ...]:
+    """The plan's hosts that did not answer when they were last asked."""
+    planned = {host.name for host in plan.hosts}
+    return tuple(
+        snapshot
+        for snapshot in snapshots
+        if snapshot.state is HostState.UNREACHABLE and snapshot.name in planned
+    )
