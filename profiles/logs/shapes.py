@@ -1,4 +1,4 @@
-"""Dense logs, several times as fast as by matching every line: lines of one shape are matched once.
+"""Dense logs, twice as fast or more than line by line: lines of one shape are matched once.
 
 A trainer prints the same line at every step, with other numbers. Lines that differ in their digits
 alone are of one shape. A pattern that takes any digit where it takes one finds the same at the same
