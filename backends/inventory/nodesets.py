@@ -50,13 +50,23 @@ def expand_nodeset(text: str) -> tuple[str, ...]:
 
 
 def fold_nodeset(names: Iterable[str]) -> str:
-    """The shortest nodeset for display: ``node1 node2 node3`` → ``node[1-3]``; sorted."""
+    """The shortest nodeset for display: ``node1 node2 node3`` → ``node[1-3]``; sorted.
+
+    Names that no inventory would take (of a journal from elsewhere) are listed as they are.
+    """
     names = list(names)
     if len(names) < 2:
         return "".join(names)
-    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet  # noqa: PLC0415 (25 ms)
+    from ClusterShell.NodeSet import (  # noqa: PLC0415 (25 ms)
+        RESOLVER_NOGROUP,
+        NodeSet,
+        NodeSetException,
+    )
 
-    return str(NodeSet.fromlist(names, resolver=RESOLVER_NOGROUP))
+    try:
+        return str(NodeSet.fromlist(names, resolver=RESOLVER_NOGROUP))
+    except NodeSetException:
+        return ", ".join(names)
 
 
 def _expand_piece(piece: str) -> Sequence[str]:

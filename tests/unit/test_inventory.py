@@ -470,3 +470,8 @@ async def test_a_new_transport_is_a_name_and_a_file(
 def test_every_transport_that_the_inventory_can_name_has_its_file() -> None:
     for name in TRANSPORTS:
         assert TransportPool().get(Host("a", transport=name)).host.name == "a"
+
+
+@pytest.mark.parametrize("names", [["a[b", "c"], ["1", "[/nope]"], ["a]", "b["], ["1]]", "x%3"]])
+def test_names_that_are_no_nodeset_are_listed_as_they_are(names: list[str]) -> None:
+    assert fold_nodeset(names) == ", ".join(names)
