@@ -5,7 +5,9 @@ it comes up from there: of two keys in one burst the second would act on the pag
 that the first one opens. Here a key waits until all that the one before it did is there, and drawn.
 
 A key that was typed before a screen was drawn may write into it and leave it. It starts, ends and
-takes away nothing (:attr:`Sight.seen`), and says nothing to a question that nobody asked for.
+takes away nothing (:attr:`Sight.seen`), and says nothing to a question that nobody asked for. Nor
+does one whose turn has not come for PATIENCE_S, as where a disk does not answer: it is handed on to
+what is in front then, so that nobody is locked in.
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ from textual.events import Key, Paste
 from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.screen import Screen
+from textual.timer import Timer
+
+PATIENCE_S = 2.0
 
 
 class TypedAhead:
@@ -32,23 +37,32 @@ class TypedAhead:
         self._hand_on = hand_on
         self._waiting: deque[Key | Paste] = deque()
         self._held = 0
+        self._alarm: Timer | None = None
         self.typed_at: float | None = None
-        """When the key was typed that is being dealt with; None: none is."""
+        """Of the key that is being dealt with, -inf where it waited too long; None: none is."""
 
     def add(self, event: Key | Paste) -> None:
         self._waiting.append(event)
 
     def next(self) -> Key | Paste | None:
         """The next one, if what is in front can take it now."""
-        while self._waiting and self.typed_at is None and not self._held:
+        while self._waiting:
             sight = sight_of(self._app.screen)
-            if sight is not None and not sight.drawn:
+            ready = self.typed_at is None and not self._held and (sight is None or sight.drawn)
+            waited = Message().time - self._waiting[0].time
+            if not ready and waited < PATIENCE_S:
+                self._look_again(PATIENCE_S - waited)
                 return None
             event = self._waiting.popleft()
             if sight is None or sight.takes(event):
-                self.typed_at = event.time
+                self.typed_at = event.time if ready else -inf
                 return event
         return None
+
+    def _look_again(self, seconds: float) -> None:
+        if self._alarm is not None:
+            self._alarm.stop()
+        self._alarm = self._app.set_timer(seconds, self._hand_on)
 
     def follow(self, target: MessagePump) -> None:
         """A key was handed to ``target``: come back when it is dealt with, up to the application,

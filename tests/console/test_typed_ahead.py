@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from textual.events import Key
 from textual.widgets import Input
 
 from tests.console.conftest import begin, console, screen_text, type_ahead, until
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_matrix_choices import one_case_marked, open_matrix
+from tui import typed_ahead
 from tui.screens.campaigns import CampaignList
 from tui.screens.dialogs import Choice, Prompt, Reading
 from tui.screens.start import StartDialog
@@ -121,3 +123,16 @@ async def test_something_to_read_is_left_and_the_page_goes_on(
         await type_ahead(app, pilot, key, "j", "j", "escape", "2", "j")
         assert not isinstance(app.screen, Reading)
         assert app.current_mode == "matrix"
+
+
+async def test_nobody_is_locked_in_by_what_does_not_come(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(typed_ahead, "PATIENCE_S", 0.2)
+    async with console(workspace) as (app, pilot):
+        await one_case_marked(app, pilot)  # which Enter starts without a question
+        with app.typed.held():
+            for key in ("enter", "escape", "3"):
+                app.post_message(Key(key, None if len(key) > 1 else key))
+            await until(pilot, lambda: app.current_mode == "runs")
+        assert not workspace.started
