@@ -33,6 +33,8 @@ RESULT_COLUMNS = (
     "gpus_per_node",
     "gpus",
 )
+FIRST = "first"
+"""The one way there is to choose devices of a host: its first ones."""
 FIGURE_COLUMNS = (
     "throughput",
     "unit",
@@ -112,6 +114,7 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "attempt": run.attempt,
         "profiled": run.profiled,
         "devices": {host: list(indices) for host, indices in run.devices.items()},
+        "placement": FIRST if run.devices else "",
         "job_id": run.job_id,
         "state": run.state,
         "throughput": run.measured,
