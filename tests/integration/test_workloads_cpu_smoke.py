@@ -153,13 +153,14 @@ def test_a_run_takes_the_time_it_was_given_and_prints_enough_readings(start: Sta
 
 
 def test_samples_per_second_are_the_samples_over_the_wall_time(start: Start) -> None:
-    out = finish(start("--seconds", "1", "--devices", "2"))
-    readings = [float(match["value"]) for match in READING.finditer(out)]
+    out = finish(start("--iterations", "400", "--print-every", "20", "--devices", "2"))
     done = re.search(r"^done: (\d+) iterations, (\d+) samples, ([\d.]+) s", out, re.MULTILINE)
     assert done is not None
     iterations, samples, wall = int(done[1]), int(done[2]), float(done[3])
-    assert samples == iterations * 2 * 32
-    assert sum(readings) / len(readings) == pytest.approx(samples / wall, rel=0.15)
+    assert samples == iterations * 2 * 32 == 400 * 2 * 32
+    lasted = [20 * 2 * 32 / float(match["value"]) for match in READING.finditer(out)]
+    assert len(lasted) == 20
+    assert sum(lasted) == pytest.approx(wall, rel=0.02, abs=0.02)  # nothing twice, nothing left out
 
 
 @pytest.mark.optional
