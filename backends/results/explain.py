@@ -47,6 +47,10 @@ class Cause(StrEnum):
     COMPUTE = "compute"  # slower on every device
 
 
+NOTABLE = 0.05
+"""How much slower a profiled run may be before it is mentioned: its shares are its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """Of a case with an efficiency below 1. Shares are fractions of the ideal, as efficiency is.
@@ -57,8 +61,9 @@ class Explanation:
         ``unexplained`` they add up to ``loss``. A cause that is missing is not known.
     straggler: the last rank, where others wait for it.
     profiled: the run that tells; None: only its counted runs' own logs do.
-    slower: how much slower its steps were than those of the counted runs, as a fraction, for
-        profiling costs; None where the batch size is not known.
+    slower: how much slower its steps, or those of its base, were than those of the counted runs,
+        as a fraction, for profiling costs; None where the batch size is not known. Where that is
+        notable and more than the loss, it may be all that the shares would show: there are none.
     """
 
     loss: float
@@ -104,11 +109,14 @@ def explain(case: CaseResult, base: CaseResult) -> Explanation | None:
     loss = 1 - case.efficiency
     mine, its = case.profiled, base.profiled
     if mine is not None and its is not None:
+        slower = _more(_slower(mine, case), _slower(its, base))
+        if slower is not None and slower > max(NOTABLE, loss):
+            return Explanation(loss, {}, None, mine, slower)
         ours, theirs = fractions(mine), fractions(its)
         grown = {cause: ours[cause] - case.efficiency * theirs[cause] for cause in Cause}
         shares = _within(grown, loss)
         last = last_rank(mine).rank if shares[Cause.STRAGGLERS] else None
-        return Explanation(loss, shares, last, mine, _slower(mine, case))
+        return Explanation(loss, shares, last, mine, slower)
     waits = _input_fraction(case), _input_fraction(base)
     if waits[0] is None or waits[1] is None:
         return Explanation(loss, {})
@@ -162,6 +170,11 @@ def _slower(run: RunResult, case: CaseResult) -> float | None:
     if batch is None or speed is None:
         return None
     return max(0.0, 1 - batch / speed / last_rank(run).step_s)
+
+
+def _more(one: float | None, other: float | None) -> float | None:
+    """None where neither is known."""
+    return max((each for each in (one, other) if each is not None), default=None)
 
 
 def _input_fraction(case: CaseResult) -> float | None:

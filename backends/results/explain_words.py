@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backends.results.explain import (
+    NOTABLE,
     Cause,
     Explanation,
     NodeSet,
@@ -28,8 +29,6 @@ _HOSTS = {
     NodeSet.WIDER: ("on the base's hosts and more", "基准的主机及更多主机"),
     NodeSet.OTHER: ("on other hosts than the base", "与基准不同的主机"),
 }
-NOTABLE = 0.05
-"""A profiled run that is slower by more is mentioned: its shares are those of a slower run."""
 
 
 def scaling_text(group: Group, lang: Lang = "en") -> str:
@@ -93,14 +92,20 @@ def _line(case: CaseResult, group: Group, lang: Lang) -> str:
 
 
 def _measured_by(explained: Explanation, lang: Lang) -> str:
-    """One run, and what profiling did to it."""
+    """One run of the case and one of its base, and what profiling did to them."""
     if (explained.slower or 0.0) <= NOTABLE:
         return pick(lang, "by one profiled run", "依据一次剖析运行")
     off = percent(explained.slower)
+    if not explained.shares:
+        return pick(
+            lang,
+            f"profiling made steps up to {off} slower, so that it tells nothing of this",
+            f"剖析使每步最多慢 {off}，因此不能说明原因",
+        )
     return pick(
         lang,
-        f"by one profiled run, which was {off} slower",
-        f"依据一次剖析运行（慢 {off}）",
+        f"by one profiled run, its steps up to {off} slower",
+        f"依据一次剖析运行（每步最多慢 {off}）",
     )
 
 

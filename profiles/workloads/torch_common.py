@@ -22,7 +22,7 @@ import platform
 import resource
 import sys
 import time
-from collections import namedtuple
+from collections import deque, namedtuple
 
 import torch
 import torch.distributed as dist
@@ -117,6 +117,57 @@ def finished(device):
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()
+
+
+class HostMoment:
+    """What torch.cuda.Event is for a GPU: on a CPU all that was asked for has been done."""
+
+    def record(self):
+        self.at = time.perf_counter()
+
+    def query(self):
+        return True
+
+    def synchronize(self):
+        pass
+
+    def elapsed_time(self, later):
+        """In milliseconds."""
+        return (later.at - self.at) * 1e3
+
+
+class Laps:
+    """How long some steps took, and the last one's loss, by the clock of who takes them.
+
+    A GPU notes the moment itself and is asked for it later. Waiting for it instead would leave it
+    without work until the host has told it enough again, and that would be part of the figure.
+    """
+
+    def __init__(self, device):
+        self.device = device
+        self.open = deque()
+        finished(device)
+        self.before = self._moment()
+
+    def end(self, number, loss):
+        """The steps up to ``number`` end here, the last of them with this loss."""
+        # In pinned memory: a GPU gets to it when it is through with the step, and nobody waits.
+        self.open.append((number, loss.detach().to("cpu", non_blocking=True), self._moment()))
+
+    def ended(self, wait=False):
+        """Take out number, loss and seconds of the laps that are over; ``wait``: until all are."""
+        while self.open and (wait or self.open[0][-1].query()):
+            number, loss, moment = self.open.popleft()
+            moment.synchronize()
+            seconds = self.before.elapsed_time(moment) / 1e3
+            self.before = moment
+            yield number, loss.item(), seconds
+
+    def _moment(self):
+        on_gpu = self.device.type == "cuda"
+        moment = torch.cuda.Event(enable_timing=True) if on_gpu else HostMoment()
+        moment.record()
+        return moment
 
 
 def positive(text):

@@ -40,10 +40,11 @@ Before the first step rank 0 prints what an MFU is calculated from, in one line,
     train: step 20, loss: 10.891246, tokens/s: 515123.412, step time ms: 63.612, mem: 27915
 
 every --print-every steps: the mean loss of its own tokens in the last of these steps, tokens/s of
-all devices over the wall time since the line before (the device is idle at both ends), that time
-per step, and the peak memory in MiB: what PyTorch had allocated at most on the GPU, or the resident
-set of the process on a CPU. Compiling, the choice of kernels and DDP's second set of buckets fall
-into the first five steps: from --print-every 3 on none of it counts without the first two lines.
+all devices over the time since the line before, that time per step, and the peak memory in MiB:
+what PyTorch had allocated at most on the GPU, or the resident set of the process on a CPU. The time
+is the device's own, which is never left waiting for the line. Compiling, the choice of kernels and
+DDP's second set of buckets fall into the first five steps: from --print-every 3 on none of it
+counts without the first two lines.
 
 With DLPERF_PROFILE=1 in the environment more steps follow under torch.profiler, and every rank
 prints where its time went: see torch_common.py.
@@ -61,12 +62,12 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 from torch_common import (
+    Laps,
     allow_tf32,
     ampere,
     facts,
     fail,
     find_place,
-    finished,
     peak_memory_mib,
     positive,
     profile_if_asked,
@@ -358,25 +359,24 @@ def make_step(options, model, place, autocast):
 
 def train(options, step, place):
     """Take the steps and print."""
-    tokens = options.batch_size * options.sequence_length * place.world_size
-    printed = finished(place.device)
+    laps = Laps(place.device)
     for number in range(1, options.iterations + 1):
         loss = step()
         if place.rank == 0 and number % options.print_every == 0:
-            now = finished(place.device)
-            seconds = (now - printed) / options.print_every
-            print(
-                "train: step %d, loss: %.6f, tokens/s: %.3f, step time ms: %.3f, mem: %d"
-                % (
-                    number,
-                    loss.item(),
-                    tokens / seconds,
-                    seconds * 1e3,
-                    peak_memory_mib(place.device),
-                ),
-                flush=True,
-            )
-            printed = now
+            laps.end(number, loss)
+        report(laps.ended(), options, place)
+    report(laps.ended(wait=True), options, place)
+
+
+def report(laps, options, place):
+    tokens = options.batch_size * options.sequence_length * place.world_size
+    for number, loss, seconds in laps:
+        step_s = seconds / options.print_every
+        print(
+            "train: step %d, loss: %.6f, tokens/s: %.3f, step time ms: %.3f, mem: %d"
+            % (number, loss, tokens / step_s, step_s * 1e3, peak_memory_mib(place.device)),
+            flush=True,
+        )
 
 
 def parse_arguments(arguments=None):

@@ -22,7 +22,7 @@ from profiles.throughput.rank_times import RankTime
 def run(tag: str, speed: float, **fields: Any) -> RunResult:
     nodes, gpus = parse_tag(tag)
     known: dict[str, Any] = {
-        "parameters": {"batch_size": 64},
+        "parameters": {"batch_size": 100},  # a step of a second at 100 samples/s per device
         "hosts": tuple(f"node{n}" for n in range(1, nodes + 1)),
         "unit": "images/s",
         "repeat": 1,
@@ -132,10 +132,10 @@ def test_a_base_that_was_not_profiled_explains_nothing() -> None:
 
 
 def test_the_logs_own_wait_for_data_is_a_share() -> None:
-    """64 images per device: the base waits 6.4 of 640 ms, the case 80 of 800 ms."""
+    """100 samples per device: the base waits 10 of 1,000 ms, the case 125 of 1,250 ms."""
     runs = [
-        run("1n1g", 100.0, metrics={"data_time_s": 0.0064}),
-        run("1n2g", 160.0, metrics={"data_time_s": 0.08}),
+        run("1n1g", 100.0, metrics={"data_time_s": 0.01}),
+        run("1n2g", 160.0, metrics={"data_time_s": 0.125}),
     ]
     group, case = only(runs)
     explained = explain(case, group.base_case)
@@ -174,8 +174,8 @@ def test_shares_are_never_negative_and_add_up_to_the_loss(
     group, scaled = only(runs)
     explained = explain(scaled, group.base_case)
     assert explained is not None
-    assert set(explained.shares) == set(Cause)
-    assert min(*explained.shares.values(), explained.unexplained) >= 0
+    assert set(explained.shares) in (set(Cause), set())
+    assert min([*explained.shares.values(), explained.unexplained]) >= 0
     assert sum(explained.shares.values()) + explained.unexplained == pytest.approx(explained.loss)
 
 
@@ -216,14 +216,14 @@ def test_weak_and_strong_scaling_are_told_apart() -> None:
     assert [group.cases[1].speedup for group in groups] == [1.8, 1.5]
     results = document("c", runs, groups)["results"]
     assert [(r["case"], r["scaling"], r["parameters"]["batch_size"]) for r in results] == [
-        ("1n1g", "weak", 64),
-        ("1n2g", "weak", 64),
+        ("1n1g", "weak", 100),
+        ("1n2g", "weak", 100),
         ("1n1g", "strong", 256),
         ("1n2g", "strong", 128),
     ]
     report = render_report(ReportContext("c"), runs, groups)
     assert "Strong scaling, global batch 256: speedup relative to 1n1g." in report
-    assert "weak scaling: always 64 per device" in report
+    assert "weak scaling: always 100 per device" in report
     assert "1n2g 75.0%: unexplained 25.0%; 75 images/s per device" in report
 
 
@@ -240,10 +240,40 @@ def test_the_hosts_of_a_case_against_those_of_its_base(
 
 
 def test_what_profiling_costs_is_said_where_it_is_much() -> None:
-    ranks = [rank(n, 64 / 60, 1.0, 0.05, 0.0) for n in range(2)]  # 80 images/s otherwise
-    group, _ = only([*BASE, run("1n2g", 160.0), profiled("1n2g", 120.0, ranks)])
-    assert explained_lines(group)[1].endswith("by one profiled run, which was 25.0% slower")
-    assert explained_lines(group, "zh")[1].endswith("依据一次剖析运行（慢 25.0%）")
+    ranks = [rank(n, 1.5, 1.3, 0.1, 0.0) for n in range(2)]  # 1.25 s and 80 samples/s otherwise
+    group, _ = only([*BASE, run("1n2g", 160.0), profiled("1n2g", 133.0, ranks)])
+    assert explained_lines(group)[1].endswith("by one profiled run, its steps up to 16.7% slower")
+    assert explained_lines(group, "zh")[1].endswith("依据一次剖析运行（每步最多慢 16.7%）")
+
+
+@given(
+    efficiency=st.floats(0.5, 0.999),
+    ours=st.floats(0, 0.6),
+    its=st.floats(0, 0.6),
+    spent=st.floats(0, 1),
+)
+def test_a_loss_that_is_less_than_profiling_cost_is_not_divided(
+    efficiency: float, ours: float, its: float, spent: float
+) -> None:
+    """Whichever of the two runs was held up: what it was held up by may look like any cause."""
+    step, base_step = 1 / efficiency / (1 - ours), 1 / (1 - its)
+    ranks = [rank(n, step, spent * step, (1 - spent) * step / 2, 0.0) for n in range(2)]
+    group, case = only(
+        [
+            *(run("1n1g", 100.0), run("1n2g", 200.0 * efficiency)),
+            profiled("1n1g", 100 / base_step, [rank(0, base_step, 0.9, 0.0, 0.0)]),
+            profiled("1n2g", 200 / step, ranks),
+        ]
+    )
+    explained = explain(case, group.base_case)
+    assert explained is not None
+    assert explained.profiled is not None
+    assert explained.slower == pytest.approx(max(ours, its), abs=1e-9)
+    much, told = max(0.05, explained.loss), explained_lines(group)[1]
+    if abs(max(ours, its) - much) > 1e-9:
+        assert bool(explained.shares) is (max(ours, its) < much)
+    assert ("tells nothing of this" in told) is not bool(explained.shares)
+    assert ("exposed all-reduce" in told) is bool(explained.shares)
 
 
 def test_how_much_slower_profiling_was_is_told_of_tokens_too() -> None:
@@ -261,7 +291,7 @@ def test_how_much_slower_profiling_was_is_told_of_tokens_too() -> None:
 
 @pytest.mark.parametrize(("slower", "said"), [(0.048, False), (0.052, True)])
 def test_what_profiling_costs_is_much_beyond_five_percent(slower: float, said: bool) -> None:
-    ranks = [rank(n, 0.8 / (1 - slower), 0.8, 0.0, 0.0) for n in range(2)]  # 0.8 s otherwise
+    ranks = [rank(n, 1.25 / (1 - slower), 1.2, 0.0, 0.0) for n in range(2)]  # 1.25 s otherwise
     group, _ = only([*BASE, run("1n2g", 160.0), profiled("1n2g", 150.0, ranks)])
     assert explained_lines(group)[1].endswith("slower") is said
 

@@ -94,7 +94,7 @@ def test_nothing_is_assumed_where_both_lack_it_or_nobody_knows_the_default(runs_
 
 
 def test_a_default_is_that_which_the_campaign_began_with():
-    example = OF_BEFORE.parent / "h200-x2-gpt-124m"
+    example = OF_BEFORE.parent / "h200-x4-gpt-124m"
     of = defaults_of([OF_BEFORE, example], lambda: Catalog({}, {}))
     assert of("torch-gpt")["compile"] == "blocks"
     assert of("torch-resnet50") == {}

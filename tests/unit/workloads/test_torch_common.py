@@ -80,3 +80,53 @@ for _ in range(2000):
     one, other = spans(), spans()
     answer += seconds(workload.without(one, other)) != seconds(one) - seconds(other)"""
     assert evaluate(code) == 0
+
+
+def test_laps_are_told_when_the_device_is_through_and_last_as_long_as_it_says() -> None:
+    """The host is ahead: what it told the device to note at 0, 1, 3, 6 s is done step by step."""
+    code = """
+class Late(workload.HostMoment):
+    told, done = 0, -1
+    def record(self):
+        self.number = Late.told
+        self.at = self.number * (self.number + 1) / 2
+        Late.told += 1
+    def query(self):
+        return self.number <= Late.done
+    def synchronize(self):
+        Late.done = max(Late.done, self.number)
+workload.HostMoment = Late
+laps = workload.Laps(torch.device("cpu"))
+told = [list(laps.ended())]
+for number in (10, 20, 30):
+    laps.end(number, torch.tensor(number / 2))
+    told.append(list(laps.ended()))
+Late.done = 1
+told.append(list(laps.ended()))
+told.append(list(laps.ended(wait=True)))
+told.append(list(laps.ended(wait=True)))
+answer = told"""
+    none: list[object] = []
+    assert evaluate(code) == [
+        *(none, none, none, none),
+        [[10, 5, 1]],
+        [[20, 10, 2], [30, 15, 3]],
+        none,
+    ]
+
+
+def test_on_a_cpu_a_lap_is_over_when_it_ends() -> None:
+    code = """
+import time
+began = time.perf_counter()
+laps = workload.Laps(torch.device("cpu"))
+answer = []
+for number in (1, 2):
+    time.sleep(0.05)
+    laps.end(number, torch.tensor(0.5))
+    answer += laps.ended()
+answer = [answer, time.perf_counter() - began]"""
+    (laps, lasted) = evaluate(code)  # type: ignore[misc]
+    assert [lap[:2] for lap in laps] == [[1, 0.5], [2, 0.5]]
+    assert all(seconds >= 0.05 for _number, _loss, seconds in laps)
+    assert sum(seconds for _number, _loss, seconds in laps) <= lasted
