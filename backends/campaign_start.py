@@ -24,8 +24,8 @@ from backends.campaign.folder.frozen import changed_since, changed_words, read_m
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.plan.attempts import planning
 from backends.campaign.plan.campaign_file import Request, read_request
-from backends.campaign.plan.recipe import Recipe, staged_files
-from backends.campaign.plan.selection import DryRun, Plan, PlannedCase
+from backends.campaign.plan.plan import DryRun, Plan, PlannedCase
+from backends.campaign.plan.profile_setup import ProfileSetup, staged_files
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.lock import CampaignLock
@@ -34,16 +34,16 @@ from backends.campaign.run.factory import RunFactory, rank_address
 from backends.campaign.run.lost_runs import look_for_strays
 from backends.campaign.run.recovery import recovered
 from backends.cluster import Cluster
-from backends.engines.base import Engine, Wanted
 from backends.engines.direct import DirectEngine
-from backends.engines.first_fit import Offer, first_fit
+from backends.engines.engine import Engine, Wanted
+from backends.engines.first_fit_schedule import Offer, first_fit
 from backends.file_modes import Share
 from backends.hosts.environment import fingerprint_of
-from backends.hosts.facts import HostState, Sought
-from backends.hosts.finding import InSpiteOf
+from backends.hosts.host_facts import HostState, Sought
+from backends.hosts.preflight_finding import InSpiteOf
 from backends.hosts.software import sought_for
 from backends.inventory.host_entry import Host, reached_as
-from backends.launchers.base import LaunchSite
+from backends.launchers.launcher import LaunchSite
 from backends.remote.client import RemoteHost
 from profiles.errors import SelectionError
 from profiles.format.catalog import Catalog
@@ -73,7 +73,7 @@ class Starter:
         Hosts are those that an idle cluster would give; ports are chosen when a run starts, so
         29500 stands for them.
         """
-        factory = self._factory(self._recipes(plan))
+        factory = self._factory(self._setups(plan))
         hosts = {host.name: host for host in plan.hosts}
         known = {name: self._cluster.snapshot(host) for name, host in hosts.items()}
         offers = [
@@ -116,7 +116,7 @@ class Starter:
             hosts = [*plan.hosts[:nodes], *(Host(name, address=name) for name in blanks)]
             names = [host.name for host in hosts]
             sites = [_site(host, planned, nodes, has_gpus=True) for host in hosts]
-            factory = self._factory(self._recipes(replace(plan, cases=(planned,))))
+            factory = self._factory(self._setups(replace(plan, cases=(planned,))))
             label = f"{planned.profile.name} {planned.case.label}"
             runs.append(DryRun(label, tuple(names), _texts(factory, planned, 1, sites)))
         return tuple(runs)
@@ -140,7 +140,7 @@ class Starter:
                 f"nothing can run: {reasons or 'no case was chosen'}",
                 remedy="choose other cases or hosts",
             )
-        recipes = self._recipes(plan, staged=True)  # a missing file is told before anything exists
+        setups = self._setups(plan, staged=True)  # a missing file is told before anything exists
         request = Request(
             plan.selection, plan.hosts, tuple(str(d) for d in self._profile_dirs), force
         )
@@ -148,12 +148,12 @@ class Starter:
             self._campaigns_dir,
             plan,
             request,
-            tuple(recipes.values()),
+            tuple(setups.values()),
             against,
             self._clock,
             share,
         )
-        return await self._go_on(path, lock, Basis(recipes, plan.hosts, plan.selection.attempts))
+        return await self._go_on(path, lock, Basis(setups, plan.hosts, plan.selection.attempts))
 
     async def resume(
         self,
@@ -194,20 +194,20 @@ class Starter:
         if not state.frozen or (only_to_end and state.frozen_damage):
             return self._todays_basis(path, state)
         manifest = read_manifest(path, state.frozen)
-        recipes = thaw(path, manifest, stage=not only_to_end)
+        setups = thaw(path, manifest, stage=not only_to_end)
         notes = [changed_words(changed_since(path, manifest, stage=True))]
-        return Basis(recipes, self._reached(manifest.hosts), manifest.attempts, notes)
+        return Basis(setups, self._reached(manifest.hosts), manifest.attempts, notes)
 
     def _todays_basis(self, path: Path, state: CampaignState) -> Basis:
         """Of a campaign that froze nothing (schema 1), or whose frozen files are damaged."""
         request = read_request(path)
         plan = Plan(request.selection, self._reached(request.hosts), (), (), None)
-        recipes = self._recipes(replace(plan, cases=self._cases_of(state, request)), staged=True)
+        setups = self._setups(replace(plan, cases=self._cases_of(state, request)), staged=True)
         notes = []
         if not state.frozen:
             by = f"dlperf-tui {state.version}".rstrip()
             notes = [f"begun by {by}, which froze nothing: today's profiles are used"]
-        return Basis(recipes, plan.hosts, request.selection.attempts, notes)
+        return Basis(setups, plan.hosts, request.selection.attempts, notes)
 
     def _reached(self, hosts: Sequence[Host]) -> tuple[Host, ...]:
         """The hosts of a campaign as they were, reached as the inventory says today."""
@@ -250,7 +250,7 @@ class Starter:
             lock,
             state,
             self._engine(basis, path.name, force=state.forced),
-            self._factory(basis.recipes),
+            self._factory(basis.setups),
             write_results=rewrite_results,
             clock=self._clock,
             max_attempts=basis.attempts,
@@ -260,7 +260,7 @@ class Starter:
         for event in await asyncio.to_thread(self._what_was_lost, path, state, basis):
             controller.note(event)
         remotes = [RemoteHost(self._cluster.pool.get(host)) for host in basis.hosts]
-        profiles = {name: recipe.profile for name, recipe in basis.recipes.items()}
+        profiles = {name: setup.profile for name, setup in basis.setups.items()}
         for event in await look_for_strays(
             controller.state, remotes, profiles, self._clock(), path, order
         ):
@@ -288,7 +288,7 @@ class Starter:
         events = journal.read_events(path / journal.FILE_NAME, readings=False)
         planned = {event.run_id for event in events if isinstance(event, ev.RunPlanned)}
         missing = [run for run in state.runs.values() if run.run_id not in planned]
-        profiles = {name: recipe.profile for name, recipe in basis.recipes.items()}
+        profiles = {name: setup.profile for name, setup in basis.setups.items()}
         return [
             *(planning(run, now) for run in missing if not state.imported),
             *recovered(state, path, profiles, now),
@@ -304,33 +304,33 @@ class Starter:
             clock=self._clock,
         )
 
-    def _factory(self, recipes: Mapping[str, Recipe]) -> RunFactory:
-        return RunFactory(recipes, fingerprint=fingerprint_of, clock=self._clock)
+    def _factory(self, setups: Mapping[str, ProfileSetup]) -> RunFactory:
+        return RunFactory(setups, fingerprint=fingerprint_of, clock=self._clock)
 
-    def _recipes(self, plan: Plan, *, staged: bool = False) -> Mapping[str, Recipe]:
+    def _setups(self, plan: Plan, *, staged: bool = False) -> Mapping[str, ProfileSetup]:
         """``staged``: with the files that they ship, which are read now."""
         sources = [self._catalog.source(name) for name in plan.selection.profiles]
-        recipes: dict[str, Recipe] = {}
+        setups: dict[str, ProfileSetup] = {}
         for source in sources:
             name = source.profile.name
-            if name in recipes and source.path != recipes[name].source.path:
+            if name in setups and source.path != setups[name].source.path:
                 raise SelectionError(
-                    f"two profiles are called {name!r}: {recipes[name].source.path} and "
+                    f"two profiles are called {name!r}: {setups[name].source.path} and "
                     f"{source.path}",
                     remedy="rename one of the two",
                 )
             settings = next((p.settings for p in plan.cases if p.profile.name == name), None)
             if settings is not None:
                 files = staged_files(source, settings) if staged else ()
-                recipes[name] = Recipe(source, settings, files)
-        return recipes
+                setups[name] = ProfileSetup(source, settings, files)
+        return setups
 
 
 @dataclass(frozen=True, slots=True)
 class Basis:
     """What a campaign is gone on with. ``notes``: what the operator must know of it."""
 
-    recipes: Mapping[str, Recipe]
+    setups: Mapping[str, ProfileSetup]
     hosts: tuple[Host, ...]
     attempts: int
     notes: Sequence[str] = ()
@@ -338,7 +338,7 @@ class Basis:
     @property
     def sought(self) -> tuple[Sought, ...]:
         """Where the software of its runs is looked for."""
-        return sought_for(self.recipes.values())
+        return sought_for(self.setups.values())
 
 
 def _site(host: Host, planned: PlannedCase, nodes: int, *, has_gpus: bool) -> LaunchSite:

@@ -12,12 +12,12 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from backends.hosts.facts import HostSnapshot, HostState, Sought
+from backends.hosts.host_facts import HostSnapshot, HostState, Sought
 from backends.inventory.host_entry import Host, Inventory, listed_address, select
 
 if TYPE_CHECKING:
-    from backends.transports.base import Prompter
     from backends.transports.pool import TransportPool
+    from backends.transports.transport import Prompter
 
 
 class Cluster:

@@ -19,13 +19,13 @@ from backends.campaign.record.journal import FILE_NAME, Journal
 from backends.campaign.record.lock import CampaignLock, CampaignLockedError
 from backends.campaign.record.state import RunRecord
 from backends.campaign.run.cleanup import Word, tidy_up
+from backends.campaign.run.end_and_fetch import doubt_of_error, doubt_of_report
 from backends.campaign.run.factory import local_log
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.reconnect import Contact
-from backends.campaign.run.teardown import doubt_of_error, doubt_of_report
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import Leftover, RemoteError, RunPhase
-from backends.transports.base import HostUnreachableError
+from backends.transports.transport import HostUnreachableError
 
 if TYPE_CHECKING:
     from backends.use_cases import Workspace

@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.campaign.folder.directory_identity import check_place, elsewhere_words
-from backends.campaign.folder.find import find_campaign
+from backends.campaign.folder.find_campaign import find_campaign
 from backends.campaign.folder.index import CampaignSummary, list_campaigns
 from backends.campaign.folder.reader import CampaignReader, read_campaign
-from backends.campaign.plan.selection import DryRun, Plan, Selection
-from backends.campaign.record.snapshot import CampaignSnapshot, take
+from backends.campaign.plan.plan import DryRun, Plan
+from backends.campaign.plan.selection import Selection
 from backends.campaign.record.state import CampaignState
+from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.cluster import Cluster
 from backends.file_modes import Share
-from backends.hosts.facts import HostState
+from backends.hosts.host_facts import HostState
 from backends.inventory.host_entry import Inventory
 from backends.inventory.load import load_inventory
 from profiles.errors import ProfileError, SelectionError
@@ -31,15 +32,15 @@ from profiles.errors import ProfileError, SelectionError
 if TYPE_CHECKING:
     from backends.campaign.cancelling import CancelOutcome
     from backends.campaign.controller import CampaignController
-    from backends.campaign.folder.about import About
     from backends.campaign.folder.imported import Imported
+    from backends.campaign.folder.tags_and_note import About
     from backends.campaign.plan.campaign_file import Request
     from backends.campaign_start import Starter
-    from backends.hosts.finding import Finding
+    from backends.hosts.preflight_finding import Finding
     from backends.results.comparison import Comparison
     from backends.results.gained_parameters import Assumed
     from backends.results.run_result import RunResult
-    from backends.transports.base import Prompter
+    from backends.transports.transport import Prompter
     from profiles.format.catalog import Catalog
 
 
@@ -195,7 +196,7 @@ class Workspace:
         ------
         StoppedError: a finding stops it.
         """
-        from backends.hosts.finding import in_spite_of  # noqa: PLC0415 (loads when needed)
+        from backends.hosts.preflight_finding import in_spite_of  # noqa: PLC0415 (when needed)
 
         against = in_spite_of(findings, force=force)
         share = share or self.cluster.inventory.share
@@ -254,7 +255,7 @@ class Workspace:
         ------
         SelectionError: one of them neither failed nor was cancelled, or there is none.
         """
-        from backends.campaign.plan.retrying import runs_to_retry  # noqa: PLC0415 (as above)
+        from backends.campaign.plan.runs_to_retry import runs_to_retry  # noqa: PLC0415 (as above)
 
         again = runs_to_retry(await asyncio.to_thread(self.state, path), run_ids)
         controller = await self.resume(path, take_over=take_over)
@@ -377,7 +378,7 @@ class Workspace:
         ------
         DlperfError: it cannot be written.
         """
-        from backends.campaign.folder.describe import describe  # noqa: PLC0415 (as above)
+        from backends.campaign.folder.save_tags_and_note import describe  # noqa: PLC0415 (as above)
 
         describe(path, about, self.clock)
 

@@ -14,8 +14,9 @@ from textual.app import App
 from textual.command import Provider
 from textual.screen import Screen
 
-from backends.campaign.record.snapshot import CampaignSnapshot
+from backends.campaign.record.status_view import CampaignSnapshot
 from profiles.errors import DlperfError
+from tui.backend_protocols import Workspace
 from tui.command_palette import ActionsProvider
 from tui.key_bindings import PAGES, bindings
 from tui.messages import CampaignStarted, Problem, Said
@@ -28,10 +29,9 @@ from tui.text import count, plain
 from tui.theme import THEME
 from tui.typed_ahead import TypedAhead, sight_of
 from tui.widgets.header import Tabs
-from tui.workspace import Workspace
 
 if TYPE_CHECKING:
-    from tui.screens.campaigns import CampaignList
+    from tui.screens.campaign_list import CampaignList
 
 PROBLEM_SHOWN_S = 15.0
 FOLLOW_S = 1.0
@@ -123,7 +123,7 @@ class DlperfApp(App[str]):
 
         Where nothing was, and this machine is all there is, go to what can be started on it.
         """
-        from tui.screens.campaigns import unfinished_question  # noqa: PLC0415 - seldom needed
+        from tui.screens.campaign_list import unfinished_question  # noqa: PLC0415 - seldom needed
 
         if self.session.readonly:
             return
@@ -147,7 +147,7 @@ class DlperfApp(App[str]):
                 self.show_problem(error)
 
     def action_campaigns(self) -> None:
-        from tui.screens.campaigns import CampaignList  # noqa: PLC0415 - seldom needed
+        from tui.screens.campaign_list import CampaignList  # noqa: PLC0415 - seldom needed
 
         dialog = CampaignList("Campaigns")
         self.push_screen(dialog, self._answered)
@@ -168,7 +168,7 @@ class DlperfApp(App[str]):
     @work(exclusive=True, group="campaigns", description="open or resume a campaign")
     async def _act_on(self, answer: str) -> None:
         """Open or resume, as one of the campaign dialogs answered."""
-        from tui.screens.campaigns import resume_with_consent  # noqa: PLC0415 - seldom needed
+        from tui.screens.campaign_list import resume_with_consent  # noqa: PLC0415 - seldom needed
 
         verb, _, path = answer.partition(":")
         try:

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.dom import DOMNode
 
 from tui.key_bindings import PANELS, key_name
-from tui.keys import Key
+from tui.key_types import Key
 from tui.widgets.keybar import panel_of
 
 

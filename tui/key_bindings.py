@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.binding import Binding, BindingType
 
-from tui.dialog_panels import DIALOGS
-from tui.keys import LAST, SCROLL, Key, Panel
+from tui.dialog_keys import DIALOGS
+from tui.key_types import LAST, SCROLL, Key, Panel
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +30,16 @@ class PageEntry:
 
 PAGES: Mapping[str, PageEntry] = {
     "hosts": PageEntry(
-        "Hosts", "hosts, their GPUs and how they are linked", "tui.screens.hosts:HostsPage"
+        "Hosts", "hosts, their GPUs and how they are linked", "tui.screens.hosts_page:HostsPage"
     ),
     "matrix": PageEntry(
-        "Matrix", "choose profiles and cases, and start them", "tui.screens.matrix:MatrixPage"
+        "Matrix", "choose profiles and cases, and start them", "tui.screens.matrix_page:MatrixPage"
     ),
     "runs": PageEntry(
-        "Runs", "runs, samples/s and logs as they happen", "tui.screens.runs:RunsPage"
+        "Runs", "runs, samples/s and logs as they happen", "tui.screens.runs_page:RunsPage"
     ),
     "results": PageEntry(
-        "Results", "throughput, speedup and export", "tui.screens.results:ResultsPage"
+        "Results", "throughput, speedup and export", "tui.screens.results_page:ResultsPage"
     ),
 }
 """The pages by name, in the order of their digits. A new one is an entry here and its file."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from backends.campaign.plan.price import PlanPrice, plan_price
-from backends.campaign.plan.selection import Plan
-from backends.hosts.facts import HostSnapshot, HostState
-from backends.hosts.finding import Finding
+from backends.campaign.plan.cost_estimate import PlanPrice, plan_price
+from backends.campaign.plan.plan import Plan
+from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.preflight_finding import Finding
 from backends.inventory.nodesets import fold_nodeset
 from tui.text import count, number, plain
 

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from backends.campaign.plan.selection import Plan
-from backends.campaign.record.snapshot import CampaignSnapshot
-from backends.hosts.facts import HostSnapshot
-from backends.hosts.finding import Finding
+from backends.campaign.plan.plan import Plan
+from backends.campaign.record.status_view import CampaignSnapshot
+from backends.hosts.host_facts import HostSnapshot
+from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
-from tui.workspace import CampaignSummary, Controller, Workspace
+from tui.backend_protocols import CampaignSummary, Controller, Workspace
 
 
 class Session:

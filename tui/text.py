@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from backends.campaign.record.state import RunState
-from backends.hosts.facts import HostState
+from backends.hosts.host_facts import HostState
 from profiles.cleantext import clean_text
 from profiles.errors import DlperfError
 from tui.theme import ACCENT, BAD, GOOD, LINE, MUTED, TEXT, WARN

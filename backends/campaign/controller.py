@@ -26,10 +26,10 @@ from backends.campaign.record.cleanup_status import Cleanup
 from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.lock import HEARTBEAT_S, CampaignLock
 from backends.campaign.record.recorder import Recorder
-from backends.campaign.record.snapshot import CampaignSnapshot, RunView, take
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.campaign.record.status_view import CampaignSnapshot, RunView, take
 from backends.campaign.run.factory import RunFactory
-from backends.engines.base import Engine
+from backends.engines.engine import Engine
 from profiles.errors import DlperfError
 
 RESULTS_DELAY_S = 0.4

@@ -18,14 +18,14 @@ from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.cleanup import Cleaner
+from backends.campaign.run.end_and_fetch import Kept
 from backends.campaign.run.end_events import failed, requeued
+from backends.campaign.run.end_reason import Ended, judge_allocation_end, retry_delay_s
 from backends.campaign.run.factory import RunFactory
-from backends.campaign.run.starting import Deferred
+from backends.campaign.run.start_on_hosts import Deferred
 from backends.campaign.run.supervisor import RunSupervisor
-from backends.campaign.run.teardown import Kept
-from backends.campaign.run.verdict import Ended, judge_allocation_end, retry_delay_s
 from backends.clocks import loop_time
-from backends.engines.base import (
+from backends.engines.engine import (
     Allocation,
     AllocationEnd,
     AllocationEndedError,
@@ -37,7 +37,7 @@ from backends.engines.base import (
     Trouble,
     Wanted,
 )
-from backends.transports.base import HostUnreachableError, Problem
+from backends.transports.transport import HostUnreachableError, Problem
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from backends.clocks import loop_time
-from backends.engines.base import (
+from backends.engines.engine import (
     AllocatedHost,
     Allocation,
     AllocationEnd,
@@ -26,13 +26,13 @@ from backends.engines.base import (
     Trouble,
     Wanted,
 )
-from backends.engines.first_fit import Offer, first_fit
-from backends.hosts.facts import HostSnapshot, HostState, Sought
+from backends.engines.first_fit_schedule import Offer, first_fit
+from backends.hosts.host_facts import HostSnapshot, HostState, Sought
 from backends.hosts.probe import probe_all
 from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import RemoteError
-from backends.transports.base import HostUnreachableError, Transport
+from backends.transports.transport import HostUnreachableError, Transport
 from profiles.errors import SelectionError
 
 REPROBE_EVERY_S = 30.0

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any  # JSON
 
-from backends.hosts.facts import Gpu, HostFacts, HostSnapshot, Sought
 from backends.hosts.fingerprint import UNKNOWN, fingerprint_text
+from backends.hosts.host_facts import Gpu, HostFacts, HostSnapshot, Sought
 from backends.hosts.software import software_by_role
 
 # Facts of a moment: they belong to the console, not to a campaign's record.

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.nodesets import fold_nodeset
 from profiles.cleantext import clean_text
 

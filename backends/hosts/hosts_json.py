@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any  # JSON
 
-from backends.hosts.facts import HostSnapshot
+from backends.hosts.host_facts import HostSnapshot
 from backends.remote.lease import Lease
 
 

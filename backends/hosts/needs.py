@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal, Protocol
 
-from backends.hosts.finding import Level
+from backends.hosts.preflight_finding import Level
 from backends.inventory.host_entry import Host, train_address_of
-from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite, placeholders
 from backends.launchers.build import LAUNCHERS, build
+from backends.launchers.launcher import HostCommand, LaunchRequest, LaunchSite, placeholders
 from profiles.format.case import Case
-from profiles.format.launching import Container
+from profiles.format.launch_section import Container
 from profiles.format.profile import Profile
 from profiles.format.template import render_text
 

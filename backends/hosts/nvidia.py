@@ -10,7 +10,7 @@ import csv
 import re
 from collections.abc import Mapping, Sequence
 
-from backends.hosts.facts import Gpu, GpuProcess
+from backends.hosts.host_facts import Gpu, GpuProcess
 from profiles.cleantext import clean_text
 
 # nvmlClocksEventReasons; 0x1, idle, is no throttling.

@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
-from backends.hosts.facts import HostFacts, HostSnapshot, HostState
-from backends.hosts.finding import Finding, Level, worst
+from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
 from backends.hosts.needs import Need, Planned, needs_of
+from backends.hosts.preflight_finding import Finding, Level, worst
 from backends.hosts.probe import HIGH_LOAD_PER_CPU, Transports, busy_reason, probe
 from backends.hosts.reach import reach
 from backends.inventory.host_entry import Host
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.installation import part
-from backends.transports.base import HostUnreachableError, Transport
+from backends.transports.transport import HostUnreachableError, Transport
 from profiles.cleantext import clean_text
 
 __all__ = ["Finding", "Level", "Planned", "preflight", "worst"]

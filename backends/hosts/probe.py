@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Protocol
 
 from backends.hosts import nvidia
-from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Sought
+from backends.hosts.host_facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Sought
 from backends.hosts.software import parse_software, sought_words, with_unknown
 from backends.hosts.topology import parse_topology
 from backends.inventory.host_entry import Host, listed_address
 from backends.remote.installation import part
 from backends.remote.lease import parse_lease
-from backends.transports.base import Completed, HostUnreachableError, Transport
+from backends.transports.transport import Completed, HostUnreachableError, Transport
 from profiles.cleantext import clean_text
 from profiles.errors import DlperfError
 

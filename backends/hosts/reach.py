@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
-from backends.hosts.finding import Finding, Level
+from backends.hosts.preflight_finding import Finding, Level
 from backends.inventory.host_entry import Host, train_address_of
 from backends.inventory.nodesets import fold_nodeset
-from backends.transports.base import HostUnreachableError, Transport
+from backends.transports.transport import HostUnreachableError, Transport
 from profiles.cleantext import clean_text
 
 _PROGRAM = (Path(__file__).parent / "reach_program.py").read_text(encoding="utf-8")

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from backends.hosts.facts import Software, Sought
 from backends.hosts.fingerprint import UNKNOWN, is_unknown
+from backends.hosts.host_facts import Software, Sought
 from profiles.cleantext import clean_text
 from profiles.errors import ProfileError
-from profiles.format.launching import Launch
+from profiles.format.launch_section import Launch
 from profiles.format.profile import Profile
 from profiles.format.template import render_text
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from enum import IntEnum
 
-from backends.hosts.facts import Topology
+from backends.hosts.host_facts import Topology
 from profiles.cleantext import clean_text
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")

@@ -39,7 +39,7 @@ def load_inventory(
     if path is None and not default_path.exists():
         this_machine = Host(name=_short_name(hostname), transport="local")
         return Inventory((this_machine,), None, aliased_hosts(ssh_config, {}, (this_machine,)))
-    from backends.inventory.hosts_file import read_hosts_file  # noqa: PLC0415 (builds models)
+    from backends.inventory.hosts_toml import read_hosts_file  # noqa: PLC0415 (builds models)
 
     return read_hosts_file(path or default_path, ssh_config)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import cast
 
-from backends.launchers.base import (
+from backends.launchers.container import in_container, seen_inside
+from backends.launchers.launcher import (
     DEVICES,
     HostCommand,
     Launcher,
@@ -17,17 +18,16 @@ from backends.launchers.base import (
     device_list,
     placeholders,
 )
-from backends.launchers.container import in_container, seen_inside
-from profiles.format import launching
+from profiles.format import launch_section
 from profiles.format.case import Case
 from profiles.format.choices import parameter_arguments, parameter_environment
-from profiles.format.launching import Launch
+from profiles.format.launch_section import Launch
 from profiles.format.profile import Profile
 from profiles.format.template import render_text, render_words
 
 LAUNCHERS = {
     name: cast(Launcher, import_module(f"backends.launchers.{name}").LAUNCHER)
-    for name in launching.LAUNCHERS
+    for name in launch_section.LAUNCHERS
 }
 """Every launcher that a profile can name: one file each."""
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from backends.launchers.base import RUN_MARKER, HostCommand, Node, device_list, placeholders
-from profiles.format.launching import Container
+from backends.launchers.launcher import RUN_MARKER, HostCommand, Node, device_list, placeholders
+from profiles.format.launch_section import Container
 from profiles.format.template import render_text, render_words
 
 

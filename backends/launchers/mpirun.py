@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 
-from backends.launchers.base import RUN_MARKER, Launcher, Node
+from backends.launchers.launcher import RUN_MARKER, Launcher, Node
 from profiles.format.template import render_text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backends.launchers.base import Launcher, Node
+from backends.launchers.launcher import Launcher, Node
 
 
 def _command(_node: Node, words: tuple[str, ...]) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ from backends.remote.wrapper_messages import (
     RunStatus,
     StagedTree,
 )
-from backends.transports.base import Completed, Transport
+from backends.transports.transport import Completed, Transport
 from profiles.cleantext import clean_line, clean_text
 
 __all__ = [

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from backends import debug
-from backends.transports.base import Completed
+from backends.transports.transport import Completed
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from backends.remote.wrapper_messages import RemoteError, RunPhase, RunStatus
-from backends.transports.base import Completed
+from backends.transports.transport import Completed
 from profiles.cleantext import clean_text
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")

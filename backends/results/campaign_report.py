@@ -9,20 +9,20 @@ from typing import Any
 
 from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
-from backends.results.explain_words import explained_lines, scaling_text
 from backends.results.grade import Grade
 from backends.results.grade_words import finding_lines, grade_reasons, worst_case
-from backends.results.held_words import held_line
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.speedup import speedup_tables
-from backends.results.meanwhile_table import telemetry_table
 from backends.results.numbers import NOTHING, percent, trimmed
 from backends.results.projection_words import projection_section
 from backends.results.reference_comparison import held_figures
+from backends.results.reference_words import held_line
 from backends.results.render import Column, Table, markdown_rows, render_markdown
 from backends.results.run_result import RunResult
+from backends.results.scaling_loss_words import explained_lines, scaling_text
 from backends.results.summary import CaseResult, Group, parameters_text
+from backends.results.telemetry_table import telemetry_table
 from backends.results.translations import Lang, Words, words
 from profiles.references.matching import Held
 

@@ -17,9 +17,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, ValidationError
 
 from backends.results.run_result import RunResult
+from profiles.case_tag import format_tag, parse_tag
 from profiles.errors import DlperfError, SelectionError
 from profiles.format.profile import Scalar
-from profiles.tags import format_tag, parse_tag
 
 _TABLE_COLUMNS = ("profile", "framework", "model", "unit", "fingerprint")
 _FIGURE_COLUMNS = ("case", "repeat", "throughput", "gpu_memory_mib", "log")

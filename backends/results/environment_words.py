@@ -15,7 +15,7 @@ def environment_section(environment: Json, w: Words) -> list[str]:
     """Markdown blocks: one bullet per kind of host, the versions, one matrix per topology.
 
     ``environment`` is read leniently. Under ``hosts`` it has one object per host with the fields of
-    :class:`backends.hosts.facts.HostFacts`, flat or under ``facts``; all else are versions and
+    :class:`backends.hosts.host_facts.HostFacts`, flat or under ``facts``; all else are versions and
     revisions: texts, or objects of texts.
     """
     hosts = [_flat(host) for host in _objects(environment.get("hosts"))]

@@ -13,8 +13,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import several, tells_devices_alone
-from backends.results.meanwhile import POWER_CAPPED, THROTTLED, disturbed, throttled
 from backends.results.statistics import CV_AMBER, CV_RED, MATERIAL, Spread
+from backends.results.telemetry_figures import POWER_CAPPED, THROTTLED, disturbed, throttled
 
 if TYPE_CHECKING:
     from backends.results.summary import CaseResult

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from backends.results.device_words import devices_text
 from backends.results.grade import Concern, Finding, Grade, slower_than
-from backends.results.meanwhile import disturbed, throttled
-from backends.results.meanwhile_words import disturbed_line, throttled_line
 from backends.results.numbers import percent, signed_percent, trimmed
 from backends.results.statistics import Spread
 from backends.results.steady_words import unsteady_lines
 from backends.results.summary import CaseResult, Group
+from backends.results.telemetry_figures import disturbed, throttled
+from backends.results.telemetry_words import disturbed_line, throttled_line
 from backends.results.translations import Lang, pick
 
 

@@ -18,10 +18,10 @@ from backends.results.run_result import RunResult
 from profiles.errors import DlperfError, LogError
 from profiles.format.case import Case
 from profiles.format.profile import Profile
-from profiles.format.workload import workload_of
+from profiles.format.workload_section import workload_of
 from profiles.logs.log_paths import GPUS, RecognisedLog, recognise
 from profiles.throughput.as_stated import devices_stated, measure_as_stated
-from profiles.throughput.measure import Measurement
+from profiles.throughput.measure_run import Measurement
 
 LOGS = "logs"
 

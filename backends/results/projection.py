@@ -32,8 +32,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from backends.results.explain import Scaling, scaling
-from profiles.tags import format_tag
+from backends.results.scaling_loss import Scaling, scaling
+from profiles.case_tag import format_tag
 
 if TYPE_CHECKING:
     import numpy as np

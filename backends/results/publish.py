@@ -9,15 +9,15 @@ from typing import get_args
 from backends.results.layouts import (
     airank,
     collectives,
+    compare_frameworks,
     dlperf_json,
     llm,
     mlperf,
     pivot,
-    side_by_side,
     speedup,
 )
-from backends.results.layouts.base import Format, Results
 from backends.results.layouts.common import DEFAULT, LayoutOptions
+from backends.results.layouts.layout import Format, Results
 from backends.results.run_result import RunResult
 from backends.results.summary import Center, summarise
 from profiles.errors import SelectionError
@@ -27,7 +27,7 @@ LAYOUTS = {
     for layout in (
         speedup.LAYOUT,
         pivot.LAYOUT,
-        side_by_side.LAYOUT,
+        compare_frameworks.LAYOUT,
         airank.LAYOUT,
         llm.LAYOUT,
         mlperf.LAYOUT,

@@ -11,15 +11,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from backends.results.explain import Cause, explain, node_set, scaling
 from backends.results.grade_words import grade_reasons
-from backends.results.meanwhile import cost_per_1e9_tokens, joules_per_sample, typical
 from backends.results.projection import Projected, Projection, project_group
 from backends.results.ratios import RatioInterval
 from backends.results.reference_comparison import held_document, held_figures
 from backends.results.run_result import RunResult
+from backends.results.scaling_loss import Cause, explain, node_set, scaling
 from backends.results.statistics import Interval
 from backends.results.summary import CaseResult, Group
+from backends.results.telemetry_figures import cost_per_1e9_tokens, joules_per_sample, typical
 
 if TYPE_CHECKING:
     from profiles.format.profile import Scalar

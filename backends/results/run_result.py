@@ -63,7 +63,7 @@ class RunResult:
     stopped: why its case gets no further repeats, empty while that is open; None where a number of
         repeats was asked for.
     workload, arithmetic: what published figures call what was run, and its precision
-        (:mod:`profiles.format.workload`); empty where that is not known.
+        (:mod:`profiles.format.workload_section`); empty where that is not known.
     campaign: keeps the repeats of several campaigns apart when they are reported together.
     """
 

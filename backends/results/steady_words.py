@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from backends.results.meanwhile_words import coinciding
 from backends.results.numbers import percent, signed_percent
 from backends.results.run_result import RunResult
 from backends.results.summary import CaseResult
+from backends.results.telemetry_words import coinciding
 from backends.results.translations import Lang, pick
 from profiles.throughput.steady import Disturbance, Shape
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any  # a process's properties, by name
 
-from backends.simulated.workload import FOREVER, TERMINATED
+from backends.simulated.fake_run import FOREVER, TERMINATED
 
 KILLED = 128 + 9
 TICKS_PER_S = 100
@@ -37,7 +37,7 @@ class Process:
 
     ``origin``: the run that it was started for, whether anything on the host still tells. ``tree``:
     the supervisor whose descendant it is; ``helper``: it belongs to the supervisor's own session.
-    See :class:`~backends.simulated.workload.Child` for the rest.
+    See :class:`~backends.simulated.fake_run.Child` for the rest.
     """
 
     pid: int

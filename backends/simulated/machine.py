@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from backends.simulated.host_files import Disk
+from backends.simulated.disk import Disk
 from backends.simulated.kernel import Kernel, Process
 from backends.simulated.shell import Execution, execute
 from backends.simulated.spec import HostSpec

@@ -12,9 +12,9 @@ from backends.hosts.preflight import CHECK_SCRIPT
 from backends.hosts.probe import PROBE_SCRIPT
 from backends.hosts.telemetry import telemetry_command
 from backends.simulated import probe_answers as answers
+from backends.simulated.fake_run import FOREVER
 from backends.simulated.kernel import Pause, Routine
 from backends.simulated.supervising import Asked
-from backends.simulated.workload import FOREVER
 from backends.simulated.wrapper import BEYOND, FAILED, UNKNOWN, WRONG, Failed
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ import random
 from collections.abc import Mapping
 
 from backends.inventory.host_entry import Host
-from backends.simulated.host_files import Disk
-from backends.simulated.link import Link
+from backends.simulated.disk import Disk
+from backends.simulated.fake_run import HOLD, Workload
 from backends.simulated.machine import Machine, Network
+from backends.simulated.network import Link
+from backends.simulated.simulated_transport import SimulatedTransport, Timekeeper
 from backends.simulated.spec import HostSpec
 from backends.simulated.supervising import Asked, Workloads
-from backends.simulated.transport import SimulatedTransport, Timekeeper
-from backends.simulated.workload import HOLD, Workload
-from backends.transports.base import Transport
+from backends.transports.transport import Transport
 
 _HOLDS = b"exec sleep "
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from backends.simulated.host_files import ExitRecord, HolderNote, Lease, RunFiles, SupervisorRecord
+from backends.simulated.disk import ExitRecord, HolderNote, Lease, RunFiles, SupervisorRecord
+from backends.simulated.fake_run import FOREVER, Child, Workload
 from backends.simulated.kernel import Pause, Process, Routine
-from backends.simulated.workload import FOREVER, Child, Workload
 from backends.simulated.wrapper import (
     HELD,
     MISSING_STAGE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 
-from backends.simulated.host_files import Disk, Lease, RunFiles, SupervisorRecord
+from backends.simulated.disk import Disk, Lease, RunFiles, SupervisorRecord
 from backends.simulated.kernel import Kernel, Pause, Process, Routine
 from backends.simulated.probe_answers import sha256
 

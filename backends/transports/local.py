@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from backends.inventory.host_entry import Host
-from backends.transports.base import Completed, HostUnreachableError, Problem
+from backends.transports.transport import Completed, HostUnreachableError, Problem
 
 _STDOUT, _STDERR = 1, 2
 # A console that was reached over SSH must look to the host like any other local one.
@@ -18,7 +18,7 @@ _NOT_PASSED_ON = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 
 
 class LocalTransport:
-    """A :class:`~backends.transports.base.Transport` without a network.
+    """A :class:`~backends.transports.transport.Transport` without a network.
 
     Parameters
     ----------

@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from backends.inventory.host_entry import Host
-from backends.transports.base import HostUnreachableError, Problem, Prompter, Transport
 from backends.transports.ssh import SshSettings, SshTransport
+from backends.transports.transport import HostUnreachableError, Problem, Prompter, Transport
 
 if TYPE_CHECKING:
     from backends.transports.ssh_session import Logins

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from backends import debug
 from backends.inventory.host_entry import Host
-from backends.transports.base import Completed, HostUnreachableError, Problem
+from backends.transports.transport import Completed, HostUnreachableError, Problem
 
 if TYPE_CHECKING:
     from backends.transports.ssh_session import Connection, Logins
@@ -49,7 +49,7 @@ class Logging(Protocol):
 
 
 class SshTransport:
-    """A :class:`~backends.transports.base.Transport` over asyncssh.
+    """A :class:`~backends.transports.transport.Transport` over asyncssh.
 
     Parameters
     ----------

@@ -12,9 +12,9 @@ from shlex import quote
 import asyncssh
 
 from backends.inventory.host_entry import Host
-from backends.transports.base import HostUnreachableError, Problem
 from backends.transports.ssh_keys import HostKeys
 from backends.transports.ssh_target import Target
+from backends.transports.transport import HostUnreachableError, Problem
 from profiles.cleantext import clean_text
 
 _BY_ERRNO = {

@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncssh
 
 from backends import debug
-from backends.transports.base import Prompter
+from backends.transports.transport import Prompter
 
 GLOBAL_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 DEFAULT_IDENTITIES = ("id_ed25519_sk", "id_ecdsa_sk", "id_ed25519", "id_ecdsa", "id_rsa")

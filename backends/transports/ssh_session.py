@@ -11,7 +11,6 @@ import asyncssh
 
 from backends import debug
 from backends.inventory.host_entry import Host
-from backends.transports.base import HostUnreachableError, Problem, Prompter
 from backends.transports.ssh import SshSettings
 from backends.transports.ssh_channel import execute
 from backends.transports.ssh_errors import (
@@ -20,6 +19,7 @@ from backends.transports.ssh_errors import (
 )
 from backends.transports.ssh_keys import Identities, KnownHosts
 from backends.transports.ssh_target import Target, resolve
+from backends.transports.transport import HostUnreachableError, Problem, Prompter
 from profiles.cleantext import clean_text
 
 Connection = asyncssh.SSHClientConnection

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from profiles.case_tag import format_tag, parse_tag
 from profiles.errors import SelectionError
 from profiles.scalars import Scalar, scalar_text
-from profiles.tags import format_tag, parse_tag
 
 GLOBAL_BATCH = "global_batch"
 """In place of ``batch_size``: samples of all devices per step, the same whatever their number."""

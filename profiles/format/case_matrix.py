@@ -8,11 +8,11 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from profiles.case_tag import parse_tag
 from profiles.errors import SelectionError
 from profiles.format.case import GLOBAL_BATCH, Case
 from profiles.format.expression import parse_expression
 from profiles.scalars import Scalar, scalar_text
-from profiles.tags import parse_tag
 
 if TYPE_CHECKING:
     from profiles.format.profile import Parameter, Profile

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from profiles.format.fact_names import NUMBERS
 from profiles.format.line_reading import LineReading
-from profiles.format.measuring import Metric, Rule, Variant
+from profiles.format.measure_section import Metric, Rule, Variant
 from profiles.format.profile import Profile
+from profiles.format.run_fact_names import NUMBERS
 
 
 class Reads(Enum):

@@ -13,9 +13,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from profiles.case_tag import parse_tag
 from profiles.format.case import Case
 from profiles.format.expression import parse_expression
-from profiles.format.fact_names import FACTS, NUMBERS
 from profiles.format.field_types import (
     CaseTag,
     Condition,
@@ -23,8 +23,8 @@ from profiles.format.field_types import (
     Name,
     Pattern,
 )
-from profiles.format.launching import Launch
-from profiles.format.measuring import (
+from profiles.format.launch_section import Launch
+from profiles.format.measure_section import (
     Explain,
     FailurePattern,
     Measure,
@@ -34,6 +34,7 @@ from profiles.format.measuring import (
     Variant,
     Window,
 )
+from profiles.format.run_fact_names import FACTS, NUMBERS
 from profiles.format.validators import (
     PATH_GROUPS,
     Key,
@@ -42,9 +43,8 @@ from profiles.format.validators import (
     check_pattern,
     check_placeholders,
 )
-from profiles.format.workload import OTHERS, PRECISION, Workload
+from profiles.format.workload_section import OTHERS, PRECISION, Workload
 from profiles.scalars import Scalar, scalar_text
-from profiles.tags import parse_tag
 
 __all__ = [
     "ANY_CHOICE",

@@ -11,12 +11,12 @@ from collections.abc import Callable, Sequence, Set
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from profiles.case_tag import parse_tag
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError
 from profiles.format.expression import Values, parse_expression
 from profiles.format.regex.line_pattern import check_groups, check_runs, compile_pattern
 from profiles.format.template import placeholders
-from profiles.tags import parse_tag
 
 READING_GROUPS = frozenset({"value", "step", "time", "unit"})
 RANK_GROUPS = frozenset({"rank", "step", "compute", "communication", "input"})

@@ -10,7 +10,7 @@ from enum import Enum, auto
 from profiles.cleantext import ESCAPE_BYTES
 from profiles.format.every_pattern import PatternAt, Reads, every_pattern
 from profiles.format.line_reading import LineReading
-from profiles.format.measuring import Metric, Rule
+from profiles.format.measure_section import Metric, Rule
 from profiles.format.profile import Profile
 from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
 from profiles.format.validators import RANK_GROUPS

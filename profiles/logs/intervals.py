@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from profiles.format.measuring import Cumulative
+from profiles.format.measure_section import Cumulative
 
 
 class Intervals:

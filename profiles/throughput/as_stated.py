@@ -12,7 +12,7 @@ from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
 from profiles.logs.log_paths import GPUS
 from profiles.throughput.file import measure_file
-from profiles.throughput.measure import Measurement
+from profiles.throughput.measure_run import Measurement
 
 _WORLD_SIZE = "world_size"
 _LAST_DEVICE = "last_device"

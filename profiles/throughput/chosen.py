@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from profiles.format.measuring import Window
+from profiles.format.measure_section import Window
 from profiles.logs.readings import Readings
 
 

@@ -8,7 +8,7 @@ from profiles.errors import LogError
 from profiles.format.case import Case
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
-from profiles.throughput.measure import Measurement, measure_run
+from profiles.throughput.measure_run import Measurement, measure_run
 from profiles.throughput.tally import Tally
 
 _BLOCK = 384 * 1024  # measured: fits a core's cache, and few enough calls

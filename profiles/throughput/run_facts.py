@@ -10,7 +10,7 @@ from types import MappingProxyType
 from profiles.errors import ProfileError
 from profiles.format.case import GLOBAL_BATCH, Case
 from profiles.format.expression import Expression, parse_expression
-from profiles.format.fact_names import CALLED_OTHERWISE, NUMBERS, TEXTS
+from profiles.format.run_fact_names import CALLED_OTHERWISE, NUMBERS, TEXTS
 from profiles.logs.readings import to_number
 from profiles.scalars import Scalar
 

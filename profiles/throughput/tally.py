@@ -16,7 +16,7 @@ from operator import mul, sub, truediv
 from typing import Protocol
 
 from profiles.exact_sums import ExactSum, median, sort
-from profiles.format.measuring import Rule
+from profiles.format.measure_section import Rule
 from profiles.logs.readings import Readings
 from profiles.throughput.chosen import Chooser, Part, part_of
 from profiles.throughput.steady import Disturbance

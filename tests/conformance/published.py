@@ -21,7 +21,7 @@ from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
 from profiles.logs.log_paths import recognise
 from profiles.throughput.file import measure_file
-from profiles.throughput.measure import Measurement, measure_run
+from profiles.throughput.measure_run import Measurement, measure_run
 
 CATALOG = Catalog.load()
 

@@ -17,7 +17,7 @@ import pytest
 from backends.results.layouts.dlperf_json import dlperf_document
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
-from profiles.tags import parse_tag
+from profiles.case_tag import parse_tag
 
 # OneFlow's BERT report does not say what it divided: from its own listing 4n8g at batch 32 and 96
 # is 25.58 and 29.74 times 1n1g, printed are 25.59 and 29.75.

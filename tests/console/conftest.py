@@ -16,8 +16,8 @@ from textual.widget import Widget
 from backends.campaign.plan.selection import Selection
 from tests.console.fakes import FakeController, FakeWorkspace
 from tui.app import DlperfApp
+from tui.backend_protocols import Workspace
 from tui.screens.login_questions import ConsolePrompter
-from tui.workspace import Workspace
 
 SMALL, LARGE = (80, 24), (120, 40)
 DEADLINE_S = 10.0

@@ -11,14 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from backends.campaign.folder.about import About
+from backends.campaign.folder.tags_and_note import About
+from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.planner import make_plan
-from backends.campaign.plan.selection import Plan, PlannedCase, Selection
+from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_status import Cleanup
-from backends.campaign.record.snapshot import CampaignSnapshot, take
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
-from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
+from backends.campaign.record.status_view import CampaignSnapshot, take
+from backends.hosts.host_facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
 from backends.inventory.host_entry import Host, Inventory
 from profiles.errors import DlperfError, SelectionError
 from profiles.format.case import Case

@@ -21,13 +21,13 @@ from typing import Any
 from textual import events
 from textual.pilot import Pilot
 
-from backends.campaign.plan.selection import Plan
+from backends.campaign.plan.plan import Plan
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
 from backends.campaign.record.codec import encode
-from backends.campaign.record.snapshot import CampaignSnapshot, take
-from backends.hosts.facts import GpuProcess, HostSnapshot, HostState, Topology
+from backends.campaign.record.status_view import CampaignSnapshot, take
+from backends.hosts.host_facts import GpuProcess, HostSnapshot, HostState, Topology
 from backends.remote.lease import Lease
 from profiles.errors import DlperfError
 from tests.console.fakes import (
@@ -42,7 +42,7 @@ from tests.console.fakes import (
 )
 from tests.console.hostile_text import hostile_log, hostile_text
 from tui.app import DlperfApp
-from tui.screens.campaigns import Unfinished
+from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.login_questions import ConsolePrompter
 

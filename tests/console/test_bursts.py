@@ -18,17 +18,18 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.widgets import Input
 
-from backends.campaign.plan.selection import Plan, Selection
+from backends.campaign.plan.plan import Plan
+from backends.campaign.plan.selection import Selection
 from tests.console.conftest import DEADLINE_S, LARGE, SMALL, begin, screen_text, tick
 from tests.console.fakes import FakeController, FakeFinding, FakeSummary, FakeWorkspace
 from tui.app import DlperfApp
 from tui.key_bindings import PAGES
-from tui.screens.campaigns import CampaignList
+from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Dialog, Prompt
-from tui.screens.matrix import MatrixPage
+from tui.screens.matrix_page import MatrixPage
 from tui.screens.page import Page
-from tui.screens.runs import RunsPage
-from tui.screens.start import StartDialog
+from tui.screens.runs_page import RunsPage
+from tui.screens.start_dialog import StartDialog
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel

@@ -9,7 +9,7 @@ from backends.campaign.record.lock import CampaignLockedError
 from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, ONEFLOW, console, screen_text, shows, until
 from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
-from tui.screens.campaigns import CampaignList, Unfinished
+from tui.screens.campaign_list import CampaignList, Unfinished
 from tui.screens.dialogs import Choice
 
 

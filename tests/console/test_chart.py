@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from backends.campaign.record.snapshot import ChartSeries
+from backends.campaign.record.status_view import ChartSeries
 from backends.results.projection import Projected
 from tui.theme import ACCENT
 from tui.widgets.chart import Line, Plot, clipped, decimated, draw, finite, nice_step, value_scale

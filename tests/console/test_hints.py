@@ -14,7 +14,7 @@ from tests.console.test_bursts import Typist, WatchedWorkspace, hosts_of, open_c
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
 from tui.key_bindings import PANELS, key_name
-from tui.keys import Key
+from tui.key_types import Key
 from tui.screens.help import focused_panels
 from tui.typed_ahead import typed_ahead
 from tui.widgets.keybar import offered, panel_of

@@ -8,18 +8,18 @@ from functools import partial
 import pytest
 
 from backends.campaign.plan.selection import Selection
-from backends.hosts.facts import GpuProcess, HostSnapshot, HostState, Topology
+from backends.hosts.host_facts import GpuProcess, HostSnapshot, HostState, Topology
 from backends.remote.lease import Lease
 from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, ONEFLOW, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace, facts, v100_hosts
 from tui.app import DlperfApp
-from tui.screens.campaigns import CampaignList
+from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Prompt
-from tui.screens.matrix import MatrixPage
-from tui.screens.results import ResultsPage
-from tui.screens.runs import RunsPage
-from tui.screens.start import StartDialog
+from tui.screens.matrix_page import MatrixPage
+from tui.screens.results_page import ResultsPage
+from tui.screens.runs_page import RunsPage
+from tui.screens.start_dialog import StartDialog
 from tui.text import plain
 from tui.widgets.keyed_table import KeyedTable
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.remote.lease import Lease
 from tests.console.conftest import LARGE, console, screen_text, tick, until
 from tests.console.fakes import FakeWorkspace, facts, v100_hosts
-from tui.screens.hosts import devices, host_rows, note, ranges
+from tui.screens.hosts_page import devices, host_rows, note, ranges
 from tui.widgets.host_detail import HostDetail, host_text
 from tui.widgets.keyed_table import KeyedTable
 

@@ -16,7 +16,7 @@ import tui.screens
 import tui.widgets
 from tui.app import DlperfApp
 from tui.key_bindings import PANELS, key_name
-from tui.keys import Key
+from tui.key_types import Key
 from tui.screens.help import help_text
 
 

@@ -8,17 +8,17 @@ from functools import partial
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
-from backends.campaign.plan.selection import Plan
+from backends.campaign.plan.plan import Plan
 from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, console, screen_text, shows, tick, until, words
 from tests.console.fakes import FakeFinding, FakeWorkspace, v100_hosts
 from tui.app import DlperfApp
-from tui.marks import Cell
+from tui.matrix_marks import Cell
 from tui.screens.dialogs import Prompt
 from tui.screens.dry_run import DryRunView
 from tui.screens.editors import HostPicker, ParameterEditor, SettingsEditor
-from tui.screens.matrix import MatrixPage
-from tui.screens.start import StartDialog
+from tui.screens.matrix_page import MatrixPage
+from tui.screens.start_dialog import StartDialog
 from tui.widgets.grid import MatrixGrid
 
 

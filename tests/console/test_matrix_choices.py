@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from backends.campaign.plan.selection import Plan
+from backends.campaign.plan.plan import Plan
 from backends.inventory.host_entry import Host, Inventory
 from backends.use_cases import Workspace
 from tests.console.conftest import (
@@ -36,9 +36,9 @@ from tui.key_bindings import PANELS, key_name
 from tui.screens.dialogs import Dialog, Prompt
 from tui.screens.dry_run import DryRunView
 from tui.screens.editors import SettingsEditor
-from tui.screens.matrix import MatrixPage
-from tui.screens.scaling import ScalingEditor
-from tui.screens.start import StartDialog
+from tui.screens.matrix_page import MatrixPage
+from tui.screens.scaling_dialog import ScalingEditor
+from tui.screens.start_dialog import StartDialog
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keybar import KeyBar, offered
 

@@ -14,7 +14,7 @@ from tests.console.conftest import LARGE, ONEFLOW, begin, console, screen_text, 
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.screens.dialogs import Choice, Prompt
-from tui.screens.results import Repeats, ResultsPage
+from tui.screens.results_page import Repeats, ResultsPage
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
 

@@ -8,7 +8,7 @@ from tests.console.conftest import LARGE, begin, console, screen_text, shows, ti
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.screens.dialogs import Choice
-from tui.screens.runs import RunsPage
+from tui.screens.runs_page import RunsPage
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
 from tui.widgets.keyed_table import KeyedTable

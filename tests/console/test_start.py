@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from backends.campaign.plan.price import plan_price
+from backends.campaign.plan.cost_estimate import plan_price
 from backends.campaign.plan.selection import Selection
-from backends.hosts.facts import HostState
+from backends.hosts.host_facts import HostState
 from profiles.durations import parse_duration
 from tests.console.conftest import (
     LARGE,
@@ -22,8 +22,8 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import FakeFinding, FakeWorkspace, v100_hosts
 from tests.console.test_matrix import one_case_marked, open_matrix
-from tui.marks import Marks, new_marks, selection
-from tui.screens.start import StartDialog
+from tui.matrix_marks import Marks, new_marks, selection
+from tui.screens.start_dialog import StartDialog
 
 IN_USE = FakeFinding("stop", "in use: alice", "wait, ask, or leave the host out", "node3")
 

@@ -10,9 +10,9 @@ from tests.console.conftest import begin, console, screen_text, type_ahead, unti
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_matrix_choices import one_case_marked, open_matrix
 from tui import typed_ahead
-from tui.screens.campaigns import CampaignList
+from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Prompt, Reading
-from tui.screens.start import StartDialog
+from tui.screens.start_dialog import StartDialog
 
 
 async def test_a_case_can_be_typed_and_taken_in_one_go(workspace: FakeWorkspace) -> None:

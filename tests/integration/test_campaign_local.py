@@ -13,7 +13,7 @@ import pytest
 from backends.campaign.record.cleanup_status import Why
 from backends.campaign.record.lock import CampaignLockedError
 from backends.campaign.record.state import RunState
-from backends.campaign.run import supervisor, verdict
+from backends.campaign.run import end_reason, supervisor
 from backends.inventory.host_entry import Host
 from tests.support.campaigns import Bench, finish, only_run, read_json, until_running
 from tests.support.processes import kill
@@ -311,7 +311,7 @@ async def test_a_mistake_in_one_run_does_not_end_the_others(
 
     whole = supervisor.RunSupervisor._finish_measured
 
-    async def broken(self: supervisor.RunSupervisor, ended: verdict.Ended) -> None:
+    async def broken(self: supervisor.RunSupervisor, ended: end_reason.Ended) -> None:
         if "-0001-" in self.run.run_id:
             raise ZeroDivisionError("a mistake")
         await whole(self, ended)
@@ -327,7 +327,7 @@ async def test_a_mistake_in_one_run_does_not_end_the_others(
 async def test_a_killed_supervisor_is_unverified_and_says_how_to_look(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(verdict._RETRY_DELAYS, "later", None)
+    monkeypatch.setitem(end_reason._RETRY_DELAYS, "later", None)
     controller = await bench.start(lines=600)
     await until_running(controller)
     [record] = Path(bench.hosts[0].work_dir).glob("runs/*/supervisor")
@@ -346,7 +346,7 @@ async def test_a_killed_supervisor_is_unverified_and_says_how_to_look(
 async def test_a_retry_waits_its_delay_and_no_longer_wherever_the_clock_is_set(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, console: str
 ) -> None:
-    monkeypatch.setitem(verdict._RETRY_DELAYS, "later", 3.0)
+    monkeypatch.setitem(end_reason._RETRY_DELAYS, "later", 3.0)
     offset_s = 0.0
 
     def calendar() -> float:

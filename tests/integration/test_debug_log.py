@@ -19,9 +19,9 @@ from backends.campaign.run.supervisor import RunSupervisor
 from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import RunSpec
-from backends.transports.base import HostUnreachableError
 from backends.transports.local import LocalTransport
 from backends.transports.pool import TransportPool
+from backends.transports.transport import HostUnreachableError
 from tests.support.campaigns import Bench, finish, only_run
 from tests.support.sshd import free_port, make_key
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.hosts.facts import Sought
+from backends.hosts.host_facts import Sought
 from backends.hosts.probe import probe
 from backends.transports.pool import TransportPool
 from tests.support.campaigns import Bench

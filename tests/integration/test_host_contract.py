@@ -20,8 +20,8 @@ from backends.remote.client import (
     StagedTree,
 )
 from backends.remote.wrapper_messages import RunStatus
-from backends.simulated.workload import FOREVER, Child, Output, Workload
-from backends.transports.base import Transport
+from backends.simulated.fake_run import FOREVER, Child, Output, Workload
+from backends.transports.transport import Transport
 from tests.support.players import Player, RealPlayer, SimulatedPlayer
 from tests.support.waiting import until
 

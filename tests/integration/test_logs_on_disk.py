@@ -19,7 +19,7 @@ from backends.campaign.record.state import CampaignState, RunState
 from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import LogDigest
-from backends.transports.base import HostUnreachableError, Problem
+from backends.transports.transport import HostUnreachableError, Problem
 from tests.support.campaigns import Bench, finish, only_run, until_running
 from tests.support.waiting import until
 

@@ -13,16 +13,16 @@ from shlex import quote
 
 import pytest
 
-from backends.hosts.facts import HostSnapshot, HostState
-from backends.hosts.finding import Level
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.hosts_json import host_document
 from backends.hosts.preflight import preflight
+from backends.hosts.preflight_finding import Level
 from backends.hosts.probe import probe, probe_all
 from backends.hosts.reach import reach
 from backends.inventory.host_entry import Host
-from backends.transports.base import Completed
 from backends.transports.local import LocalTransport
 from backends.transports.pool import SshSettings, TransportPool
+from backends.transports.transport import Completed
 from profiles.format.case import Case
 from profiles.format.profile import Profile
 from tests.support.sshd import SshHosts, free_port, make_key

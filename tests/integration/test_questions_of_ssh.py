@@ -14,15 +14,15 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.host_entry import Host, Inventory
-from backends.transports.base import HostUnreachableError, Problem
 from backends.transports.pool import TransportPool
+from backends.transports.transport import HostUnreachableError, Problem
 from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
 from tests.console.conftest import LARGE, console, screen_text, shows, until
 from tests.support.sshd import SshHosts, make_key
-from tui.cli.shared.asking import TerminalPrompter
+from tui.cli.shared.ssh_prompt import TerminalPrompter
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.login_questions import ConsolePrompter
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from backends.remote.client import LeaseHeldError, RemoteHost, RunPhase, RunSpec
-from backends.transports.base import HostUnreachableError, Problem
 from backends.transports.pool import SshSettings, TransportPool
+from backends.transports.transport import HostUnreachableError, Problem
 from tests.support.netns import NamespaceHosts, why_not
 from tests.support.waiting import until
 

@@ -29,9 +29,9 @@ from backends.remote.client import (
     StagedTree,
 )
 from backends.remote.installation import wrapper
-from backends.transports.base import Completed, HostUnreachableError, Problem, Transport
 from backends.transports.local import LocalTransport
 from backends.transports.pool import TransportPool
+from backends.transports.transport import Completed, HostUnreachableError, Problem, Transport
 from tests.support.escapes import ESCAPES
 from tests.support.processes import alive, all_gone, kill
 from tests.support.sshd import ROOT, SshHosts

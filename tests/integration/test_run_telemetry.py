@@ -47,7 +47,7 @@ async def test_telemetry_is_kept_and_stands_with_the_result(
     smi.write_text(SMI.replace("BYSTANDER", str(os.getpid())))
     smi.chmod(0o755)
     monkeypatch.setenv("PATH", f"{smi.parent}:{os.environ['PATH']}")
-    monkeypatch.setattr("backends.engines.base.AllocatedHost.has_gpus", True)
+    monkeypatch.setattr("backends.engines.engine.AllocatedHost.has_gpus", True)
     controller = await bench.start(lines=60)
     run = only_run(await finish(controller))
     [csv] = (controller.path / "telemetry").iterdir()

@@ -13,7 +13,7 @@ from backends.campaign.record.cleanup_status import UNKNOWN, Why
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign_start import Starter
-from backends.engines.base import EndKind, Engine
+from backends.engines.engine import EndKind, Engine
 from backends.inventory.host_entry import Host
 from tests.support.campaigns import Bench, finish, only_run, until_running
 from tests.support.queue_engine import Queue, QueueEngine
@@ -113,7 +113,7 @@ async def test_a_requeue_is_a_new_attempt_in_the_journal(bench: Bench, queue: Qu
 async def test_a_job_that_loses_its_node_is_tried_again_later(
     bench: Bench, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("backends.campaign.run.verdict._RETRY_DELAYS", {"later": 0.1})
+    monkeypatch.setattr("backends.campaign.run.end_reason._RETRY_DELAYS", {"later": 0.1})
     controller = await bench.start(lines=30)
     run = await queued(controller, queue)
     queue.give(run.run_id)

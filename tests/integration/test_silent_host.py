@@ -13,7 +13,7 @@ import pytest
 
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record.state import RunState
-from backends.hosts.facts import HostState
+from backends.hosts.host_facts import HostState
 from backends.hosts.probe import probe_all
 from backends.transports.pool import TransportPool
 from tests.support.campaigns import Bench, finish, only_run

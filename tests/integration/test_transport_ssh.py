@@ -14,9 +14,9 @@ import asyncssh
 import pytest
 
 from backends.inventory.host_entry import Host
-from backends.transports.base import HostUnreachableError, Problem
 from backends.transports.pool import SshSettings, TransportPool
 from backends.transports.ssh import NoChannelError, SshTransport
+from backends.transports.transport import HostUnreachableError, Problem
 from tests.support.sshd import ServedHost, SshHosts, free_port, make_key
 from tests.support.waiting import until
 

@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from backends.inventory.host_entry import Host
-from backends.transports.base import Transport
 from backends.transports.local import LocalTransport
 from backends.transports.pool import TransportPool
+from backends.transports.transport import Transport
 from tests.support.processes import alive
 from tests.support.sshd import SshHosts
 from tests.support.waiting import until

@@ -12,11 +12,11 @@ from backends.campaign.folder.paths import host_log_path
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import RunRecord, RunState, fold
 from backends.inventory.host_entry import Host
+from backends.simulated.fake_run import Workload
 from backends.simulated.kernel import Routine
 from backends.simulated.supervising import Asked, Launcher
-from backends.simulated.workload import Workload
 from backends.simulated.wrapper import Failed
-from backends.transports.base import Problem
+from backends.transports.transport import Problem
 from profiles.errors import DlperfError
 from tests.simulation.login import Process
 from tests.simulation.world import World

@@ -16,12 +16,12 @@ from backends.campaign.record.journal import FILE_NAME, read_events
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
 from backends.campaign.run.factory import local_log
 from backends.campaign.run.lost_runs import NOT_ASKED, PLACE_LOST
-from backends.simulated.host_files import RunFiles
+from backends.simulated.disk import RunFiles
 from backends.simulated.kernel import Process as HostProcess
 from profiles.errors import DlperfError
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
-from profiles.throughput.measure import measure_run
+from profiles.throughput.measure_run import measure_run
 from tests.simulation.faults import Faults
 from tests.simulation.login import Process
 from tests.simulation.world import Execution, World

@@ -20,12 +20,12 @@ from backends.campaign.record import journal
 from backends.campaign.record.cleanup_status import Doubt
 from backends.campaign.record.state import RunRecord
 from backends.campaign.run import cleanup
+from backends.campaign.run.end_and_fetch import doubt_of_error
 from backends.campaign.run.mirror import LogMirror
-from backends.campaign.run.teardown import doubt_of_error
 from backends.campaign_start import Starter
 from backends.remote.wrapper_messages import LogDigest, RemoteError
 from backends.simulated.wrapper import Wrapper
-from backends.transports.base import HostUnreachableError
+from backends.transports.transport import HostUnreachableError
 from tests.simulation.playing import play_all
 from tests.simulation.scenario import Told, play
 

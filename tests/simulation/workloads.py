@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+from backends.simulated.fake_run import FOREVER, Child, Curve, Workload, training
 from backends.simulated.supervising import Asked
-from backends.simulated.workload import FOREVER, Child, Curve, Workload, training
 
 PROFILE = """
 name = "{name}"

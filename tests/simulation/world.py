@@ -24,14 +24,14 @@ from backends import use_cases
 from backends.campaign.controller import CampaignController
 from backends.campaign.folder.debug_log import DebugLog
 from backends.inventory.host_entry import Host
-from backends.simulated.host_files import RunFiles
+from backends.simulated.disk import RunFiles
+from backends.simulated.fake_run import Workload
 from backends.simulated.simulated_cluster import SimulatedCluster
+from backends.simulated.simulated_transport import SimulatedTransport
 from backends.simulated.spec import HostSpec
 from backends.simulated.supervising import Asked
-from backends.simulated.transport import SimulatedTransport
-from backends.simulated.workload import Workload
 from backends.simulated.wrapper import HELD
-from backends.transports.base import Completed, HostUnreachableError, Problem
+from backends.transports.transport import Completed, HostUnreachableError, Problem
 from profiles.errors import DlperfError
 from profiles.format import catalog
 from tests.simulation import syscalls

@@ -23,14 +23,14 @@ RULES: Mapping[str, tuple[str, ...]] = {
     "backends/hosts/telemetry_summary.py": (_UNIT + "hosts/test_telemetry.py",),
     "backends/results/auto_repeats.py": (_UNIT + "results/test_auto_repeats.py",),
     "backends/results/comparison.py": (_UNIT + "results/test_result_compare.py",),
-    "backends/results/explain.py": (_UNIT + "results/test_explain.py",),
-    "backends/results/explain_words.py": (_UNIT + "results/test_explain.py",),
+    "backends/results/scaling_loss.py": (_UNIT + "results/test_scaling_loss.py",),
+    "backends/results/scaling_loss_words.py": (_UNIT + "results/test_scaling_loss.py",),
     "backends/results/grade.py": (
         _UNIT + "results/test_grade.py",
-        _UNIT + "results/test_meanwhile.py",
+        _UNIT + "results/test_telemetry_figures.py",
     ),
-    "backends/results/meanwhile.py": (
-        _UNIT + "results/test_meanwhile.py",
+    "backends/results/telemetry_figures.py": (
+        _UNIT + "results/test_telemetry_figures.py",
         _UNIT + "results/test_llm.py",
     ),
     "backends/results/mlperf_score.py": (_UNIT + "results/test_mlperf.py",),
@@ -41,12 +41,12 @@ RULES: Mapping[str, tuple[str, ...]] = {
         _UNIT + "results/test_grade.py",
     ),
     "backends/results/student.py": (_UNIT + "results/test_ratios.py",),
-    "profiles/format/measuring.py": (
+    "profiles/format/measure_section.py": (
         _UNIT + "profiles/test_throughput.py",
         _UNIT + "profiles/test_line_readings.py",
     ),
     "profiles/throughput/derived.py": (_UNIT + "profiles/test_line_readings.py",),
-    "profiles/throughput/measure.py": (
+    "profiles/throughput/measure_run.py": (
         _UNIT + "profiles/test_throughput.py",
         _UNIT + "profiles/test_line_readings.py",
     ),

@@ -20,7 +20,7 @@ from backends.results.projection import (
     project,
 )
 from backends.results.projection_words import model_name
-from profiles.tags import parse_tag
+from profiles.case_tag import parse_tag
 from tests.statistics.table import Simulation, Table
 
 LADDER = ("1n1g", "1n2g", "1n4g", "1n8g", "2n8g", "4n8g")

@@ -16,12 +16,12 @@ from typing import Protocol
 from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import RunSpec, RunStatus
+from backends.simulated.fake_run import Workload
 from backends.simulated.simulated_cluster import SimulatedCluster
 from backends.simulated.spec import HostSpec
 from backends.simulated.supervising import Asked
-from backends.simulated.workload import Workload
-from backends.transports.base import Transport
 from backends.transports.local import LocalTransport
+from backends.transports.transport import Transport
 from tests.support.processes import alive, kill
 from tests.support.somebody import PYTHON, transport_of_somebody
 from tests.support.unique import NUMBER

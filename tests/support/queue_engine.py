@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from backends.engines.base import (
+from backends.engines.engine import (
     AllocatedHost,
     Allocation,
     AllocationEnd,
@@ -24,11 +24,11 @@ from backends.engines.base import (
     WaitKind,
     Wanted,
 )
-from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
-from backends.transports.base import Transport
 from backends.transports.local import LocalTransport
+from backends.transports.transport import Transport
 
 DEVICES = (4, 5)
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from shlex import quote
 
 from backends.inventory.host_entry import Host
-from backends.transports.base import Completed
 from backends.transports.local import LocalTransport
+from backends.transports.transport import Completed
 from tests.support.unique import NUMBER
 from tests.support.waiting import wait_until
 

@@ -25,12 +25,12 @@ from backends.inventory.host_entry import (
     select,
     train_address_of,
 )
+from backends.inventory.host_to_toml import host_of, host_table
 from backends.inventory.load import default_inventory_path, load_inventory
 from backends.inventory.nodesets import expand_nodeset, fold_nodeset
-from backends.inventory.tables import host_of, host_table
-from backends.transports.base import Completed
 from backends.transports.local import LocalTransport
 from backends.transports.pool import TransportPool
+from backends.transports.transport import Completed
 from profiles.errors import SelectionError
 
 

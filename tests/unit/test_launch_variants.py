@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from profiles.errors import ProfileError
 from profiles.format.case_matrix import expand
-from profiles.format.launching import Launch
+from profiles.format.launch_section import Launch
 from profiles.format.profile import Profile
 
 BASE: dict[str, Any] = {

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from backends.inventory.host_entry import Host
-from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite
 from backends.launchers.build import build
+from backends.launchers.launcher import HostCommand, LaunchRequest, LaunchSite
 from profiles.durations import parse_duration
 from profiles.errors import SelectionError
 from profiles.format.case import Case
@@ -23,7 +23,7 @@ from profiles.format.site_settings import needs_value
 from profiles.logs.examples import example_flaws
 from profiles.logs.log_parser import LogParser
 from profiles.logs.log_paths import recognise
-from profiles.throughput.measure import measure_run
+from profiles.throughput.measure_run import measure_run
 
 NAMES = [
     "allreduce-bench",

@@ -6,22 +6,22 @@ import argparse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from backends.campaign.folder.about import About, checked_note, checked_tags, read_about
 from backends.campaign.folder.adopt import size_of
-from backends.campaign.folder.find import campaign_directory
+from backends.campaign.folder.find_campaign import campaign_directory
 from backends.campaign.folder.index import CampaignSummary, summarise_campaign
+from backends.campaign.folder.tags_and_note import About, checked_note, checked_tags, read_about
 from backends.use_cases import Workspace
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError, SelectionError
 from tui.cli.arguments import Parser, add_common
+from tui.cli.shared.campaign_remarks import summary_document
 from tui.cli.shared.campaign_rows import campaign_rows, size_text
-from tui.cli.shared.campaign_runs import summary_document
+from tui.cli.shared.confirm import agreed
 from tui.cli.shared.exit_codes import OK, WRONG
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
-from tui.cli.shared.question import agreed
-from tui.cli.shared.readonly import refuse_change
-from tui.cli.shared.tables import print_rows
+from tui.cli.shared.print_table import print_rows
+from tui.cli.shared.refuse_change import refuse_change
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,7 @@ from backends.results.comparison_report import (
 from backends.results.escaping import md_text
 from backends.results.result_files import write_atomically
 from profiles.errors import DlperfError, SelectionError
-from tui.cli.shared.campaign_runs import say_remarks
+from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from backends.hosts.facts import HostState
+from backends.hosts.host_facts import HostState
 from backends.hosts.hosts_json import host_document
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.host_rows import print_hosts

@@ -9,19 +9,19 @@ import sys
 from pathlib import Path
 
 from backends.campaign.folder.regular_file import set_aside
-from backends.hosts.facts import HostSnapshot, HostState
 from backends.hosts.first_inventory import first_inventory, usable
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.aliases import aliased_hosts
 from backends.inventory.host_entry import Host, Inventory, InventoryError
 from backends.inventory.load import default_inventory_path
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError
-from tui.cli.shared.asking import terminal_prompter
+from tui.cli.shared.confirm import agreed
 from tui.cli.shared.exit_codes import FAILED, OK, WRONG
 from tui.cli.shared.host_rows import print_hosts
 from tui.cli.shared.options import add_hosts, chosen_hosts
 from tui.cli.shared.output import say
-from tui.cli.shared.question import agreed
+from tui.cli.shared.ssh_prompt import terminal_prompter
 
 SSH_CONFIG = "~/.ssh/config"
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from backends.results.steady_words import disturbance_text
+from profiles.case_tag import parse_tag
 from profiles.errors import LogError, SelectionError
 from profiles.format.case import Case
 from profiles.format.profile import Profile
 from profiles.logs.log_paths import GPUS, recognise
-from profiles.tags import parse_tag
 from profiles.throughput.as_stated import MOST_GPUS, devices_stated, measure_as_stated, split
-from profiles.throughput.measure import Measurement
+from profiles.throughput.measure_run import Measurement
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 
+from backends.campaign.plan.plan import DryRun
 from backends.campaign.plan.remarks import plan_remarks
-from backends.campaign.plan.selection import DryRun
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_json
 from tui.cli.shared.output import print_json
-from tui.cli.shared.planning import make_plan, say_summary
+from tui.cli.shared.plan_from_options import make_plan, say_summary
 from tui.cli.shared.selection_options import add_selection
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from profiles.cleantext import clean_text
 from profiles.errors import ProfileError
 from profiles.format.catalog import load_file
-from profiles.format.costly import costly_patterns
 from profiles.format.profile import Profile
+from profiles.format.slow_patterns import costly_patterns
 from profiles.logs.examples import Flaw, example_flaws
 from tui.cli.shared.exit_codes import OK, WRONG
 from tui.cli.shared.options import open_workspace

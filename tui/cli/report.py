@@ -15,7 +15,7 @@ from backends.results.run_result import RunResult
 from backends.results.summary import parameters_text, summarise
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError
-from tui.cli.shared.campaign_runs import say_remarks
+from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import say

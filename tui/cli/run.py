@@ -6,12 +6,12 @@ import argparse
 import asyncio
 from collections.abc import Sequence
 
-from backends.campaign.plan.selection import Plan
-from backends.hosts.finding import Finding, in_spite_of
+from backends.campaign.plan.plan import Plan
+from backends.hosts.preflight_finding import Finding, in_spite_of
 from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_json, add_share
 from tui.cli.shared.output import say
-from tui.cli.shared.planning import add_yes, make_plan, refuse_unmeant, say_summary
+from tui.cli.shared.plan_from_options import add_yes, make_plan, refuse_unmeant, say_summary
 from tui.cli.shared.selection_options import add_selection
 
 

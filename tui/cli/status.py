@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 
 from backends.campaign.record.run_results import run_results
-from backends.campaign.record.snapshot import CampaignSnapshot
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
+from tui.cli.shared.campaign_remarks import summary_document
 from tui.cli.shared.campaign_rows import campaign_rows, run_rows
-from tui.cli.shared.campaign_runs import summary_document
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
-from tui.cli.shared.tables import print_rows
+from tui.cli.shared.print_table import print_rows
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 from textual.widgets import TextArea
 
+from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.remarks import plan_remarks
-from backends.campaign.plan.selection import Plan
+from tui.backend_protocols import DryRun
 from tui.key_bindings import bindings
 from tui.screens.dialogs import Dialog
 from tui.text import count, plain
-from tui.workspace import DryRun
 
 
 def dry_run_text(plan: Plan, runs: Sequence[DryRun]) -> str:

@@ -12,13 +12,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input, Static
 
-from backends.hosts.facts import HostSnapshot
+from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.host_entry import Inventory, select
 from profiles.errors import DlperfError
 from profiles.format.site_settings import needs_value
 from profiles.scalars import scalar_text
 from tui.key_bindings import bindings
-from tui.marks import Marks
+from tui.matrix_marks import Marks
 from tui.screens.dialogs import Dialog, Prompt, entry
 from tui.text import cell, host_state, plain, problem
 from tui.theme import GOOD, MUTED, WARN

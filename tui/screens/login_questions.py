@@ -18,7 +18,7 @@ LONGEST_PROMPT = 400
 
 
 class ConsolePrompter:
-    """A :class:`backends.transports.base.Prompter` that asks in a dialog, one question at a time.
+    """A :class:`~backends.transports.transport.Prompter` that asks in dialogs, one after the other.
 
     Others' logins go on while the operator thinks. Esc is "not given", or "no". A secret is handed
     to the login and kept nowhere.

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from rich.text import Text
 
-from backends.campaign.plan.selection import Plan
-from backends.hosts.facts import HostSnapshot
+from backends.campaign.plan.plan import Plan
+from backends.hosts.host_facts import HostSnapshot
 from backends.results.auto_repeats import AutoRepeats, Quantity
 from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH
 from profiles.scalars import Scalar, scalar_text
-from tui.marks import Cell, Marks
-from tui.matrix_selection import Asked
+from tui.matrix_marks import Cell, Marks
+from tui.matrix_request import Asked
 from tui.plan_words import hosts_text, not_counted, price_text
 from tui.text import count, join, plain
 from tui.theme import BAD, MUTED, TEXT, WARN

@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
-from backends.campaign.record.snapshot import CampaignSnapshot
+from backends.campaign.record.status_view import CampaignSnapshot
 from tui.session import Session
 from tui.typed_ahead import Sight
 from tui.widgets.filter_table import TablePanel

@@ -11,16 +11,16 @@ from backends.results.auto_repeats import AutoRepeats, expected_repeats
 from backends.results.device_words import devices_text
 from backends.results.grade import Concern, Grade
 from backends.results.grade_words import finding_lines
-from backends.results.held_words import held_line
 from backends.results.layouts.cells import (
     count_cell,
     efficiency_interval_cell,
     speedup_interval_cell,
 )
-from backends.results.meanwhile_words import usual_lines
 from backends.results.numbers import NOTHING, percent
 from backends.results.reference_comparison import held_figures
+from backends.results.reference_words import held_line
 from backends.results.summary import CaseResult, Group, on_cpus
+from backends.results.telemetry_words import usual_lines
 from backends.results.translations import EN
 from profiles.format.case import Case
 from tui.text import cell, join, number, plain

@@ -6,10 +6,10 @@ from rich.text import Text
 
 from backends.campaign.cleanup_words import cleanup_text
 from backends.campaign.record.run_results import run_result
-from backends.campaign.record.snapshot import CampaignSnapshot, RunView
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.inventory.nodesets import fold_nodeset
-from backends.results.meanwhile_words import usual_lines
+from backends.results.telemetry_words import usual_lines
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
 from tui.text import bar, cell, join, number, plain, run_state

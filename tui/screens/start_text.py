@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from rich.text import Text
 
+from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.remarks import plan_remarks
-from backends.campaign.plan.selection import Plan
-from backends.hosts.facts import HostSnapshot, HostState
-from backends.hosts.finding import Finding
+from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.preflight_finding import Finding
 from backends.inventory.nodesets import fold_nodeset
 from profiles.durations import format_duration
 from tui.plan_words import price_text

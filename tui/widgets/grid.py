@@ -13,7 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui.key_bindings import bindings
-from tui.marks import Cell
+from tui.matrix_marks import Cell
 from tui.text import plain, shorten
 from tui.theme import ACCENT, CURSOR, GOOD, MUTED, RAISED, TEXT
 

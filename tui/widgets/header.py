@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from backends.campaign.record.snapshot import CampaignSnapshot
-from backends.hosts.facts import HostSnapshot, HostState
+from backends.campaign.record.status_view import CampaignSnapshot
+from backends.hosts.host_facts import HostSnapshot, HostState
 from tui.key_bindings import PAGES
 from tui.text import GRAVE, count, plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN

@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.containers import ScrollableContainer
 from textual.widgets import Static
 
-from backends.hosts.facts import Gpu, HostFacts, HostSnapshot, HostState, Topology
+from backends.hosts.host_facts import Gpu, HostFacts, HostSnapshot, HostState, Topology
 from backends.hosts.topology import legend
 from tui.key_bindings import bindings
 from tui.text import bar, count, gib, host_state, join, plain

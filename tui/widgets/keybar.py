@@ -15,7 +15,7 @@ from textual.widgets import Footer, Input
 from textual.widgets._footer import FooterKey
 
 from tui.key_bindings import PANELS, key_name
-from tui.keys import LAST, Key
+from tui.key_types import LAST, Key
 from tui.typed_ahead import typed_ahead
 
 NARROW_KEYS = 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backends.campaign.record.snapshot import ChartSeries
+from backends.campaign.record.status_view import ChartSeries
 from backends.results.projection import Projected
 from profiles.durations import format_duration
 from tui.text import number

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from backends import version
-from backends.campaign.folder.about import read_about
+from backends.campaign.folder.tags_and_note import read_about
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
 from backends.hosts.environment import environment_document
-from backends.hosts.facts import HostSnapshot
+from backends.hosts.host_facts import HostSnapshot
 from backends.results.campaign_report import ExecutedCommands, ReportContext
 from backends.results.result_files import write_in_campaign, write_results
 

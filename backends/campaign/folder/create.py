@@ -13,15 +13,16 @@ from backends.campaign.folder.directory_identity import place_of
 from backends.campaign.folder.frozen import freeze
 from backends.campaign.folder.paths import campaign_name, create_directory
 from backends.campaign.plan.campaign_file import Request, write_request
-from backends.campaign.plan.recipe import Recipe
-from backends.campaign.plan.selection import REQUEST_NAME, Plan
+from backends.campaign.plan.plan import Plan
+from backends.campaign.plan.profile_setup import ProfileSetup
+from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, Journal
 from backends.campaign.record.lock import CampaignLock
 from backends.file_modes import Share
-from backends.hosts.finding import InSpiteOf
+from backends.hosts.preflight_finding import InSpiteOf
 from profiles.errors import DlperfError
-from profiles.format.workload import workload_of
+from profiles.format.workload_section import workload_of
 
 
 class CannotCreateError(DlperfError):
@@ -39,14 +40,14 @@ async def open_campaign(
     campaigns: Path,
     plan: Plan,
     request: Request,
-    recipes: Sequence[Recipe],
+    setups: Sequence[ProfileSetup],
     against: InSpiteOf,
     clock: Callable[[], float],
     share: Share = Share.PRIVATE,
 ) -> tuple[Path, CampaignLock]:
     """Create a campaign for the plan and become its writer. What fails leaves nothing behind.
 
-    ``recipes``: of the plan's profiles. ``against``: what preflight found.
+    ``setups``: of the plan's profiles. ``against``: what preflight found.
     ``share``: who may read it.
 
     Raises
@@ -64,7 +65,7 @@ async def open_campaign(
         write_request(path / REQUEST_NAME, request)
         planned = planned_runs(plan, clock())
         digest = await asyncio.to_thread(
-            freeze, path, recipes, plan.hosts, plan.selection.attempts, planned
+            freeze, path, setups, plan.hosts, plan.selection.attempts, planned
         )
         journal = Journal(path / FILE_NAME)
         place = place_of(path)

@@ -23,12 +23,12 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.codec import event_of
 from backends.file_modes import make_directory, make_file
 from backends.inventory.host_entry import Host
-from backends.inventory.tables import host_of, host_table
+from backends.inventory.host_to_toml import host_of, host_table
 from backends.remote.wrapper_messages import StagedTree
 from profiles.errors import DlperfError
 
 if TYPE_CHECKING:
-    from backends.campaign.plan.recipe import Recipe
+    from backends.campaign.plan.profile_setup import ProfileSetup
 
 FOLDER = "frozen"
 MANIFEST = "manifest.json"
@@ -93,7 +93,7 @@ class Manifest:
 
 def freeze(
     directory: Path,
-    recipes: Sequence[Recipe],
+    setups: Sequence[ProfileSetup],
     hosts: Sequence[Host],
     attempts: int,
     planned: Sequence[ev.RunPlanned],
@@ -106,22 +106,22 @@ def freeze(
     for path in (folder, folder / "profiles", folder / "stage"):
         make_directory(path, exist_ok=False)
     frozen = []
-    for recipe in recipes:
+    for setup in setups:
         stage = []
-        for files in recipe.stage:
+        for files in setup.stage:
             archive = files.tree.archive
             entry = FrozenFiles(str(files.source), files.tree.digest, len(archive))
             if entry.kept and not (folder / entry.file).exists():
                 _write(folder / entry.file, archive)
             stage.append(entry)
         profile = FrozenProfile(
-            recipe.profile.name,
-            str(recipe.source.path.absolute()),
-            _sha256(recipe.source.text),
-            dict(recipe.settings),
+            setup.profile.name,
+            str(setup.source.path.absolute()),
+            _sha256(setup.source.text),
+            dict(setup.settings),
             tuple(stage),
         )
-        _write(folder / profile.file, recipe.source.text)
+        _write(folder / profile.file, setup.source.text)
         frozen.append(profile)
     request = _sha256((directory / REQUEST_NAME).read_bytes())
     manifest = _encode(Manifest(tuple(frozen), tuple(hosts), attempts, request, tuple(planned)))
@@ -156,8 +156,8 @@ def damage(directory: Path, digest: str) -> str:
     return ""
 
 
-def thaw(directory: Path, manifest: Manifest, *, stage: bool = True) -> Mapping[str, Recipe]:
-    """The recipes that the campaign began with, by the profile's name. Blocking.
+def thaw(directory: Path, manifest: Manifest, *, stage: bool = True) -> Mapping[str, ProfileSetup]:
+    """The setups that the campaign began with, by the profile's name. Blocking.
 
     ``stage``: with the files that they ship, which only a run that is to be started needs.
 
@@ -166,18 +166,21 @@ def thaw(directory: Path, manifest: Manifest, *, stage: bool = True) -> Mapping[
     FrozenError: something in ``frozen/`` is missing or was changed, or files that were too large
         to keep have changed where they lie.
     """
-    from backends.campaign.plan.recipe import Recipe, StagedFiles  # noqa: PLC0415 (the models)
+    from backends.campaign.plan.profile_setup import (  # noqa: PLC0415 (the models)
+        ProfileSetup,
+        StagedFiles,
+    )
     from profiles.format.catalog import read_source  # noqa: PLC0415
 
-    recipes = {}
+    setups = {}
     for profile in manifest.profiles:
         _profile_text(directory, profile)
         source = read_source(directory / FOLDER / profile.file)
         files = tuple(
             StagedFiles(Path(f.source), _tree(directory, f)) for f in profile.stage if stage
         )
-        recipes[profile.name] = Recipe(source, profile.settings, files)
-    return recipes
+        setups[profile.name] = ProfileSetup(source, profile.settings, files)
+    return setups
 
 
 def changed_since(directory: Path, manifest: Manifest, *, stage: bool = False) -> tuple[str, ...]:
@@ -210,7 +213,7 @@ def _differs(path: Path, sha256: str) -> bool:
 
 def _repacked(files: FrozenFiles) -> bool:
     """Whether what would be packed now is something else."""
-    from backends.campaign.plan.recipe import packed  # noqa: PLC0415
+    from backends.campaign.plan.profile_setup import packed  # noqa: PLC0415
 
     try:
         return packed(Path(files.source)).tree.digest != files.digest
@@ -231,7 +234,7 @@ def _tree(directory: Path, files: FrozenFiles) -> StagedTree:
         if tree.digest != files.digest:
             raise FrozenError(directory, f"{FOLDER}/{files.file} was changed since the beginning")
         return tree
-    from backends.campaign.plan.recipe import packed  # noqa: PLC0415
+    from backends.campaign.plan.profile_setup import packed  # noqa: PLC0415
 
     try:
         tree = packed(Path(files.source)).tree

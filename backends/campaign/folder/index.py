@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from backends.campaign.folder.about import About, read_about
 from backends.campaign.folder.directory_identity import copied_from, elsewhere_words
 from backends.campaign.folder.foreign import ForeignFileError, refuse_strange
+from backends.campaign.folder.tags_and_note import About, read_about
 from backends.campaign.folder.unbegun import NOTHING_STARTED, is_unbegun
 from backends.campaign.record import journal
 from backends.campaign.record.lock import STALE_AFTER_S, CampaignLock

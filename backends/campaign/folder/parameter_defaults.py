@@ -52,7 +52,7 @@ def _frozen_profiles(directory: Path) -> tuple[Profile, ...]:
         return ()
     try:
         manifest = frozen.read_manifest(directory, begun.frozen)
-        recipes = frozen.thaw(directory, manifest, stage=False)
+        setups = frozen.thaw(directory, manifest, stage=False)
     except (frozen.FrozenError, ProfileError):  # also of a format that is read no more
         return ()
-    return tuple(recipe.profile for recipe in recipes.values())
+    return tuple(setup.profile for setup in setups.values())

@@ -14,7 +14,7 @@ from profiles.format.case import Case
 
 if TYPE_CHECKING:
     from backends.campaign.record.run_record import RunRecord
-    from backends.campaign.record.snapshot import RunView
+    from backends.campaign.record.status_view import RunView
     from profiles.format.profile import Profile
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")

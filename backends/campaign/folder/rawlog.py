@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
 
-from backends.campaign.folder.held_log import HeldLog
+from backends.campaign.folder.kept_log import KeptLog
 from backends.campaign.folder.regular_file import open_regular, set_aside
 from backends.campaign.folder.strand import Strand
 from backends.file_modes import make_directory
@@ -48,7 +48,7 @@ class RawLog:
         self.size = 0
         self._strand = Strand(executor)
         self._fd: int | None = None
-        self._held: HeldLog | None = None
+        self._held: KeptLog | None = None
         self._queue: deque[bytes] = deque()
         self._backlog = 0
         self._writing = False
@@ -139,7 +139,7 @@ class RawLog:
         return await self._strand.call(self._hold)
 
     async def put_back(self) -> str | None:
-        """See :meth:`HeldLog.put_back`."""
+        """See :meth:`KeptLog.put_back`."""
         held = self._held
         return None if held is None else await self._strand.call(held.put_back)
 
@@ -241,7 +241,7 @@ class RawLog:
 
     def _hold(self) -> LogDigest | None:
         self._let_go()
-        self._held = HeldLog.of(self.path)
+        self._held = KeptLog.of(self.path)
         return None if self._held is None else self._held.digest
 
     def _let_go(self) -> None:
@@ -260,7 +260,7 @@ class RawLog:
 
 
 def _digest(path: Path) -> LogDigest | None:
-    held = HeldLog.of(path)
+    held = KeptLog.of(path)
     if held is None:
         return None
     held.close()

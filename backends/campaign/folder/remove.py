@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from backends.campaign.folder import about, artifacts, debug_log, frozen
+from backends.campaign.folder import artifacts, debug_log, frozen, tags_and_note
 from backends.campaign.folder.directory_identity import elsewhere_words
 from backends.campaign.folder.foreign import ForeignFileError
 from backends.campaign.folder.index import CampaignSummary
@@ -26,7 +26,7 @@ from profiles.errors import DlperfError
 
 _OURS = (
     *(REQUEST_NAME, frozen.FOLDER, journal.FILE_NAME, lock.FILE_NAME, debug_log.FILE_NAME),
-    *(about.FILE_NAME, artifacts.ENVIRONMENT, "logs", "telemetry", "figures"),
+    *(tags_and_note.FILE_NAME, artifacts.ENVIRONMENT, "logs", "telemetry", "figures"),
     *("results.csv", "results.json", "report.md"),
 )
 """What this program writes at the top of a campaign; drafts have a dot before and more behind."""

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from backends.campaign.plan.selection import ATTEMPTS, REQUEST_NAME, Selection
 from backends.inventory.host_entry import Host
-from backends.inventory.tables import host_of, host_table
+from backends.inventory.host_to_toml import host_of, host_table
 from backends.results.auto_repeats import AutoRepeats, limited, parse_repeats
 from backends.results.result_files import write_in_campaign
 from profiles.errors import SelectionError

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from backends.campaign.plan.selection import Plan, PlannedCase, Selection
-from backends.hosts.facts import HostSnapshot, HostState
+from backends.campaign.plan.plan import Plan, PlannedCase
+from backends.campaign.plan.selection import Selection
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.host_entry import Host
 from backends.results.auto_repeats import MOST_REPEATS
+from profiles.case_tag import format_tag
 from profiles.durations import parse_duration
 from profiles.errors import SelectionError
 from profiles.format.case import Case, read_key
@@ -16,7 +18,6 @@ from profiles.format.case_matrix import HostCapacity, can_vary, expand, infeasib
 from profiles.format.catalog import Catalog
 from profiles.format.profile import Profile
 from profiles.format.site_settings import resolve_settings, split_overrides
-from profiles.tags import format_tag
 
 MOST_RUNS = 100_000
 """Of one campaign; more would take longer to plan and to show than anybody means."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
-from backends.campaign.plan.selection import Plan, PlannedCase
+from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.results.auto_repeats import LOOKS, AutoRepeats
 from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH

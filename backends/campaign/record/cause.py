@@ -24,7 +24,7 @@ class Cause(StrEnum):
     REQUEST = "request"  # what was asked cannot be started
     INTERNAL = "internal"  # a mistake of ours
 
-    # The engine took its hosts; see :class:`backends.engines.base.EndKind`.
+    # The engine took its hosts; see :class:`backends.engines.engine.EndKind`.
     NODE_FAILED = "node failed"
     TIME_LIMIT = "time limit"
     PREEMPTED = "preempted"

@@ -106,7 +106,8 @@ class RunPlanned(Event):
     """A run that is to be done: a repeat of a case, or with ``attempt`` > 1 a retry of it.
 
     ``profiled``: no repeat, but the run that tells where the time of each rank goes. ``workload``,
-    ``arithmetic``: what :mod:`profiles.format.workload` says of it; empty where that is not known.
+    ``arithmetic``: what :mod:`profiles.format.workload_section` says of it; empty where that is
+    not known.
     """
 
     run_id: Text

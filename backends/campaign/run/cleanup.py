@@ -12,13 +12,13 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_status import Doubt, Why
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord
+from backends.campaign.run.end_and_fetch import Kept, doubt_of_error, doubt_of_report
 from backends.campaign.run.factory import RunFactory
 from backends.campaign.run.mirror import LogMirror, UnsafeLogError
-from backends.campaign.run.teardown import Kept, doubt_of_error, doubt_of_report
-from backends.engines.base import Engine
+from backends.engines.engine import Engine
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import CancelReport, LogNotKeptError, RemoteError, RunPhase
-from backends.transports.base import HostUnreachableError
+from backends.transports.transport import HostUnreachableError
 from profiles.errors import DlperfError
 
 LIMIT_S = 20.0

@@ -5,11 +5,11 @@ from __future__ import annotations
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_status import Cleanup
 from backends.campaign.record.state import RunRecord, next_attempt_id
-from backends.campaign.run.verdict import Ended, judge_allocation_end
-from backends.engines.base import AllocationEnd
+from backends.campaign.run.end_reason import Ended, judge_allocation_end
+from backends.engines.engine import AllocationEnd
 from backends.hosts.telemetry_summary import Telemetry
 from profiles.cleantext import clean_text
-from profiles.throughput.measure import Measurement
+from profiles.throughput.measure_run import Measurement
 
 
 def failed(run: RunRecord, ended: Ended, now: float) -> ev.RunFailed:

@@ -14,7 +14,7 @@ from backends.campaign.folder.paths import (
     telemetry_path,
 )
 from backends.campaign.folder.rawlog import RawLog
-from backends.campaign.plan.recipe import Recipe
+from backends.campaign.plan.profile_setup import ProfileSetup
 from backends.campaign.record import events as ev
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord
@@ -23,13 +23,13 @@ from backends.campaign.run.host_watch import HostWatch
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.reconnect import Contact
 from backends.campaign.run.supervisor import RunSupervisor
-from backends.engines.base import AllocatedHost, Allocation, Wanted
-from backends.hosts.facts import HostSnapshot, Sought
+from backends.engines.engine import AllocatedHost, Allocation, Wanted
 from backends.hosts.fingerprint import apart, joined, several
+from backends.hosts.host_facts import HostSnapshot, Sought
 from backends.hosts.software import sought_by
 from backends.inventory.host_entry import Host, train_address_of
-from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite
 from backends.launchers.build import build, needs_port
+from backends.launchers.launcher import HostCommand, LaunchRequest, LaunchSite
 from backends.remote.client import RemoteHost
 from profiles.durations import parse_duration
 from profiles.errors import SelectionError
@@ -39,11 +39,11 @@ DISK_THREADS = 8
 
 
 class RunFactory:
-    """From recipes and allocations to commands and supervisors; nothing is started here.
+    """From setups and allocations to commands and supervisors; nothing is started here.
 
     Parameters
     ----------
-    recipes: by profile name.
+    setups: by profile name.
     fingerprint: of a host's environment and of software there, so that mixed ones are marked.
     disk: whose threads write the raw logs; None: some of its own, so that a disk that does not
         answer holds up nothing else.
@@ -51,13 +51,13 @@ class RunFactory:
 
     def __init__(
         self,
-        recipes: Mapping[str, Recipe],
+        setups: Mapping[str, ProfileSetup],
         *,
         fingerprint: Callable[[HostSnapshot, Sequence[Sought]], str],
         clock: Callable[[], float] = time.time,
         disk: Executor | None = None,
     ) -> None:
-        self._recipes = dict(recipes)
+        self._setups = dict(setups)
         self._fingerprint = fingerprint
         self._clock = clock
         self._disk = disk or ThreadPoolExecutor(DISK_THREADS, thread_name_prefix="raw log")
@@ -66,17 +66,17 @@ class RunFactory:
     def expected_s(self) -> Mapping[str, float]:
         """A run's usual seconds by profile, where the profile says so."""
         return {
-            name: parse_duration(recipe.profile.launch.expected)
-            for name, recipe in self._recipes.items()
-            if recipe.profile.launch.expected
+            name: parse_duration(setup.profile.launch.expected)
+            for name, setup in self._setups.items()
+            if setup.profile.launch.expected
         }
 
     def profile(self, name: str) -> Profile:
-        return self._recipe(name).profile
+        return self._setup(name).profile
 
-    def _recipe(self, name: str) -> Recipe:
+    def _setup(self, name: str) -> ProfileSetup:
         try:
-            return self._recipes[name]
+            return self._setups[name]
         except KeyError:
             raise SelectionError(
                 f"this campaign uses profile {name!r}, which is not here",
@@ -106,16 +106,16 @@ class RunFactory:
     def commands(
         self, run: RunRecord, sites: Sequence[LaunchSite], port: int
     ) -> tuple[HostCommand, ...]:
-        recipe = self._recipe(run.profile)
+        setup = self._setup(run.profile)
         return build(
             LaunchRequest(
-                profile=recipe.profile,
+                profile=setup.profile,
                 case=run.case,
                 sites=sites,
                 run_id=run.run_id,
                 repeat=run.repeat,
                 port=port,
-                settings=recipe.settings,
+                settings=setup.settings,
                 profiled=run.profiled,
             )
         )
@@ -152,7 +152,7 @@ class RunFactory:
         ``fresh``, ``idle``, ``patience_s``: see
         :class:`~backends.campaign.run.supervisor.RunSupervisor`.
         """
-        recipe = self._recipe(run.profile)
+        setup = self._setup(run.profile)
         commands = self.commands(run, launch_sites(allocation), run.port)
         members = [
             self._member(run, given, command, campaign, recorder)
@@ -162,12 +162,12 @@ class RunFactory:
             HostWatch(given, RawLog(campaign / telemetry_path(run.run_id, given.name), self._disk))
             for given in allocation.hosts
         ]
-        launch = recipe.profile.launch_for(run.case)
-        sought = sought_by(recipe.profile, recipe.settings, launch)
+        launch = setup.profile.launch_for(run.case)
+        sought = sought_by(setup.profile, setup.settings, launch)
         kinds = self._fingerprints(allocation, sought)
         return RunSupervisor(
             run,
-            recipe.profile,
+            setup.profile,
             members,
             recorder,
             clock=self._clock,
@@ -208,7 +208,7 @@ class RunFactory:
             command=command,
             log=RawLog(campaign / local_log(run, given.name), self._disk),
             contact=self._contact(run, given.name, recorder),
-            stage=tuple(files.tree for files in self._recipe(run.profile).stage),
+            stage=tuple(files.tree for files in self._setup(run.profile).stage),
             price_per_hour=given.transport.host.price_per_hour,
         )
 

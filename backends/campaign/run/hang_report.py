@@ -9,7 +9,7 @@ from pathlib import Path
 from backends.campaign.run.host_part import Member
 from backends.remote.wrapper_messages import RemoteError
 from backends.results.result_files import write_in_campaign
-from backends.transports.base import HostUnreachableError
+from backends.transports.transport import HostUnreachableError
 
 ANSWER_LIMIT_S = 30.0
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 from backends.campaign.folder.rawlog import RawLog
 from backends.campaign.run.reconnect import Contact
-from backends.launchers.base import HostCommand
+from backends.launchers.launcher import HostCommand
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import StagedTree
 from backends.results.run_result import COST_PER_HOUR
 from profiles.format.profile import Profile
 from profiles.logs.failures import BUILT_IN, Failure, FailureScanner, from_profile
 from profiles.logs.log_parser import LINE_LIMIT
-from profiles.throughput.measure import Measurement
+from profiles.throughput.measure_run import Measurement
 
 
 @dataclass(slots=True)

@@ -13,10 +13,10 @@ from itertools import chain
 from backends.campaign.folder.rawlog import RawLog
 from backends.campaign.folder.regular_file import open_to_read
 from backends.campaign.record.run_record import RunRecord
-from backends.engines.base import AllocatedHost
+from backends.engines.engine import AllocatedHost
 from backends.hosts.telemetry import read_telemetry, telemetry_command
 from backends.hosts.telemetry_summary import Span, Telemetry, summarise
-from backends.transports.base import HostUnreachableError
+from backends.transports.transport import HostUnreachableError
 from profiles.throughput.steady import Disturbance, Shape
 
 AGAIN_AFTER_S = 5.0

@@ -24,7 +24,7 @@ from backends.campaign.record.state import (
 )
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import RemoteError
-from backends.transports.base import HostUnreachableError
+from backends.transports.transport import HostUnreachableError
 from profiles.format.profile import Profile
 
 LOOK_LIMIT_S = 8.0

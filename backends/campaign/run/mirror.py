@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any  # tasks of several kinds
 
-from backends.campaign.folder.held_log import EditedInPlaceError
+from backends.campaign.folder.kept_log import EditedInPlaceError
 from backends.campaign.folder.rawlog import RawLog
 from backends.campaign.run.reconnect import Contact
 from backends.remote.client import RemoteHost

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from shlex import quote
 
-from backends.transports.base import HostUnreachableError, Transport
+from backends.transports.transport import HostUnreachableError, Transport
 from profiles.cleantext import clean_line
 
 FULL_BELOW_KIB = 1024

@@ -12,8 +12,8 @@ from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.run_record import RunRecord, stride_of
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser, Readings
-from profiles.throughput.measure import Measurement, global_throughput, measure_run
-from profiles.throughput.nodes import with_all_logs
+from profiles.throughput.all_node_logs import with_all_logs
+from profiles.throughput.measure_run import Measurement, global_throughput, measure_run
 from profiles.throughput.run_facts import Facts
 from profiles.throughput.tally import Tally
 from profiles.throughput.window import warm_up

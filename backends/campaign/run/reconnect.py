@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from backends.clocks import loop_time
-from backends.transports.base import HostUnreachableError, Problem
+from backends.transports.transport import HostUnreachableError, Problem
 
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 5.0

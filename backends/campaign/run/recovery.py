@@ -14,11 +14,11 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
 from backends.campaign.record.run_changes import END_LOST
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
-from backends.campaign.run.verdict import memory_of
+from backends.campaign.run.end_reason import memory_of
 from profiles.errors import LogError
 from profiles.format.profile import Profile
+from profiles.throughput.all_node_logs import with_all_logs
 from profiles.throughput.file import measure_file
-from profiles.throughput.nodes import with_all_logs
 
 MEASURED_AGAIN = f"measured again from its log: {END_LOST}"
 

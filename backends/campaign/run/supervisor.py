@@ -17,18 +17,9 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord, RunState
+from backends.campaign.run.end_and_fetch import Ending, Kept, cleanup_of
 from backends.campaign.run.end_events import failed, requeued, succeeded
-from backends.campaign.run.hang_report import all_answer, diagnose
-from backends.campaign.run.host_part import FailureLog, Member, priced
-from backends.campaign.run.host_watch import HostWatch, seen_meanwhile
-from backends.campaign.run.mirror import LogMirror
-from backends.campaign.run.postmortem import ask_host
-from backends.campaign.run.reading_feed import ReadingFeed
-from backends.campaign.run.recovery import MEASURED_AGAIN
-from backends.campaign.run.stall import StallWatch
-from backends.campaign.run.starting import CANCEL_GRACE_S, Deferred, Start
-from backends.campaign.run.teardown import Ending, Kept, cleanup_of
-from backends.campaign.run.verdict import (
+from backends.campaign.run.end_reason import (
     Ended,
     judge_allocation_end,
     judge_end,
@@ -39,9 +30,18 @@ from backends.campaign.run.verdict import (
     memory_of,
     unmeasured,
 )
-from backends.engines.base import AllocationEnd, EndKind
+from backends.campaign.run.hang_report import all_answer, diagnose
+from backends.campaign.run.host_part import FailureLog, Member, priced
+from backends.campaign.run.host_watch import HostWatch, seen_meanwhile
+from backends.campaign.run.mirror import LogMirror
+from backends.campaign.run.postmortem import ask_host
+from backends.campaign.run.reading_feed import ReadingFeed
+from backends.campaign.run.recovery import MEASURED_AGAIN
+from backends.campaign.run.stall import StallWatch
+from backends.campaign.run.start_on_hosts import CANCEL_GRACE_S, Deferred, Start
+from backends.engines.engine import AllocationEnd, EndKind
 from backends.remote.wrapper_messages import RemoteError, RunPhase, RunStatus
-from backends.transports.base import HostUnreachableError
+from backends.transports.transport import HostUnreachableError
 from profiles.durations import parse_duration
 from profiles.format.profile import Profile
 from profiles.logs.failures import Failure

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backends.results.device_words import words_of
-from backends.results.layouts.base import layout_of_tables
 from backends.results.layouts.cells import speedup_cell
 from backends.results.layouts.common import (
     DASH,
@@ -15,6 +14,7 @@ from backends.results.layouts.common import (
     group_title,
     speedup_notes,
 )
+from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import trimmed
 from backends.results.render import Column, Table
 from backends.results.summary import CaseResult, Group

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from backends.results.layouts.base import Layout
+from backends.results.layouts.layout import Layout
 from backends.results.results_json import to_json
 from backends.results.summary import Group
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from backends.results.device_words import devices_heading
-from backends.results.layouts.base import layout_of_tables
 from backends.results.layouts.common import (
     DEFAULT,
     LayoutOptions,
@@ -13,11 +12,12 @@ from backends.results.layouts.common import (
     simulated,
     throughput_caption,
 )
-from backends.results.meanwhile import cost_per_1e9_tokens, joules_per_sample, typical
+from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import NOTHING, percent, trimmed
 from backends.results.render import Column, Table
 from backends.results.run_result import TOKENS
 from backends.results.summary import CaseResult, Group
+from backends.results.telemetry_figures import cost_per_1e9_tokens, joules_per_sample, typical
 from backends.results.translations import Lang, pick, words
 from profiles.errors import SelectionError
 

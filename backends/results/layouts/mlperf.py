@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from backends.results.layouts.base import Results, layout_of_tables
 from backends.results.layouts.common import DEFAULT, LayoutOptions, simulated
+from backends.results.layouts.layout import Results, layout_of_tables
 from backends.results.mlperf_score import NoScore, Score, scores
 from backends.results.numbers import NOTHING, fixed
 from backends.results.render import Column, Table

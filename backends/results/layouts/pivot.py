@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from backends.results.dataframe import throughput_grid
 from backends.results.device_words import words_of
-from backends.results.layouts.base import layout_of_tables
 from backends.results.layouts.columns import pivot_labels, precision_order
 from backends.results.layouts.common import (
     DASH,
@@ -16,6 +15,7 @@ from backends.results.layouts.common import (
     simulated,
     throughput_caption,
 )
+from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import trimmed
 from backends.results.render import Column, Link, Table
 from backends.results.summary import Group

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from backends.results.dataframe import results_csv
 from backends.results.device_words import words_of
 from backends.results.grade import Concern
-from backends.results.layouts.base import Results, layout_of_tables
 from backends.results.layouts.cells import (
     count_cell,
     cv_cell,
@@ -23,6 +22,7 @@ from backends.results.layouts.common import (
     speedup_notes,
     throughput_caption,
 )
+from backends.results.layouts.layout import Results, layout_of_tables
 from backends.results.numbers import NOTHING, fixed, percent
 from backends.results.ratios import Method
 from backends.results.render import Column, Table, render_csv

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from profiles.errors import ProfileError
-from profiles.format.regex.cost import LINE_LIMIT, judge
+from profiles.format.regex.backtracking import LINE_LIMIT, judge
 from profiles.format.regex.linear import LinearPattern, available
 
 __all__ = [

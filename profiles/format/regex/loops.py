@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from profiles.format.regex.nodes import (
+from profiles.format.regex.pattern_items import (
     Alternatives,
     Chars,
     Edge,

@@ -13,7 +13,7 @@ import pytest
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import RunState, fold
-from backends.campaign.run import verdict
+from backends.campaign.run import end_reason
 from tests.integration.faults.conftest import Measured
 from tests.support.campaigns import (
     Bench,
@@ -83,7 +83,7 @@ async def test_a_journal_that_a_power_failure_cut_anywhere(bench: Bench) -> None
 async def test_a_rank_killed_by_the_kernel_is_named_and_measured_again(
     bench: Bench, measured: Measured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(verdict._RETRY_DELAYS, "later", 1.0)
+    monkeypatch.setitem(end_reason._RETRY_DELAYS, "later", 1.0)
     controller = await bench.start("4n1g", lines=60)
     await until_running(controller, readings=3)
     run_id = next(iter(controller.state.runs))

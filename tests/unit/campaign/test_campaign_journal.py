@@ -29,8 +29,8 @@ from backends.campaign.record.journal import (
     read_events,
 )
 from backends.campaign.record.run_results import run_results
-from backends.campaign.record.snapshot import take
 from backends.campaign.record.state import apply, fold
+from backends.campaign.record.status_view import take
 from backends.results.campaign_report import ReportContext, render_report
 from backends.results.result_files import write_results
 from backends.results.results_json import document, to_json

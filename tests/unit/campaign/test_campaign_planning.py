@@ -21,11 +21,12 @@ from backends.campaign.folder.paths import (
     telemetry_path,
 )
 from backends.campaign.plan.campaign_file import Request, read_request, write_request
+from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.remarks import plan_remarks
-from backends.campaign.plan.selection import Plan, Selection
+from backends.campaign.plan.selection import Selection
 from backends.campaign.record.state import fold
-from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.host_entry import Host
 from profiles.errors import SelectionError
 from profiles.format.case import Case

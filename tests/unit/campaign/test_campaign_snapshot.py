@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
-from backends.campaign.record.snapshot import CampaignSnapshot, RunView, take
 from backends.campaign.record.state import CampaignState, fold
-from backends.engines.base import Waiting, WaitKind
+from backends.campaign.record.status_view import CampaignSnapshot, RunView, take
+from backends.engines.engine import Waiting, WaitKind
 from tests.unit.campaign.strategies import RUN_IDS, planned
 from tests.unit.campaign.test_campaign_state import assigned, readings, succeeded
 

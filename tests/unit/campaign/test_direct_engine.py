@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.engines.base import Journaled, Trouble, Waiting, WaitKind, Wanted
 from backends.engines.direct import DirectEngine
-from backends.engines.first_fit import Offer, first_fit
-from backends.hosts.facts import HostSnapshot, HostState
+from backends.engines.engine import Journaled, Trouble, Waiting, WaitKind, Wanted
+from backends.engines.first_fit_schedule import Offer, first_fit
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.host_entry import Host
-from backends.transports.base import Transport
 from backends.transports.local import LocalTransport
+from backends.transports.transport import Transport
 from profiles.format.case_matrix import HostCapacity
 
 

@@ -12,7 +12,7 @@ from backends.campaign.folder.index import list_campaigns
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record import events as ev
 from backends.campaign.record.codec import encode
-from backends.campaign.record.snapshot import take
+from backends.campaign.record.status_view import take
 from tui.widgets.log_tail import LogTail
 
 OUTSIDE = ("../../secret", "logs/../../secret", "/etc/passwd", "//etc/passwd", "a/../..", "a\0b")

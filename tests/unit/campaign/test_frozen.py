@@ -21,7 +21,7 @@ from backends.campaign.folder.frozen import (
 )
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.plan.campaign_file import Request, write_request
-from backends.campaign.plan.recipe import Recipe, staged_files
+from backends.campaign.plan.profile_setup import ProfileSetup, staged_files
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record.codec import encode
@@ -35,16 +35,16 @@ HOSTS = (
 )
 
 
-def recipe(name: str = "cpu-smoke") -> Recipe:
+def setup(name: str = "cpu-smoke") -> ProfileSetup:
     source = Catalog.load((), None).source(name)
     settings_ = {"python": "python3 ü"}
-    return Recipe(source, settings_, staged_files(source, settings_))
+    return ProfileSetup(source, settings_, staged_files(source, settings_))
 
 
 def frozen(directory: Path, runs: list[ev.RunPlanned]) -> str:
     directory.mkdir()
     write_request(directory / "campaign.toml", Request(Selection(("cpu-smoke",)), HOSTS))
-    return freeze(directory, [recipe()], HOSTS, 3, runs)
+    return freeze(directory, [setup()], HOSTS, 3, runs)
 
 
 scalars = st.one_of(
@@ -83,8 +83,8 @@ def test_a_plan_comes_back_run_for_run(
     manifest = read_manifest(directory, digest)
     assert list(manifest.planned) == runs
     assert (manifest.hosts, manifest.attempts) == (HOSTS, 3)
-    assert thaw(directory, manifest)["cpu-smoke"].stage == recipe().stage
-    assert thaw(directory, manifest, stage=False)["cpu-smoke"].profile == recipe().profile
+    assert thaw(directory, manifest)["cpu-smoke"].stage == setup().stage
+    assert thaw(directory, manifest, stage=False)["cpu-smoke"].profile == setup().profile
     assert damage(directory, digest) == ""
     assert changed_since(directory, manifest, stage=True) == ()
 

@@ -10,20 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.record.cause import Cause
-from backends.campaign.run.host_part import FailureLog
-from backends.campaign.run.postmortem import read_answer
-from backends.campaign.run.reconnect import Contact
-from backends.campaign.run.stall import LONGEST_LOOK_S, StallWatch
-from backends.campaign.run.verdict import (
+from backends.campaign.run.end_reason import (
     Ended,
     exit_reason,
     judge_allocation_end,
     judge_end,
     retry_delay_s,
 )
-from backends.engines.base import AllocationEnd, EndKind
+from backends.campaign.run.host_part import FailureLog
+from backends.campaign.run.postmortem import read_answer
+from backends.campaign.run.reconnect import Contact
+from backends.campaign.run.stall import LONGEST_LOOK_S, StallWatch
+from backends.engines.engine import AllocationEnd, EndKind
 from backends.remote.wrapper_messages import RunPhase, RunStatus
-from backends.transports.base import HostUnreachableError, Problem
+from backends.transports.transport import HostUnreachableError, Problem
 from profiles.format.catalog import Catalog
 from profiles.logs.failures import Failure
 

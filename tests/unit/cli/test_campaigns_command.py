@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.campaign.folder.about import NOTE_CAP, read_about
+from backends.campaign.folder.tags_and_note import NOTE_CAP, read_about
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
 from tests.support.waiting import wait_until

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.probe import parse_probe, snapshot_of
 from backends.inventory.host_entry import Host
 from tests.unit.cli.conftest import Answer, Cli

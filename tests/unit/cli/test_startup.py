@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 HEAVY = ("pandas", "numpy", "asyncssh", "cryptography", "plotext", "matplotlib")
-PAGES = ("tui.screens.runs", "tui.screens.matrix", "tui.screens.results")
+PAGES = ("tui.screens.runs_page", "tui.screens.matrix_page", "tui.screens.results_page")
 LATER = (*PAGES, "textual.widgets._text_area")
 
 

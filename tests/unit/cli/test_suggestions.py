@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from profiles.case_tag import parse_tag
 from profiles.errors import SelectionError
 from profiles.nearest import did_you_mean
-from profiles.tags import parse_tag
 from tests.unit.cli.conftest import FINISHED, Cli, planned, succeeded
 from tui.cli import main
 from tui.cli.arguments import build_parser

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from backends.inventory.host_entry import Host
-from backends.transports.base import Completed
 from backends.transports.local import LocalTransport
+from backends.transports.transport import Completed
 
 
 class ShellTransport(LocalTransport):

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from backends.hosts.environment import environment_document, fingerprint, fingerprint_of
-from backends.hosts.facts import HostSnapshot, HostState
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.hosts_json import host_document
 from backends.hosts.probe import parse_probe, snapshot_of
 from backends.inventory.host_entry import Host

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backends.hosts.facts import HostSnapshot, HostState
 from backends.hosts.first_inventory import first_inventory
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.probe import parse_probe, snapshot_of
 from backends.inventory.host_entry import Host, Inventory
-from backends.inventory.hosts_file import read_hosts_file
+from backends.inventory.hosts_toml import read_hosts_file
 
 
 def reached(name: str, *gpus: str) -> HostSnapshot:

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from backends.hosts.facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState
-from backends.hosts.finding import Finding, Level, worst
+from backends.hosts.host_facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState
 from backends.hosts.needs import Need, needs_of
 from backends.hosts.preflight import check_needs, differences, host_findings, preflight
+from backends.hosts.preflight_finding import Finding, Level, worst
 from backends.hosts.probe import parse_probe
 from backends.inventory.host_entry import Host
-from backends.transports.base import Completed, HostUnreachableError, Problem
+from backends.transports.transport import Completed, HostUnreachableError, Problem
 from profiles.format.case import Case
 from profiles.format.profile import Profile
 

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.hosts.facts import HostState
+from backends.hosts.host_facts import HostState
 from backends.hosts.probe import PROBE_SCRIPT, parse_probe, probe, probe_all, snapshot_of
 from backends.inventory.host_entry import Host
-from backends.transports.base import Completed, HostUnreachableError, Problem
+from backends.transports.transport import Completed, HostUnreachableError, Problem
 
 # Two GPUs, one used by a colleague; text of a login shell before it; clock 100 s ahead of ours.
 ANSWER = b"""\

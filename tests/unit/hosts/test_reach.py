@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from backends.hosts.finding import Level
+from backends.hosts.preflight_finding import Level
 from backends.hosts.reach import _connect, _Listener, reach, reach_findings
 from backends.inventory.host_entry import Host
-from backends.transports.base import HostUnreachableError, Problem
+from backends.transports.transport import HostUnreachableError, Problem
 
 NODES = [Host(name=f"node{number}", transport="local") for number in (1, 2, 3)]
 

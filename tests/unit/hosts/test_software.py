@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.hosts.environment import environment_document, fingerprint
-from backends.hosts.facts import Gpu, HostFacts, HostSnapshot, HostState, Software, Sought
+from backends.hosts.host_facts import Gpu, HostFacts, HostSnapshot, HostState, Software, Sought
 from backends.hosts.probe import PROBE_SCRIPT, parse_probe, probe
 from backends.hosts.software import parse_software, software_by_role, sought_by, sought_for
 from backends.inventory.host_entry import Host

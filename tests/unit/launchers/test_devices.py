@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from backends.inventory.host_entry import Host
-from backends.launchers.base import HostCommand, LaunchRequest, LaunchSite
 from backends.launchers.build import LAUNCHERS, build
-from profiles.format import launching
+from backends.launchers.launcher import HostCommand, LaunchRequest, LaunchSite
+from profiles.format import launch_section
 from profiles.format.case import Case
 from profiles.format.profile import Profile
 
@@ -55,10 +55,10 @@ def option_values(words: Sequence[str], option: str) -> list[str]:
 
 
 def test_every_launcher_that_a_profile_can_name_has_its_file() -> None:
-    room = Path(launching.__file__).parents[2] / "backends" / "launchers"
-    helpers = {"__init__", "base", "build", "container"}
+    room = Path(launch_section.__file__).parents[2] / "backends" / "launchers"
+    helpers = {"__init__", "launcher", "build", "container"}
     assert {file.stem for file in room.glob("*.py")} - helpers == set(LAUNCHERS)
-    assert tuple(LAUNCHERS) == tuple(launching.LAUNCHERS)
+    assert tuple(LAUNCHERS) == tuple(launch_section.LAUNCHERS)
 
 
 @pytest.mark.parametrize("launcher", ["per_node", "torchrun"])

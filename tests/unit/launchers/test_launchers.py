@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backends.inventory.host_entry import Host
-from backends.launchers.base import HostCommand, Launcher, LaunchRequest, LaunchSite
 from backends.launchers.build import LAUNCHERS, build, needs_port
+from backends.launchers.launcher import HostCommand, Launcher, LaunchRequest, LaunchSite
 from profiles.errors import ProfileError
-from profiles.format import launching
+from profiles.format import launch_section
 from profiles.format.case import Case
 from profiles.format.catalog import load_file
 from profiles.format.profile import Profile
@@ -263,7 +263,7 @@ def test_a_new_launcher_is_a_name_in_the_format_and_a_file(
 ) -> None:
     """What its file would hold: the words before the command, and where they are run."""
     announced = Launcher(lambda node, words: ("announce", str(node.rank), *words), every_node=True)
-    monkeypatch.setitem(launching.LAUNCHERS, "announced", "on every host, announced")
+    monkeypatch.setitem(launch_section.LAUNCHERS, "announced", "on every host, announced")
     monkeypatch.setitem(LAUNCHERS, "announced", announced)
     tiny = profile(tmp_path, 'launcher = "announced"\ncommand = "train {gpus}"\n')
     first, second = commands(tiny, case(2, 4))

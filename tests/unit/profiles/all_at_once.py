@@ -7,9 +7,9 @@ import statistics
 from collections.abc import Sequence
 
 from profiles.format.case import Case
-from profiles.format.measuring import Rule, Trim, Window
+from profiles.format.measure_section import Rule, Trim, Window
 from profiles.logs.log_parser import Readings
-from profiles.throughput.measure import global_throughput
+from profiles.throughput.measure_run import global_throughput
 from profiles.throughput.run_facts import Facts
 
 

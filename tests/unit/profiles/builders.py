@@ -9,7 +9,7 @@ from profiles.format.case import Case
 from profiles.format.case_matrix import make_case
 from profiles.format.profile import Profile, Scalar
 from profiles.logs.log_parser import LogParser
-from profiles.throughput.measure import Measurement, measure_run
+from profiles.throughput.measure_run import Measurement, measure_run
 
 HEAD = """
 name = "sample"

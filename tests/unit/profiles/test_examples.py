@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from profiles.format.costly import costly_patterns
 from profiles.format.every_pattern import every_pattern
+from profiles.format.slow_patterns import costly_patterns
 from profiles.logs.examples import Flaw, example_flaws
 from profiles.logs.log_parser import LINE_LIMIT
 from tests.unit.profiles.builders import profile

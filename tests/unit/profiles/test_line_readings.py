@@ -15,8 +15,8 @@ from profiles.format.case import Case
 from profiles.format.profile import Profile
 from profiles.logs.examples import ExampleFlaw, Flaw, example_flaws
 from profiles.logs.log_parser import LogParser
-from profiles.throughput.measure import ONE_NODE, measure_run
-from profiles.throughput.nodes import with_all_logs
+from profiles.throughput.all_node_logs import with_all_logs
+from profiles.throughput.measure_run import ONE_NODE, measure_run
 from tests.unit.profiles.builders import case, measure, parse, profile
 
 TRACKED = r"""

@@ -15,7 +15,7 @@ from profiles.format.case import Case
 from profiles.format.catalog import Catalog
 from profiles.logs.examples import example_flaws
 from profiles.logs.log_parser import LogParser
-from profiles.throughput.measure import Measurement, measure_run
+from profiles.throughput.measure_run import Measurement, measure_run
 
 CATALOG = Catalog.load()
 

@@ -6,10 +6,10 @@ import tracemalloc
 
 import pytest
 
+from profiles.case_tag import parse_tag
 from profiles.errors import SelectionError
 from profiles.format.case import read_key
 from profiles.format.case_matrix import HostCapacity, exclusion, expand, infeasible, make_case
-from profiles.tags import parse_tag
 from tests.unit.profiles.builders import HEAD, READING, case, profile
 
 

@@ -7,7 +7,7 @@ import pytest
 from profiles.format.case_matrix import expand
 from profiles.format.catalog import Catalog
 from profiles.logs.log_parser import LogParser
-from profiles.throughput.measure import Measurement, measure_run
+from profiles.throughput.measure_run import Measurement, measure_run
 
 PROFILE = Catalog.load().get("nccl-tests")
 (CASE,) = expand(PROFILE, ["1n4g"], {})

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from profiles.format.regex import line_pattern as patterns_module
 from profiles.format.regex import linear
-from profiles.format.regex.cost import SHORTEST, Judgement, judge, most_steps
+from profiles.format.regex.backtracking import SHORTEST, Judgement, judge, most_steps
 from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
 from profiles.format.regex.linear import LinearPattern
 from profiles.logs.log_paths import recognise

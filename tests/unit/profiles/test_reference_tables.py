@@ -17,7 +17,7 @@ from profiles.errors import ProfileError
 from profiles.format.case_matrix import expand, make_case
 from profiles.format.catalog import Catalog, load_file
 from profiles.format.site_settings import resolve_settings
-from profiles.format.workload import OTHERS, PRECISION, workload_of
+from profiles.format.workload_section import OTHERS, PRECISION, workload_of
 from profiles.references.arithmetic import Arithmetic
 from profiles.references.reference_tables import (
     COLUMNS,

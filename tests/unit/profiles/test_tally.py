@@ -19,7 +19,7 @@ from profiles.logs.failures import FailureScanner
 from profiles.logs.log_parser import LogParser
 from profiles.throughput import window_speeds as bounded
 from profiles.throughput.chosen import Part
-from profiles.throughput.measure import measure_run
+from profiles.throughput.measure_run import measure_run
 from profiles.throughput.steady import Shape, disturbances
 from profiles.throughput.tally import Tally
 from profiles.throughput.window_speeds import Speeds

@@ -9,7 +9,7 @@ from profiles.format.case import Case
 from profiles.format.case_matrix import expand
 from profiles.format.catalog import Catalog
 from profiles.logs.log_parser import LogParser
-from profiles.throughput.measure import Measurement, measure_run
+from profiles.throughput.measure_run import Measurement, measure_run
 
 PROFILE = Catalog.load().get("torch-gpt")
 STATED = (

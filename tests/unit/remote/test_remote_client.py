@@ -23,8 +23,8 @@ from backends.remote.client import (
     StagedTree,
     checked_name,
 )
-from backends.transports.base import Completed
 from backends.transports.ssh import MARK, login_shell_command
+from backends.transports.transport import Completed
 
 
 class Scripted:

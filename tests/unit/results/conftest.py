@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from backends.results.run_result import RunResult
-from profiles.tags import parse_tag
+from profiles.case_tag import parse_tag
 from tui.cli import main
 
 Dlperf = Callable[..., str]

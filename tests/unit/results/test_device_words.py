@@ -11,9 +11,9 @@ from backends.hosts.fingerprint import has_gpus, joined
 from backends.results.grade_words import finding_lines
 from backends.results.layouts.airank import airank_tables
 from backends.results.layouts.common import LayoutOptions
+from backends.results.layouts.compare_frameworks import compare_tables
 from backends.results.layouts.llm import llm_tables
 from backends.results.layouts.pivot import pivot_tables
-from backends.results.layouts.side_by_side import compare_tables
 from backends.results.layouts.speedup import speedup_tables
 from backends.results.render import render_markdown
 from backends.results.run_result import RunResult

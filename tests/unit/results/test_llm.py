@@ -14,8 +14,8 @@ from backends.campaign.run.host_part import priced
 from backends.hosts.telemetry_summary import GpuUse, Telemetry
 from backends.results.grade import Concern
 from backends.results.layouts.common import LayoutOptions
+from backends.results.layouts.compare_frameworks import compare_tables
 from backends.results.layouts.llm import llm_tables
-from backends.results.layouts.side_by_side import compare_tables
 from backends.results.layouts.speedup import speedup_tables
 from backends.results.projection import project_group
 from backends.results.render import markdown_rows, render_markdown
@@ -23,7 +23,7 @@ from backends.results.results_json import document
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
 from profiles.errors import SelectionError
-from profiles.throughput.measure import Measurement
+from profiles.throughput.measure_run import Measurement
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "reports.md").read_text(encoding="utf-8")
 GPT2 = {

@@ -33,7 +33,7 @@ from backends.results.projection import (
 from backends.results.results_json import document
 from backends.results.summary import summarise
 from backends.results.svg_figures import draw_figures
-from profiles.tags import parse_tag
+from profiles.case_tag import parse_tag
 
 LADDER = ("1n1g", "1n2g", "1n4g", "1n8g", "2n8g", "4n8g")
 QUIET = 1e-4

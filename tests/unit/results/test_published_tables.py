@@ -18,8 +18,8 @@ from backends.campaign.record.state import fold
 from backends.file_modes import Share
 from backends.results.layouts.airank import airank_tables
 from backends.results.layouts.common import LayoutOptions
+from backends.results.layouts.compare_frameworks import compare_tables
 from backends.results.layouts.pivot import pivot_tables
-from backends.results.layouts.side_by_side import compare_tables
 from backends.results.layouts.speedup import speedup_tables
 from backends.results.render import Table, markdown_rows, render_markdown
 from backends.results.summary import Group, summarise

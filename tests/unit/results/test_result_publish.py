@@ -9,8 +9,8 @@ import re
 
 import pytest
 
-from backends.results.layouts.base import Layout
 from backends.results.layouts.common import LayoutOptions
+from backends.results.layouts.layout import Layout
 from backends.results.publish import LAYOUTS, publish
 from profiles.errors import SelectionError
 from tui.cli import main

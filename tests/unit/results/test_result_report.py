@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.hosts.facts import Topology
+from backends.hosts.host_facts import Topology
 from backends.results.campaign_report import ExecutedCommands, ReportContext, render_report
 from backends.results.environment_words import topology_text
 from backends.results.result_files import write_atomically, write_results

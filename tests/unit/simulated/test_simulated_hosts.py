@@ -8,17 +8,17 @@ from collections.abc import Callable
 
 import pytest
 
-from backends.hosts.facts import HostState
+from backends.hosts.host_facts import HostState
 from backends.hosts.preflight import preflight
 from backends.hosts.probe import probe
 from backends.hosts.telemetry import read_telemetry, telemetry_command
 from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost, RunPhase, RunSpec
+from backends.simulated.fake_run import FOREVER, Curve, Workload, training
 from backends.simulated.simulated_cluster import SimulatedCluster
 from backends.simulated.spec import ForeignProcess, HostSpec, v100_host
 from backends.simulated.supervising import Asked
-from backends.simulated.workload import FOREVER, Curve, Workload, training
-from backends.transports.base import HostUnreachableError, Problem
+from backends.transports.transport import HostUnreachableError, Problem
 
 FAST = 200.0
 

@@ -10,8 +10,8 @@ from typing import Any
 import asyncssh
 import pytest
 
-from backends.transports.base import HostUnreachableError
 from backends.transports.ssh_channel import execute
+from backends.transports.transport import HostUnreachableError
 
 Begin = Callable[[asyncssh.SSHClientSession[bytes]], None]
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from profiles.format.case_matrix import expand
 from profiles.format.catalog import Catalog
 from profiles.logs.log_parser import LogParser
-from profiles.throughput.measure import measure_run
+from profiles.throughput.measure_run import measure_run
 from tests.support import torch_python
 
 SCRIPT = Path(__file__).parents[3] / "profiles" / "workloads" / "torch_allreduce.py"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.record.run_record import RunState
-from backends.campaign.record.snapshot import CampaignSnapshot, RunView
+from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import NOTHING
-from tui.cli.shared.tables import Column, Rows, Said, Tone
+from tui.cli.shared.print_table import Column, Rows, Said, Tone
 
 _CAMPAIGN_TONES = {
     "live": Tone.BUSY,

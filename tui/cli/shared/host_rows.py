@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
-from backends.hosts.facts import Gpu, HostFacts, HostSnapshot, HostState
 from backends.hosts.first_inventory import devices_text
+from backends.hosts.host_facts import Gpu, HostFacts, HostSnapshot, HostState
 from backends.hosts.topology import topology_block
 from backends.results.escaping import md_text
 from backends.results.numbers import NOTHING
 from profiles.cleantext import clean_text
-from tui.cli.shared.tables import Column, Rows, Said, Tone, print_rows
+from tui.cli.shared.print_table import Column, Rows, Said, Tone, print_rows
 
 _TONES = {
     HostState.READY: Tone.GOOD,

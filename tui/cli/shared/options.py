@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from backends.file_modes import Share
-from backends.transports.base import Prompter
+from backends.transports.transport import Prompter
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
-from tui.cli.shared.asking import terminal_prompter
+from tui.cli.shared.ssh_prompt import terminal_prompter
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

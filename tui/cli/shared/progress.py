@@ -6,12 +6,12 @@ import asyncio
 import sys
 from collections.abc import Callable
 
-from backends.campaign.record.snapshot import CampaignSnapshot, RunView
-from backends.transports.base import Prompter
+from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.transports.transport import Prompter
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
-from tui.cli.shared.asking import TerminalPrompter
 from tui.cli.shared.output import say
+from tui.cli.shared.ssh_prompt import TerminalPrompter
 
 EVERY_S = 0.25
 

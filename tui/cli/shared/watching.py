@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from backends.campaign.folder.index import CampaignSummary
-from backends.campaign.record.snapshot import CampaignSnapshot
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.use_cases import Workspace
 from profiles.cleantext import clean_text
 from tui.cli.shared.campaign_rows import campaign_rows, most_telling, run_rows
 from tui.cli.shared.exit_codes import FAILED, OK
+from tui.cli.shared.print_table import Rows, terminal_table
 from tui.cli.shared.progress import Changes
-from tui.cli.shared.tables import Rows, terminal_table
 
 if TYPE_CHECKING:
     from rich.console import Console

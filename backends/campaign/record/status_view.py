@@ -1,0 +1,296 @@
+"""What a screen, the progress bar and ``status`` show of a campaign: one frozen value, pulled.
+
+A screen asks for :func:`take` at most a few times a second and diffs by ``run_id``; nothing is
+pushed. Estimates are labelled as such by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from backends.campaign.record.cleanup_status import Cleanup
+from backends.campaign.record.run_record import Series
+from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.engines.engine import Waiting, WaitKind
+from profiles.durations import format_duration
+from profiles.format.case import Case
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """One row of the run table. Throughputs are global samples/s; times seconds."""
+
+    run_id: str
+    profile: str
+    case: Case
+    label: str  # "1n2g b64 fp32 #1", with "attempt 2" when it is a retry
+    repeat: int
+    attempt: int
+    state: RunState
+    state_text: str  # "running", "host2: connection lost 12 s ago, retrying", "waiting for node3"
+    hosts: tuple[str, ...]
+    out_of_reach: tuple[str, ...]  # of its hosts, while it is active
+    unit: str
+    progress: float | None  # 0 … 1, estimated; None where nothing is known
+    eta_s: float | None
+    elapsed_s: float | None
+    readings: int
+    last_step: float | None
+    throughput_now: float | None
+    throughput: float | None  # the measured result, once succeeded
+    reason: str
+    evidence: tuple[str, ...]
+    log: Path | None  # the local raw log of rank 0
+    commands: tuple[str, ...]
+    cleanup: Cleanup
+
+
+@dataclass(frozen=True, slots=True)
+class ChartSeries:
+    """samples/s over seconds since the run's start; ``warmup`` points come first."""
+
+    run_id: str
+    label: str
+    unit: str
+    points: tuple[tuple[float, float], ...]
+    warmup: int
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignSnapshot:
+    name: str
+    path: Path
+    revision: int  # grows with every event; equal revisions show equal content but for clocks
+    state: CampaignState
+    runs: tuple[RunView, ...]
+    series: tuple[ChartSeries, ...]  # of the runs that are running now, else of the last ended one
+    done: int
+    failed: int
+    active: int
+    total: int
+    eta_s: float | None
+    finished: bool
+    simulated: bool
+    read_only: bool
+    notes: tuple[tuple[float, str, str], ...]
+
+    def with_note(self, t: float, text: str, level: str = "stop") -> CampaignSnapshot:
+        """With a warning that is not in the journal (because that cannot be written, or not by
+        us)."""
+        return replace(self, notes=(*self.notes, (t, level, text)))
+
+    @property
+    def summary(self) -> str:
+        """For the header: "9/24 runs · ETA 41m"."""
+        parts = [f"{self.done}/{self.total} runs"]
+        if self.failed:
+            parts.append(f"{self.failed} failed")
+        if self.finished:
+            parts.append("finished")
+        elif self.eta_s is not None:
+            parts.append(f"ETA {format_duration(self.eta_s)}")
+        return " · ".join(parts)
+
+
+def take(
+    state: CampaignState,
+    path: Path,
+    *,
+    now: float,
+    expected_s: Mapping[str, float],
+    waiting: Mapping[str, Waiting] | None = None,
+    revision: int = 0,
+    read_only: bool = False,
+    ended: dict[str, tuple[RunRecord, RunView]] | None = None,
+) -> CampaignSnapshot:
+    """A snapshot at ``now`` (seconds since the epoch).
+
+    ``expected_s``: a run's typical duration by profile name, used until this campaign has
+    measured its own. ``waiting``: by run id, what a planned run waits for. ``ended``: kept by the
+    caller between snapshots of one campaign; the views of ended runs, which do not change.
+    """
+    latest = state.latest_attempts()
+    durations = _durations(state, expected_s)
+    waiting = waiting or {}
+    known = {} if ended is None else ended
+    views = []
+    for run in state.runs.values():
+        before = known.get(run.run_id)
+        if before is None or before[0] is not run:
+            expected = durations.get(_duration_key(run))
+            view = _view(run, path, now, expected, waiting.get(run.run_id))
+            before = (run, view)
+            if run.state.ended:
+                known[run.run_id] = before
+        views.append(before[1])
+    done = [run for run in latest if run.state.ended]
+    active = [run for run in latest if run.state.active]
+    return CampaignSnapshot(
+        name=state.campaign,
+        path=path,
+        revision=revision,
+        state=state,
+        runs=tuple(views),
+        series=_series(state),
+        done=len(done),
+        failed=sum(run.state is RunState.FAILED for run in done),
+        active=len(active),
+        total=len(latest),
+        eta_s=_campaign_eta(latest, views, durations),
+        finished=state.finished,
+        simulated=state.simulated,
+        read_only=read_only,
+        notes=_notes(state),
+    )
+
+
+def _notes(state: CampaignState) -> tuple[tuple[float, str, str], ...]:
+    if not state.damage:
+        return state.notes
+    return (*state.notes, (state.created_at or 0.0, "stop", state.damage))
+
+
+def _duration_key(run: RunRecord) -> str:
+    return f"{run.profile}/{run.nodes}n{run.gpus_per_node}g"
+
+
+def _durations(state: CampaignState, expected_s: Mapping[str, float]) -> dict[str, float]:
+    """Seconds a run of each (profile, case) takes: this campaign's median, else the profile's."""
+    seen: dict[str, list[float]] = {}
+    by_profile: dict[str, list[float]] = {}
+    for run in state.runs.values():
+        if run.state is RunState.SUCCEEDED and run.started_at and run.ended_at:
+            took = run.ended_at - run.started_at
+            seen.setdefault(_duration_key(run), []).append(took)
+            by_profile.setdefault(run.profile, []).append(took)
+    result: dict[str, float] = {}
+    for run in state.runs.values():
+        key = _duration_key(run)
+        if key in result:
+            continue
+        if key in seen:
+            result[key] = median(seen[key])
+        elif run.profile in by_profile:
+            result[key] = median(by_profile[run.profile])
+        elif run.profile in expected_s:
+            result[key] = expected_s[run.profile]
+    return result
+
+
+def _label(run: RunRecord) -> str:
+    text = f"{run.case.label} {'profiled' if run.profiled else f'#{run.repeat}'}"
+    return f"{text} attempt {run.attempt}" if run.attempt > 1 else text
+
+
+def _view(
+    run: RunRecord, path: Path, now: float, expected: float | None, waiting: Waiting | None
+) -> RunView:
+    elapsed = None
+    if run.started_at is not None:
+        elapsed = max(0.0, (run.ended_at or now) - run.started_at)
+    progress = eta = None
+    if run.state.ended:
+        progress = 1.0 if run.state is RunState.SUCCEEDED else None
+    elif run.state.active and expected and elapsed is not None:
+        progress = min(0.99, elapsed / expected)
+        eta = max(0.0, expected - elapsed)
+    elif run.state is RunState.PLANNED:
+        progress = 0.0
+    return RunView(
+        run_id=run.run_id,
+        profile=run.profile,
+        case=run.case,
+        label=_label(run),
+        repeat=run.repeat,
+        attempt=run.attempt,
+        state=run.state,
+        state_text=_state_text(run, now, waiting),
+        hosts=run.hosts,
+        out_of_reach=tuple(run.lost_hosts) if run.state.active else (),
+        unit=run.unit,
+        progress=progress,
+        eta_s=eta,
+        elapsed_s=elapsed,
+        readings=run.reading_count,
+        last_step=run.last_step,
+        throughput_now=run.last_throughput,
+        throughput=run.throughput,
+        reason=run.reason,
+        evidence=run.evidence,
+        log=path / run.log if run.log else None,
+        commands=run.commands,
+        cleanup=run.cleanup,
+    )
+
+
+def _state_text(run: RunRecord, now: float, waiting: Waiting | None) -> str:
+    if run.state is RunState.PLANNED and (delay_s := run.delay_s(now)):
+        return f"retry in {format_duration(delay_s)}"
+    if run.state in (RunState.PLANNED, RunState.QUEUED) and waiting is not None:
+        return waiting_text(waiting)
+    if run.lost_hosts and run.state.active:
+        host, (since, reason) = next(iter(run.lost_hosts.items()))
+        return f"{host}: {reason or 'connection lost'} {format_duration(now - since)} ago, retrying"
+    return str(run.state)
+
+
+def waiting_text(waiting: Waiting) -> str:
+    """Why a run waits, in words: "waiting for node3: held by bob"."""
+    hosts = ", ".join(waiting.hosts[:3])
+    match waiting.kind:
+        case WaitKind.UNUSABLE:
+            return f"waiting for {hosts}: {waiting.detail}"
+        case WaitKind.TOO_FEW:
+            needs = f"{waiting.nodes} hosts with {waiting.gpus_per_node} devices"
+            return f"needs {needs}, {waiting.known} known"
+        case WaitKind.BUSY:
+            return f"waiting for {hosts}"
+        case WaitKind.SETTLING:
+            return "settling"
+        case WaitKind.BEHIND:
+            return "waiting for runs ahead"
+        case WaitKind.QUEUED:
+            return f"queued: {waiting.detail}" if waiting.detail else "queued"
+
+
+def _series(state: CampaignState) -> tuple[ChartSeries, ...]:
+    shown = [r for r in state.runs.values() if r.state.active and len(r.series)]
+    if not shown:
+        ended = [r for r in state.runs.values() if r.ended_at and len(r.series)]
+        shown = [max(ended, key=lambda r: r.ended_at or 0.0)] if ended else []
+    return tuple(chart_series(run) for run in shown)
+
+
+def chart_series(run: RunRecord) -> ChartSeries:
+    """The thinned readings of one run, in seconds since it started."""
+    start = run.started_at or 0.0
+    series: Series = run.series
+    return ChartSeries(
+        run_id=run.run_id,
+        label=_label(run),
+        unit=run.unit,
+        points=tuple((t - start, value) for t, value in series.points),
+        warmup=-(-run.warmup // series.stride),
+    )
+
+
+def _campaign_eta(
+    latest: Sequence[RunRecord], views: Sequence[RunView], durations: Mapping[str, float]
+) -> float | None:
+    """Seconds until the end, as if what is left shares the hosts as it does now."""
+    left = [run for run in latest if not run.state.ended]
+    if not left:
+        return None
+    by_id = {view.run_id: view for view in views}
+    total = 0.0
+    for run in left:
+        expected = durations.get(_duration_key(run))
+        if expected is None:
+            return None
+        view = by_id[run.run_id]
+        total += view.eta_s if view.eta_s is not None else expected
+    parallel = max(1, sum(run.state.active for run in left))
+    return total / parallel

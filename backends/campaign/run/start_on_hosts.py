@@ -1,0 +1,83 @@
+"""Starting a run on all of its hosts, or on none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from backends.campaign.cleanup_words import reason_text
+from backends.campaign.run.end_and_fetch import Ending
+from backends.campaign.run.host_part import Member
+from backends.remote.wrapper_messages import LeaseHeldError, RemoteError, RunSpec, RunStatus
+from profiles.durations import parse_duration
+from profiles.format.launch_section import Launch
+
+START_LIMIT_S = 60.0
+CANCEL_GRACE_S = 10.0
+HOLD_SCRIPT = "exec sleep 2147483647\n"
+"""What a passive member runs: it holds the host until the first node's launcher is done."""
+
+
+class Deferred(Exception):
+    """The hosts are held by somebody else; nothing of this run is left on any of them."""
+
+    def __init__(self, host: str, holder: str) -> None:
+        self.host = host
+        self.holder = holder
+        super().__init__(f"{host} is held by {holder}")
+
+
+class Start:
+    """Of one run.
+
+    Parameters
+    ----------
+    ending: takes back what was started where another host is held by somebody else.
+    lease: who takes the hosts, for others to read.
+    """
+
+    def __init__(
+        self, run_id: str, members: Sequence[Member], ending: Ending, launch: Launch, lease: str
+    ) -> None:
+        self._run_id = run_id
+        self._members = members
+        self._ending = ending
+        self._launch = launch
+        self._lease = lease
+
+    async def everywhere(self) -> tuple[str, ...]:
+        """The boot ids of the hosts, once all of them have answered.
+
+        Raises
+        ------
+        Deferred: a host is held by somebody else; nothing is left on any.
+        HostUnreachableError, RemoteError, TimeoutError: of the first host that did not start it.
+        """
+        results = await asyncio.gather(*map(self._on, self._members), return_exceptions=True)
+        held = [r for r in results if isinstance(r, LeaseHeldError)]
+        other = [r for r in results if isinstance(r, BaseException) and r not in held]
+        if other:
+            raise other[0]
+        if held:
+            await self._take_back()
+            raise Deferred(held[0].host, held[0].lease.explained)
+        return tuple(r.boot_id for r in results if isinstance(r, RunStatus))
+
+    async def _on(self, member: Member) -> RunStatus:
+        spec = RunSpec(
+            run_id=self._run_id,
+            script=member.command.script if not member.passive else HOLD_SCRIPT,
+            timeout_s=parse_duration(self._launch.timeout),
+            lease=self._lease,
+            stage=member.stage,
+            container_name=member.command.container,
+            grace_s=CANCEL_GRACE_S,
+        )
+        return await member.contact.persist(lambda: member.remote.start(spec), START_LIMIT_S)
+
+    async def _take_back(self) -> None:
+        """Leave nothing of a run that did not get all of its hosts: it is to be started again."""
+        cleanup = await self._ending.collect(await self._ending.tear_down(0.0))
+        for doubt in cleanup.doubts:
+            raise RemoteError(reason_text(doubt), where=doubt.host)
+        await self._ending.remove()

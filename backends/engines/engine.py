@@ -1,0 +1,236 @@
+"""What an engine is: whoever decides where a run executes. Nothing outside this room names one.
+
+The controller asks :meth:`Engine.schedule` what can go, requests an allocation for each such run,
+waits while it is queued, journals what was given, and releases it when the run is over. Everything
+that passes between the two is a small frozen value; the words are made where they are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from backends.hosts.host_facts import HostSnapshot
+from backends.inventory.host_entry import Host
+from backends.transports.transport import Transport
+from profiles.errors import DlperfError
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A planned run: how many hosts with how many devices each.
+
+    ``not_before``: by :func:`backends.clocks.loop_time`. ``gpu_only``: CPU slots will not do.
+    ``avoid``: hosts that are taken only when there are no others (an earlier attempt failed there).
+    ``patience_s``: for how long a host may stay away before the run gives up waiting for it.
+    """
+
+    run_id: str
+    nodes: int
+    gpus_per_node: int
+    not_before: float = 0.0
+    gpu_only: bool = False
+    avoid: tuple[str, ...] = ()
+    patience_s: float = float("inf")
+
+
+class WaitKind(StrEnum):
+    """Why a run waits."""
+
+    UNUSABLE = "unusable"  # a host that it needs cannot be used: ``detail`` says why
+    TOO_FEW = "too few"  # no such hosts are known
+    BUSY = "busy"  # runs of this campaign are on them
+    SETTLING = "settling"  # the hosts rest between two runs
+    BEHIND = "behind"  # runs ahead of it come first
+    QUEUED = "queued"  # asked for; ``detail`` is the queue's own reason
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Why a run waits and for which hosts. ``known``: how many hosts could take it at all."""
+
+    kind: WaitKind
+    hosts: tuple[str, ...] = ()
+    detail: str = ""
+    nodes: int = 0
+    gpus_per_node: int = 0
+    known: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What can go now and why the rest waits, by run id.
+
+    ``starts``: the hosts, rank 0 first; empty where only the engine's queue will tell. ``vain``:
+    runs that wait for hosts which have been away for longer than they may be. ``next_at``: the
+    earliest time at which the answer may change without an event, or None, by the same clock.
+    """
+
+    starts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    waiting: Mapping[str, Waiting] = field(default_factory=dict)
+    next_at: float | None = None
+    vain: Mapping[str, Waiting] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """What was asked for. ``queued``: it is not given at once, and :meth:`Engine.given` waits."""
+
+    want: Wanted
+    hosts: tuple[str, ...] = ()
+    job_id: str = ""
+    queued: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatedHost:
+    """One host of an allocation: its devices by index, how to reach it, and what is known of it."""
+
+    host: Host
+    devices: tuple[int, ...]
+    transport: Transport = field(repr=False, compare=False)
+    snapshot: HostSnapshot
+
+    @property
+    def name(self) -> str:
+        return self.host.name
+
+    @property
+    def has_gpus(self) -> bool:
+        return bool(self.snapshot.facts and self.snapshot.facts.gpus)
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """What an engine gives a run; rank 0's host first.
+
+    ``lease``: who takes the hosts, for others to read; empty where the engine keeps others off.
+    """
+
+    run_id: str
+    hosts: tuple[AllocatedHost, ...]
+    job_id: str = ""
+    lease: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(host.name for host in self.hosts)
+
+    @property
+    def devices(self) -> dict[str, tuple[int, ...]]:
+        return {host.name: host.devices for host in self.hosts}
+
+
+@dataclass(frozen=True, slots=True)
+class Journaled:
+    """What the journal says of an allocation from before a restart. No ``hosts``: it was queued.
+
+    ``devices``: by host; a journal of an older version has none.
+    """
+
+    want: Wanted
+    hosts: tuple[str, ...] = ()
+    devices: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    job_id: str = ""
+
+
+class EndKind(StrEnum):
+    """Why an allocation ended that nobody released."""
+
+    NODE_FAILED = "node failed"
+    TIME_LIMIT = "time limit"
+    PREEMPTED = "preempted"
+    REQUEUED = "requeued"  # … and the engine has queued it again by itself
+    CANCELLED = "cancelled"
+    OUT_OF_MEMORY = "out of memory"
+    PROLOG_FAILED = "prolog failed"
+    VANISHED = "vanished"  # the engine does not know it any more
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationEnd:
+    """``host``: where it was one host's doing. ``by``: who cancelled it. ``job_id``: of what is
+    queued again."""
+
+    run_id: str
+    kind: EndKind
+    host: str = ""
+    by: str = ""
+    job_id: str = ""
+
+
+class AllocationEndedError(DlperfError):
+    """An allocation ended before it was given."""
+
+    def __init__(self, end: AllocationEnd) -> None:
+        self.end = end
+        super().__init__(f"the allocation ended: {end.kind}", where=end.host or end.run_id)
+
+
+class Trouble(StrEnum):
+    """What a run met on a host that it was given."""
+
+    OUT_OF_REACH = "out of reach"
+    HELD = "held"
+
+
+class Engine(Protocol):
+    """Decides where runs execute. All methods are called on the campaign's event loop."""
+
+    def schedule(self, wanted: Sequence[Wanted]) -> Schedule:
+        """What of ``wanted``, in this order, can go now. Changes nothing."""
+
+    @property
+    def queues(self) -> bool:
+        """Whether what is asked for may have to wait in a queue that is not ours."""
+
+    def request(self, want: Wanted, hosts: Sequence[str]) -> Ticket:
+        """Set aside what :meth:`schedule` proposed; nothing has left this process yet."""
+
+    async def submit(self, ticket: Ticket) -> Ticket:
+        """Hand the request to the queue, if there is one. It carries the run's id: where the
+        answer is lost, :meth:`adopt` finds it, and it is never made twice.
+
+        Raises
+        ------
+        AllocationEndedError: the queue refuses it.
+        """
+
+    async def given(self, ticket: Ticket) -> Allocation:
+        """What was asked for, as soon as it is there.
+
+        Raises
+        ------
+        AllocationEndedError: it never will be.
+        """
+
+    async def adopt(self, before: Journaled) -> Ticket | Allocation | None:
+        """What has become of a request or an allocation since the journal was written; None: the
+        engine knows nothing of it."""
+
+    async def withdraw(self, ticket: Ticket) -> None:
+        """Take back what was asked for; what was given meanwhile goes back too. Nothing of the run
+        has been started there."""
+
+    def release(self, run_id: str, settle_s: float) -> None:
+        """The run is over; its devices rest for ``settle_s`` before the next. Twice is once."""
+
+    def ends(self) -> AsyncIterator[AllocationEnd]:
+        """Allocations that ended although nobody released them, as they end."""
+
+    def trouble(self, host: str, kind: Trouble, detail: str) -> None:
+        """A run could not use a host: it is left out until the engine finds it well again."""
+
+    def transport(self, host: str) -> Transport:
+        """How to reach a host, now or after a run, to look and to clean up.
+
+        Raises
+        ------
+        SelectionError: this engine does not know the host.
+        """
+
+    async def tend(self, changed: Callable[[], None], back: Callable[[str], None]) -> None:
+        """Keep the picture of the hosts true, until cancelled. ``changed``: :meth:`schedule` may
+        answer something else now. ``back``: a host that was out of reach is there again."""

@@ -1,0 +1,76 @@
+"""DLPerf's comparison: frameworks side by side, each with its speedup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from backends.results.device_words import words_of
+from backends.results.layouts.cells import speedup_cell
+from backends.results.layouts.columns import framework_labels
+from backends.results.layouts.common import (
+    DASH,
+    DEFAULT,
+    LayoutOptions,
+    base_caption,
+    speedup_notes,
+)
+from backends.results.layouts.layout import layout_of_tables
+from backends.results.numbers import trimmed
+from backends.results.render import Column, Table
+from backends.results.summary import Group
+
+
+def compare_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> tuple[Table, ...]:
+    """One table per model, batch size and precision; two columns per framework.
+
+    Models count as the same whose names differ in spaces, dashes and case only.
+    """
+    alike: dict[tuple[str, int | None, str], list[Group]] = {}
+    for group in groups:
+        model = re.sub(r"[\W_]", "", group.model).lower()
+        key = (model, group.batch_size, (group.precision or "").lower())
+        alike.setdefault(key, []).append(group)
+    return tuple(_table(own, options) for own in alike.values())
+
+
+def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
+    w = words_of(own, options.lang)
+    columns = [Column(w.nodes), Column(w.compare_gpus)]
+    for group, label in zip(own, framework_labels(own), strict=True):
+        columns += [Column(f"{group.unit}({label})"), Column(w.speedup)]
+    sizes = sorted({(case.gpus, case.nodes, case.case) for group in own for case in group.cases})
+    rows: list[tuple[str, ...]] = []
+    for gpus, nodes, tag in sizes:
+        cells = [str(nodes), str(gpus)]
+        for group in own:
+            case = next((case for case in group.cases if case.case == tag), None)
+            if case is None:
+                cells += [DASH, DASH]
+            else:
+                cells.append(trimmed(case.throughput, nothing=DASH))
+                cells.append(speedup_cell(case, group, nothing=DASH))
+        rows.append(tuple(cells))
+    first = own[0]
+    title = first.model
+    if first.batch_size is not None:
+        title += f" bsz = {first.batch_size}"
+    if first.precision:
+        title += f" · {first.precision.upper()}"
+    bases = dict.fromkeys(base_caption(group, w) for group in own)
+    center = w.caption.format(
+        unit=" / ".join(dict.fromkeys(group.unit for group in own)),
+        center=w.centers[first.center],
+    )
+    return Table(
+        title=title,
+        columns=tuple(columns),
+        rows=tuple(rows),
+        caption=w.gap.join(filter(None, [center, *bases])),
+        notes=tuple(speedup_notes(own, w)),
+    )
+
+
+LAYOUT = layout_of_tables(
+    "compare", "frameworks side by side, each with its speedup", compare_tables
+)

@@ -1,0 +1,116 @@
+"""Why the cases of a group are below ideal, a line each."""
+
+from __future__ import annotations
+
+from backends.results.numbers import percent, trimmed
+from backends.results.scaling_loss import (
+    NOTABLE,
+    Cause,
+    Explanation,
+    NodeSet,
+    Scaling,
+    explain,
+    node_set,
+    scaling,
+)
+from backends.results.statistics import MATERIAL
+from backends.results.summary import CaseResult, Group
+from backends.results.translations import Lang, pick
+from profiles.format.case import GLOBAL_BATCH
+
+_CAUSES = {
+    Cause.COMMUNICATION: ("exposed all-reduce", "未重叠的all-reduce"),
+    Cause.STRAGGLERS: ("stragglers", "慢节点"),
+    Cause.INPUT: ("input", "数据输入"),
+    Cause.COMPUTE: ("slower compute", "计算变慢"),
+}
+_HOSTS = {
+    NodeSet.SAME: ("on the base's hosts", "与基准相同的主机"),
+    NodeSet.WIDER: ("on the base's hosts and more", "基准的主机及更多主机"),
+    NodeSet.OTHER: ("on other hosts than the base", "与基准不同的主机"),
+}
+
+
+def scaling_text(group: Group, lang: Lang = "en") -> str:
+    """``strong scaling: global batch 1024``; empty where nothing was scaled, or it is unknown."""
+    if len(group.cases) < 2:
+        return ""
+    if scaling(group) is Scaling.STRONG:
+        total = group.parameters[GLOBAL_BATCH]
+        return pick(
+            lang,
+            f"strong scaling: the global batch is always {total}",
+            f"强扩展：全局batch size固定为 {total}",
+        )
+    if scaling(group) is Scaling.WEAK:
+        return pick(
+            lang,
+            f"weak scaling: always {group.batch_size} per device",
+            f"弱扩展：单卡batch size固定为 {group.batch_size}",
+        )
+    return ""
+
+
+def explained_lines(group: Group, lang: Lang = "en") -> list[str]:
+    """Per measured case; empty with fewer than two of them, for then nothing was scaled."""
+    cases = group.measured_cases
+    return [_line(case, group, lang) for case in cases] if len(cases) > 1 and group.scales else []
+
+
+def shares_text(explained: Explanation, lang: Lang = "en") -> str:
+    """``exposed all-reduce 9.1%, stragglers 2.4% (node3), input 0.3%, unexplained 1.0%``"""
+    parts = []
+    for cause, share in explained.shares.items():
+        part = f"{pick(lang, *_CAUSES[cause])} {percent(share)}"
+        if cause is Cause.STRAGGLERS and share >= MATERIAL:
+            part += f" ({_who(explained)})"
+        parts.append(part)
+    parts.append(f"{pick(lang, 'unexplained', '原因不明')} {percent(explained.unexplained)}")
+    return pick(lang, ", ", "，").join(parts)
+
+
+def _line(case: CaseResult, group: Group, lang: Lang) -> str:
+    base = group.base_case
+    speed = f"{trimmed(case.throughput_per_device)} {group.unit}"
+    each = pick(lang, f"{speed} per device", f"每卡 {speed}")
+    if case is base:
+        return pick(lang, f"{case.case}, the base: {each}", f"{case.case}（基准）：{each}")
+    hosts = node_set(case, base)
+    told = [each, pick(lang, *_HOSTS[hosts])] if hosts else [each]
+    explained = explain(case, base)
+    if explained is not None and explained.profiled is not None:
+        told.append(_measured_by(explained, lang))
+    rest = pick(lang, ", ", "，").join(told)
+    efficiency = f" {percent(case.efficiency)}" if case.efficiency is not None else ""
+    if explained is None:
+        return f"{case.case}{efficiency}{pick(lang, ': ', '：')}{rest}"
+    return pick(
+        lang,
+        f"{case.case}{efficiency}: {shares_text(explained, lang)}; {rest}",
+        f"{case.case}{efficiency}：{shares_text(explained, lang)}；{rest}",
+    )
+
+
+def _measured_by(explained: Explanation, lang: Lang) -> str:
+    """One run of the case and one of its base, and what profiling did to them."""
+    if (explained.slower or 0.0) <= NOTABLE:
+        return pick(lang, "by one profiled run", "依据一次剖析运行")
+    off = percent(explained.slower)
+    if not explained.shares:
+        return pick(
+            lang,
+            f"profiling made steps up to {off} slower, so that it tells nothing of this",
+            f"剖析使每步最多慢 {off}，因此不能说明原因",
+        )
+    return pick(
+        lang,
+        f"by one profiled run, its steps up to {off} slower",
+        f"依据一次剖析运行（每步最多慢 {off}）",
+    )
+
+
+def _who(explained: Explanation) -> str:
+    run = explained.profiled
+    several = run is not None and len(run.hosts) > 1
+    host = explained.straggler_host if several else None
+    return host or f"rank {explained.straggler}"

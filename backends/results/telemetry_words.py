@@ -1,0 +1,133 @@
+"""What the machines did while a case was measured, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from backends.results.numbers import percent
+from backends.results.run_result import RunResult
+from backends.results.telemetry_figures import (
+    Disturbed,
+    Throttled,
+    Trouble,
+    joules_per_sample,
+    mean_of_gpus,
+    mean_of_hosts,
+    typical,
+)
+from backends.results.translations import Lang, pick
+
+if TYPE_CHECKING:
+    from backends.hosts.telemetry_summary import GpuUse
+
+_ZH_REASONS = {
+    "power cap": "功耗上限",
+    "sync boost": "同步加速",
+    "software thermal slowdown": "软件温控降频",
+    "hardware thermal slowdown": "硬件温控降频",
+    "hardware slowdown": "硬件降频",
+    "power brake": "外部功耗制动",
+    "application clocks setting": "应用频率设置",
+    "display clock setting": "显示频率设置",
+}
+
+
+def throttled_line(found: Throttled, lang: Lang = "en") -> str:
+    """``repeat 3: GPU5 of node2 was throttled for 31 s of 120 s (software thermal slowdown)``"""
+    gpu, seconds, of = found.gpu, f"{found.seconds:.0f}", f"{found.gpu.seconds:.0f}"
+    return pick(
+        lang,
+        f"repeat {found.run.repeat}: GPU{gpu.gpu} of {gpu.host} was throttled for {seconds} s of "
+        f"{of} s ({found.reason})",
+        f"第 {found.run.repeat} 次重复：{gpu.host} 的 GPU{gpu.gpu} 在 {of} 秒中被降频 {seconds} 秒"
+        f"（{_ZH_REASONS.get(found.reason, found.reason)}）",
+    )
+
+
+def disturbed_line(found: Disturbed, lang: Lang = "en") -> str:
+    """``repeat 2: another process was on GPU3 of node1``"""
+    en, zh = _SENTENCES[found.trouble](found)
+    return pick(lang, f"repeat {found.run.repeat}: {en}", f"第 {found.run.repeat} 次重复：{zh}")
+
+
+def coinciding(run: RunResult, number: int, lang: Lang = "en") -> str:
+    """What a GPU did just while the run was slower; empty where none did anything of note.
+
+    ``number``: of the disturbance among the run's.
+    """
+    seen = run.telemetry.meanwhile if run.telemetry else ()
+    found = [one for one in seen if one.disturbance == number]
+    if not found:
+        return ""
+    worst = max(found, key=lambda one: (one.throttled_s, -one.clock_change))
+    name = f"GPU{worst.gpu} of {worst.host}", f"{worst.host} 的 GPU{worst.gpu}"
+    if (reason := worst.throttled_by) != "":
+        seconds, zh = f"{worst.throttled_s:.0f}", _ZH_REASONS.get(reason, reason)
+        return pick(
+            lang,
+            f"; meanwhile {name[0]} was throttled for {seconds} s ({reason})",
+            f"；其间 {name[1]} 被降频 {seconds} 秒（{zh}）",
+        )
+    less = percent(-worst.clock_change)
+    return pick(
+        lang,
+        f"; meanwhile the SM clock of {name[0]} was lower by {less}",
+        f"；其间 {name[1]} 的SM频率低 {less}",
+    )
+
+
+def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
+    """What the machines did, medians over the runs: ``("GPUs", "98% busy, 641 W each, SM clock 1755
+    MHz")``, energy, CPUs; what nobody watched is left out."""
+    lines = (
+        ("GPUs", "{:.0f}% busy", _of_gpus(lambda gpu: gpu.utilization_mean)),
+        ("GPUs", "{:.0f} W each", _of_gpus(lambda gpu: gpu.power_w_mean)),
+        ("GPUs", "SM clock {:.0f} MHz", _of_gpus(lambda gpu: gpu.sm_clock_mhz_mean)),
+        ("energy", "{:.3g} J per sample", joules_per_sample),
+        ("CPUs", "{:.0%} busy", lambda run: mean_of_hosts(run, lambda host: host.cpu_busy)),
+    )
+    said: dict[str, list[str]] = {}
+    for name, words, figure in lines:
+        if (value := typical(runs, figure)) is not None:
+            said.setdefault(name, []).append(words.format(value))
+    return tuple((name, ", ".join(words)) for name, words in said.items())
+
+
+def _of_gpus(figure: Callable[[GpuUse], float | None]) -> Callable[[RunResult], float | None]:
+    return lambda run: mean_of_gpus(run, figure)
+
+
+def _other_processes(found: Disturbed) -> tuple[str, str]:
+    count, where = int(found.amount), f"GPU{found.gpu} of {found.host}"
+    what = "another process was" if count == 1 else f"{count} other processes were"
+    return f"{what} on {where}", f"{found.host} 的 GPU{found.gpu} 上有 {count} 个其他进程"
+
+
+def _swapped(found: Disturbed) -> tuple[str, str]:
+    mib = f"{found.amount / 1024:.0f} MiB"
+    return f"{found.host} swapped {mib}", f"{found.host} 发生交换 {mib}"
+
+
+def _memory_errors(found: Disturbed) -> tuple[str, str]:
+    count, where = int(found.amount), f"GPU{found.gpu} of {found.host}"
+    return (
+        f"{where} had {count} memory errors that could not be corrected",
+        f"{found.host} 的 GPU{found.gpu} 出现 {count} 个不可纠正的显存错误",
+    )
+
+
+def _uneven_load(found: Disturbed) -> tuple[str, str]:
+    more = percent(found.amount)
+    return (
+        f"the CPUs of {found.host} were busier by {more} of their time than in the other repeats",
+        f"{found.host} 的CPU忙碌时间比其他重复多 {more}",
+    )
+
+
+_SENTENCES = {
+    Trouble.OTHER_PROCESSES: _other_processes,
+    Trouble.SWAPPED: _swapped,
+    Trouble.MEMORY_ERRORS: _memory_errors,
+    Trouble.UNEVEN_LOAD: _uneven_load,
+}

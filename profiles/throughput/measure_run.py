@@ -1,0 +1,203 @@
+"""Readings to throughput: global samples per second of a run, by the profile's rule for its case.
+
+What the log says becomes global samples/s in this way. A ``throughput`` reading of scope ``global``
+is taken as it is; one of scope ``per_device`` is multiplied by the GPUs of the case, one of scope
+``per_node`` by its nodes. A ``step_time`` reading of T seconds means the rule's work / T, which is
+batch size x GPUs / T unless the profile says otherwise; a ``duration`` of T seconds 3600 / T per
+hour; a ``bandwidth`` is itself. The statistic is taken over what the log says, so that averaging
+step times gives samples ÷ time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from profiles.format.case import GLOBAL_BATCH, Case
+from profiles.format.measure_section import Scope
+from profiles.format.profile import Profile, Rule
+from profiles.logs.log_parser import LogParser
+from profiles.throughput.derived import derived_metrics
+from profiles.throughput.rank_times import RankTime
+from profiles.throughput.run_facts import Facts
+from profiles.throughput.steady import Disturbance
+from profiles.throughput.tally import Span, Tally
+from profiles.throughput.window import describe_window
+
+_NO_BATCH = (
+    "the batch size is not known, and the log says seconds per step; give it with --batch-size"
+)
+
+
+ONE_NODE = "the log tells of one node, which stands for all of them"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run's throughput and how it was obtained.
+
+    ``throughput`` is global, in ``unit``; None when it could not be measured. ``reason`` says why
+    the run has failed; it is empty where the log has what the profile requires. ``readings`` is how
+    many the log has, ``used`` how many counted. ``steady``: what was not steady in the window; None
+    where its readings are too few to tell. ``ranks``: of a profiled run, read from the logs of all
+    its hosts.
+    """
+
+    throughput: float | None
+    unit: str
+    readings: int
+    used: int
+    window: str
+    statistic: str
+    scope: str
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    reason: str = ""
+    steady: tuple[Disturbance, ...] | None = None
+    ranks: tuple[RankTime, ...] = ()
+
+
+def measure_run(
+    profile: Profile, case: Case, parser: LogParser, tally: Tally | None = None
+) -> Measurement:
+    """Apply the rule to a whole log.
+
+    ``parser``: after its ``finish``. ``tally``: of all that it gave; None: it has kept that.
+    """
+    rule = parser.rule
+    facts = Facts(case, parser.stated, profile.measure.computed)
+    if tally is None:
+        tally = Tally(rule)
+        tally.take(parser.readings)
+    tally.finish()
+    result = _summary(rule, case, parser) or _window(rule, case, facts, tally)
+    warnings = list(result.warnings)
+    if parser.rejected:
+        warnings.append(f"{parser.rejected} readings were no finite number and were left out")
+    if rule.summary and parser.summary_value is None and result.throughput is not None:
+        warnings.append("the log has no summary line; measured over its readings instead")
+    warnings += facts.contradictions
+    if rule.scope == "per_node" and case.nodes > 1:
+        warnings.append(ONE_NODE)
+    metrics = {**facts.numbers, **parser.metrics}
+    metrics |= derived_metrics(profile, rule, case, facts, result.throughput, metrics)
+    if rule.kind == "step_time" and tally.used:  # also where nobody says what a step does
+        metrics.setdefault("step_time_s", tally.value)
+    reason = result.reason
+    required = profile.measure.required
+    if required:
+        if reason and tally.used:  # readings, and yet no throughput
+            warnings.append(reason)
+        reason = "" if required in metrics else f"the log has no {required}"
+    return Measurement(
+        throughput=result.throughput,
+        unit=profile.unit,
+        readings=tally.count,
+        used=result.used,
+        window=result.window,
+        statistic=result.statistic,
+        scope=rule.scope,
+        metrics=metrics,
+        warnings=tuple(warnings),
+        reason=reason,
+        # Of the readings in the window, also where the figure is that of a summary line.
+        steady=tally.disturbances if result.throughput is not None else None,
+    )
+
+
+def global_throughput(rule: Rule, case: Case, value: float, facts: Facts) -> float:
+    """What all devices do per second, of one reading; NaN for a time of unknown work."""
+    match rule.kind:
+        case "step_time":
+            work = facts.work(rule.work)
+            return work / value if work and value > 0 else math.nan
+        case "duration":
+            return 3600 / value if value > 0 else math.nan
+        case "bandwidth":
+            return value
+        case "throughput":
+            return value * shares(rule.scope, case)
+
+
+def shares(scope: Scope, case: Case) -> int:
+    """How many of what a reading tells of make up the whole."""
+    match scope:
+        case "global":
+            return 1
+        case "per_device":
+            return case.gpus
+        case "per_node":
+            return case.nodes
+
+
+@dataclass(frozen=True)
+class _Result:
+    throughput: float | None
+    used: int
+    window: str
+    statistic: str
+    warnings: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def _summary(rule: Rule, case: Case, parser: LogParser) -> _Result | None:
+    value = parser.summary_value
+    if not rule.summary or value is None:
+        return None
+    return _Result(value * shares(rule.summary_scope, case), 0, "summary line", "summary")
+
+
+def _window(rule: Rule, case: Case, facts: Facts, tally: Tally) -> _Result:
+    window = describe_window(rule.window)
+    total, used = tally.count, tally.used
+
+    def none(reason: str) -> _Result:
+        return _Result(None, used, window, rule.statistic, reason=reason)
+
+    if not total:
+        return none("no line of the log matches the profile's reading")
+    if not used:
+        return none(f"the log has {_count(total)}, none of them in the window: {window}")
+    if rule.kind == "step_time" and facts.work(rule.work) is None:
+        return none(_no_work(facts.unknown(rule.work)))
+    warnings = list(_short(rule, total))
+    result = _by_timestamps(facts.work(rule.work), tally.span)
+    if result is None:
+        if tally.span is not None:
+            warnings.append(
+                "the timestamps do not span the window; measured by its readings instead"
+            )
+        if tally.untrimmed:
+            warnings.append(f"{_count(used)} are too few to trim; plain mean")
+        result = global_throughput(rule, case, tally.value, facts)
+    if not math.isfinite(result) or result <= 0:
+        return none("the readings in the window give no positive throughput")
+    return _Result(result, used, window, rule.statistic, tuple(warnings))
+
+
+def _short(rule: Rule, total: int) -> Sequence[str]:
+    wanted = rule.window.last
+    if wanted is not None and total < wanted:
+        return (f"the window asks for the last {wanted} readings, the log has {total}",)
+    return ()
+
+
+def _by_timestamps(work: float | None, span: Span | None) -> float | None:
+    """Samples ÷ wall time by the log's own timestamps; None where they do not tell."""
+    if span is None or span.first is None or work is None:
+        return None
+    (first_step, began), (last_step, ended) = span.first, span.last
+    seconds, steps = ended - began, last_step - first_step
+    return steps * work / seconds if seconds > 0 and steps > 0 else None
+
+
+def _no_work(unknown: Sequence[str]) -> str:
+    if list(unknown) == [GLOBAL_BATCH]:
+        return _NO_BATCH
+    names = " and ".join(unknown)
+    return f"the log says seconds per step, and neither it nor the case says {names}"
+
+
+def _count(number: int) -> str:
+    return "1 reading" if number == 1 else f"{number} readings"

@@ -1,0 +1,172 @@
+"""What the machines did while a case was measured: what it costs, and what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from backends.hosts.telemetry_summary import GpuUse, HostUse, Meanwhile, Telemetry
+from backends.results.campaign_report import ReportContext, render_report
+from backends.results.grade import Concern, Grade
+from backends.results.grade_words import finding_lines
+from backends.results.results_json import document, result_rows
+from backends.results.run_result import RunResult
+from backends.results.summary import CaseResult, Group, summarise
+from backends.results.telemetry_words import usual_lines
+from profiles.throughput.steady import Disturbance, Shape
+from tui.screens.result_text import case_text
+
+VALUES = [100.0, 100.3, 99.8, 100.1, 99.9, 100.2, 99.7]
+
+
+def gpu(**more: Any) -> GpuUse:
+    return replace(GpuUse("node1", 5, 100.0, power_w_mean=250.0, energy_j=25_000.0), **more)
+
+
+def host(busy: float = 0.3, swapped: int = 0) -> HostUse:
+    return HostUse("node1", 64, 1.5, busy, swapped)
+
+
+@pytest.fixture
+def watched(runs_of):
+    """Seven steady repeats in a known environment; ``telemetry`` of the third, None of the rest."""
+
+    def watched(telemetry: Telemetry, **fields: Any) -> list[RunResult]:
+        runs = runs_of("1n1g", VALUES, fingerprint="a", **fields)
+        runs[2] = replace(runs[2], telemetry=telemetry)
+        return runs
+
+    return watched
+
+
+def only(runs: Sequence[RunResult]) -> tuple[CaseResult, Group]:
+    (group,) = summarise(runs)
+    return group.cases[0], group
+
+
+@pytest.mark.parametrize(
+    ("seconds", "reason", "grade", "concern"),
+    [
+        (0.9, "hardware thermal slowdown", "A", None),
+        (1.1, "hardware thermal slowdown", "B", Concern.THROTTLED),
+        (10.0, "power brake", "B", Concern.THROTTLED),
+        (10.1, "software thermal slowdown", "C", Concern.THROTTLED),
+        (4.9, "power cap", "A", None),
+        (5.1, "power cap", "A", Concern.POWER_CAPPED),
+        (90.0, "application clocks setting", "A", Concern.POWER_CAPPED),
+        (90.0, "sync boost", "A", Concern.POWER_CAPPED),
+    ],
+)
+def test_throttling_costs_by_its_share_of_the_time(
+    watched, seconds: float, reason: str, grade: str, concern: Concern | None
+) -> None:
+    case, group = only(watched(Telemetry((gpu(throttled_s={reason: seconds}),))))
+    assert (case.grade, case.flags) == (Grade(grade), (concern,) if concern else ())
+    said = f"repeat 3: GPU5 of node1 was throttled for {seconds:.0f} s of 100 s ({reason})"
+    assert finding_lines(case, group) == ([said] if concern else [])
+
+
+@pytest.mark.parametrize(
+    ("telemetry", "said"),
+    [
+        (Telemetry((gpu(other_processes=1),)), "repeat 3: another process was on GPU5 of node1"),
+        (
+            Telemetry((gpu(ecc_errors=2),)),
+            "repeat 3: GPU5 of node1 had 2 memory errors that could not be corrected",
+        ),
+        (Telemetry((), (host(swapped=65 << 10),)), "repeat 3: node1 swapped 65 MiB"),
+        (Telemetry((gpu(ecc_errors=0),), (host(swapped=64 << 10),)), ""),
+    ],
+)
+def test_what_disturbs_a_run_is_named(watched, telemetry: Telemetry, said: str) -> None:
+    case, group = only(watched(telemetry))
+    assert finding_lines(case, group) == ([said] if said else [])
+    assert case.grade == (Grade.C if said else Grade.A)
+
+
+@pytest.mark.parametrize(
+    ("busy", "n", "named"),
+    [(0.41, 7, True), (0.39, 7, False), (0.3, 7, False), (0.41, 3, True), (0.9, 2, False)],
+)
+def test_a_repeat_with_busier_cpus_than_the_others_is_named(
+    runs_of, busy: float, n: int, named: bool
+) -> None:
+    runs = [
+        replace(run, telemetry=Telemetry((), (host(busy=0.3 if number else busy),)))
+        for number, run in enumerate(runs_of("1n1g", VALUES[:n], fingerprint="a"))
+    ]
+    case, group = only(runs)
+    said = (
+        "repeat 1: the CPUs of node1 were busier by 11.0% of their time than in the other repeats"
+    )
+    assert (said in finding_lines(case, group)) == named
+    assert (Concern.DISTURBED in case.flags) == named
+
+
+def test_what_preflight_warned_of_stands_with_the_result(watched) -> None:
+    case, group = only(watched(Telemetry(), warned=("node1: load 9.9 on 8 CPUs",)))
+    assert (case.grade, case.flags) == (Grade.B, (Concern.PREFLIGHT,))
+    assert finding_lines(case, group) == ["preflight warned: node1: load 9.9 on 8 CPUs"]
+
+
+def test_a_change_of_speed_is_told_with_what_a_gpu_did_meanwhile(watched) -> None:
+    throttled = Meanwhile(0, "node3", 5, 31.2, "hardware thermal slowdown", -0.1)
+    slower = Meanwhile(0, "node3", 6, 0.0, "", -0.12)
+    step = (Disturbance(Shape.STEP, -0.04, 0.01, 42, 420.0),)
+    said = "repeat 3: the speed changes by -4.0% at step 420 and stays there"
+    for seen, more in (
+        ((), ""),
+        ((slower,), "; meanwhile the SM clock of GPU6 of node3 was lower by 12.0%"),
+        (
+            (slower, throttled),
+            "; meanwhile GPU5 of node3 was throttled for 31 s (hardware thermal slowdown)",
+        ),
+        ((replace(throttled, disturbance=1),), ""),
+    ):
+        runs = watched(Telemetry((gpu(),), (), seen))
+        runs[2] = replace(runs[2], steady=step)
+        case, group = only(runs)
+        assert finding_lines(case, group) == [said + more]
+
+
+def test_energy_per_sample_is_that_of_all_gpus_or_none(watched) -> None:
+    runs = watched(Telemetry((gpu(), gpu(gpu=6, power_w_mean=150.0))))
+    written = document("c", runs, summarise(runs))
+    assert written["runs"][2]["joules_per_sample"] == pytest.approx(400.0 / 99.8)
+    assert written["results"][0]["joules_per_sample"] == pytest.approx(400.0 / 99.8)
+    assert written["runs"][2]["telemetry"][1]["power_w_mean"] == 150.0
+    assert written["runs"][0]["telemetry"] is None
+    [row] = result_rows(summarise(runs))
+    assert row["joules_per_sample"] == pytest.approx(400.0 / 99.8)
+    runs = watched(Telemetry((gpu(), gpu(gpu=6, power_w_mean=None))))
+    assert document("c", runs, summarise(runs))["runs"][2]["joules_per_sample"] is None
+
+
+def test_the_report_has_a_table_of_it_where_anybody_watched(watched, runs_of) -> None:
+    use = gpu(sm_clock_mhz_mean=1485.0, sm_clock_mhz_max=1980, temperature_c_max=71.0)
+    runs = watched(Telemetry((use,), (host(),)))
+    report = render_report(ReportContext("c"), runs, summarise(runs))
+    assert "### What the machines did meanwhile" in report
+    assert "| 1n1g | 250 | 2.51 | 1485 | 75% | 71 | 30% |" in report
+    bare = runs_of("1n1g", VALUES)
+    assert "machines did" not in render_report(ReportContext("c"), bare, summarise(bare))
+
+
+def test_the_console_says_it_of_a_case_and_of_a_run(watched, runs_of) -> None:
+    one, two = gpu(utilization_mean=99.0, sm_clock_mhz_mean=1485.0), gpu(utilization_mean=97.0)
+    runs = watched(Telemetry((one, two), (host(),)))
+    lines = (
+        ("GPUs", "98% busy, 250 W each, SM clock 1485 MHz"),
+        ("energy", "5.01 J per sample"),
+        ("CPUs", "30% busy"),
+    )
+    assert usual_lines(runs) == usual_lines(runs[2:3]) == lines
+    text = case_text(*only(runs)).plain
+    for name, words in lines:
+        assert f"{name:<13}{words}\n" in text
+    bare = runs_of("1n1g", VALUES)
+    assert usual_lines(bare) == ()
+    assert "busy" not in case_text(*only(bare)).plain

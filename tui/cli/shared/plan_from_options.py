@@ -1,0 +1,100 @@
+"""From the options to a plan on hosts that were looked at."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from backends.campaign.plan.plan import Plan
+from backends.campaign.plan.remarks import plan_remarks
+from backends.campaign.plan.selection import MANY_RUNS
+from backends.hosts.software import sought_for
+from backends.use_cases import Workspace
+from profiles.durations import format_duration
+from profiles.errors import SelectionError
+from tui.cli.shared.options import open_workspace
+from tui.cli.shared.output import say
+from tui.cli.shared.selection_options import asked
+
+
+async def make_plan(
+    arguments: argparse.Namespace, *, must_run: bool = True
+) -> tuple[Workspace, Plan]:
+    """The workspace, for the caller to close, and the plan.
+
+    ``must_run``: a case that was named and cannot run is an error.
+    """
+    selection, request = asked(arguments)
+    workspace = open_workspace(arguments, request.profile_dirs if request else ())
+    try:
+        if request is not None:
+            selection = workspace.adopt_hosts(request, selection)
+        hosts = workspace.cluster.chosen(selection.hosts)
+        draft = workspace.plan(selection)  # what is wrong whatever the hosts are is said at once
+        sought = sought_for((*draft.cases, *draft.refused))
+        await workspace.cluster.probe([host.name for host in hosts], sought=sought)
+        made = workspace.plan(selection)
+        if selection.cases and must_run:
+            _refuse_named(made)
+    except BaseException:
+        await workspace.close()
+        raise
+    return workspace, made
+
+
+def _refuse_named(made: Plan) -> None:
+    """A case that was asked for by name and cannot run is an error, not a remark."""
+    for planned in made.refused:
+        raise SelectionError(
+            f"case {planned.case.tag} of {planned.profile.name} cannot run: {planned.infeasible}",
+            remedy="leave it out, or give more hosts",
+        )
+
+
+def add_yes(parser: argparse.ArgumentParser) -> None:
+    """For what :func:`refuse_unmeant` asks."""
+    parser.add_argument(
+        "--yes", action="store_true", help=f"start more than {MANY_RUNS:,} runs without asking"
+    )
+
+
+def refuse_unmeant(made: Plan, arguments: argparse.Namespace) -> None:
+    """Ask whoever sits at the terminal whether so many runs are meant.
+
+    Raises
+    ------
+    SelectionError: they are not, or nobody is there to ask.
+    """
+    if made.run_count <= MANY_RUNS or arguments.yes:
+        return
+    if not arguments.json and sys.stdin.isatty() and sys.stderr.isatty():
+        print(f"{_summary(made)}. Start them? [y/N] ", end="", file=sys.stderr, flush=True)
+        if sys.stdin.readline().strip().lower() in ("y", "yes"):
+            return
+    raise SelectionError(
+        f"{made.run_count:,} runs are started only when they are meant",
+        remedy="add --yes, or give fewer cases, values or repeats",
+    )
+
+
+def say_summary(made: Plan) -> None:
+    say(_summary(made))
+    for remark in plan_remarks(made):
+        say(f"note: {remark}")
+
+
+def _summary(made: Plan) -> str:
+    expected = f", ≈ {format_duration(made.expected_s)}" if made.expected_s else ""
+    cases, runs, hosts = (
+        _count(number, noun)
+        for number, noun in (
+            (len(made.cases), "case"),
+            (made.run_count, "run"),
+            (len(made.hosts), "host"),
+        )
+    )
+    return f"{cases}, {runs} on {hosts}{expected}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,122 @@
+"""The keys of every dialog; those of the pages are in :mod:`tui.key_bindings`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tui.key_types import LAST, Key, Panel
+
+HELP = Key("question_mark", "help", "Help", "explain these keys", footer=LAST, said="?")
+
+DIALOGS: Mapping[str, Panel] = {
+    "help": Panel(
+        "Help",
+        "",
+        (
+            Key(
+                "escape,q,question_mark,enter",
+                "leave",
+                "Close",
+                "back to the page",
+                footer=1,
+                said="Esc q ? ⏎",
+            ),
+        ),
+    ),
+    "choice": Panel(
+        "Question",
+        "",
+        (
+            Key("enter", "choose", "Choose", "take the answer under the cursor", footer=1),
+            Key("escape", "leave", "Cancel", "change nothing", footer=2, said="Esc"),
+            Key("down,j", "down", "Down", "next answer", said="↓ j"),
+            Key("up,k", "up", "Up", "answer before", said="↑ k"),
+            HELP,
+        ),
+    ),
+    "prompt": Panel(
+        "Question",
+        "",
+        (Key("escape", "leave", "Cancel", "change nothing", footer=2, said="Esc"),),
+    ),
+    "entry": Panel(
+        "Entry", "", (Key("enter", "submit", "Accept", "take what is written", footer=1),)
+    ),
+    "marklist": Panel(
+        "Marks",
+        "",
+        (
+            Key("space", "mark", "Mark", "mark, or take the mark away", footer=1),
+            Key("a", "all", "All", "mark all", footer=2),
+            Key("n", "none", "None", "take all marks away", footer=3),
+            Key("i", "write", "Write", "type instead of marking", footer=4),
+            Key("enter", "accept", "Accept", "take the marks", footer=5),
+            Key("escape", "leave", "Cancel", "change nothing", footer=6, said="Esc"),
+            HELP,
+        ),
+    ),
+    "settings": Panel(
+        "Settings",
+        "",
+        (
+            Key("enter", "edit", "Change", "write another value", footer=1),
+            Key("x", "reset", "Default", "back to the profile's default", footer=2),
+            Key("escape", "leave", "Done", "back to the matrix", footer=3, said="Esc"),
+            HELP,
+        ),
+    ),
+    "dryrun": Panel(
+        "Dry-run",
+        "",
+        (
+            Key("enter", "start", "Start", "check the hosts, then start", footer=1),
+            Key("y", "copy", "Copy", "copy everything to the clipboard", footer=2),
+            Key("escape", "leave", "Close", "start nothing", footer=3, said="Esc"),
+            HELP,
+        ),
+    ),
+    "start": Panel(
+        "Start",
+        "",
+        (
+            Key("enter", "start", "Start", "start the campaign", footer=1),
+            Key("x", "leave_out", "Leave out, start", "start without the stopped hosts", footer=2),
+            Key("F", "force", "Start anyway", "start although a check says stop", footer=3),
+            Key("d", "dry_run", "Dry-run", "show every command", footer=4),
+            Key("escape", "leave", "Not now", "start nothing", footer=5, said="Esc"),
+            HELP,
+        ),
+    ),
+    "campaigns": Panel(
+        "Campaigns",
+        "",
+        (
+            Key("enter", "open", "Open", "look at the campaign", footer=1),
+            Key(
+                "r",
+                "resume",
+                "Resume",
+                "go on with it: re-attach, collect, start the rest",
+                footer=2,
+            ),
+            Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=3),
+            Key("escape", "leave", "Close", "open nothing", footer=4, said="Esc"),
+            HELP,
+        ),
+    ),
+    "unfinished": Panel(
+        "Unfinished",
+        "",
+        (
+            Key("enter", "resume", "Resume", "re-attach, collect, start the rest", footer=1),
+            Key("o", "open", "Open read-only", "look at it, change nothing", footer=2),
+            Key("escape", "leave", "Ignore", "leave it as it is", footer=3, said="Esc"),
+            HELP,
+        ),
+    ),
+    "repeats": Panel(
+        "Repeats",
+        "",
+        (Key("escape", "leave", "Close", "back to the results", footer=1, said="Esc"), HELP),
+    ),
+}

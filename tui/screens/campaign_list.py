@@ -1,0 +1,160 @@
+"""Campaigns on disk: what was left unfinished, and the list to look at any of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.text import Text
+from textual import on
+from textual.app import App, ComposeResult
+from textual.widgets import Static
+
+from backends.campaign.record.lock import CampaignLockedError
+from tui.backend_protocols import CampaignSummary
+from tui.key_bindings import bindings
+from tui.screens.dialogs import Answer, Choice, Dialog
+from tui.session import Session
+from tui.text import cell, count, plain, shorten
+from tui.theme import ACCENT, GOOD, MUTED, WARN
+from tui.widgets.filter_table import TablePanel
+from tui.widgets.keyed_table import Column, KeyedTable, Row
+
+READING = "reading the campaigns …"
+COLUMNS = (
+    Column("state", "State", 12),
+    Column("name", "Campaign", None),
+    Column("runs", "Runs", 9, right=True),
+    Column("created", "Begun (UTC)", 16, from_width=60),
+)
+
+_STATES = {
+    "live": ("▶", ACCENT),
+    "finished": ("✓", GOOD),
+    "unfinished": ("◌", WARN),
+}
+
+
+def campaign_rows(summaries: Sequence[CampaignSummary]) -> list[Row]:
+    rows = []
+    for summary in summaries:
+        symbol, colour = _STATES.get(summary.state, ("·", MUTED))
+        begun = (
+            time.strftime("%Y-%m-%d %H:%M", time.gmtime(summary.created_at))
+            if summary.created_at is not None
+            else "–"
+        )
+        name = plain(summary.name) + (" · SIMULATED" if summary.simulated else "")
+        name += "".join(f" #{plain(tag)}" for tag in summary.about.tags)
+        rows.append(
+            Row(
+                str(summary.path),
+                (
+                    cell(f"{symbol} {summary.state}", colour),
+                    cell(name, "bold"),
+                    cell(f"{summary.done}/{summary.total}", right=True),
+                    cell(begun, MUTED),
+                ),
+            )
+        )
+    return rows
+
+
+class CampaignList(Dialog[str]):
+    """Choose a campaign; the result is ``open:PATH`` or ``resume:PATH``."""
+
+    PANEL = "campaigns"
+    BINDINGS = bindings("campaigns")
+    WORDS = "Any campaign can be looked at; one that is not finished can be resumed."
+
+    def __init__(self, title: str, summaries: Sequence[CampaignSummary] | None = None) -> None:
+        """``summaries``: None while they are being read."""
+        super().__init__(title)
+        self._summaries = summaries
+
+    def compose(self) -> ComposeResult:
+        with self.box():
+            yield Static(Text(self.WORDS), classes="message", markup=False)
+            yield TablePanel(KeyedTable(COLUMNS), "Campaigns")
+
+    def on_mount(self) -> None:
+        self.query_one(KeyedTable).focus()
+        self._fill()
+
+    def show(self, summaries: Sequence[CampaignSummary]) -> None:
+        """They have been read."""
+        self._summaries = summaries
+        if self.is_mounted:
+            self._fill()
+            self.sight.renew()
+
+    def _fill(self) -> None:
+        panel = self.query_one(TablePanel)
+        panel.table.refill(campaign_rows(self._summaries or ()))
+        none = "No campaigns yet; mark cases on page 2 and start them"
+        panel.say_when_empty(READING if self._summaries is None else none)
+
+    @on(KeyedTable.Moved)
+    def _other_row(self) -> None:
+        self.sight.changed()
+
+    def action_filter(self) -> None:
+        self.query_one(TablePanel).start_filter()
+
+    def action_open(self) -> None:
+        self._answer("open")
+
+    def action_resume(self) -> None:
+        self._answer("resume")
+
+    def _answer(self, verb: str) -> None:
+        key = self.query_one(KeyedTable).current_key
+        if key is not None:
+            self.finish(f"{verb}:{key}")
+
+
+class Unfinished(CampaignList):
+    """On start: what to do with campaigns that were left before their end."""
+
+    PANEL = "unfinished"
+    BINDINGS = bindings("unfinished")
+    WORDS = (
+        "Left before their end. Resuming re-attaches to runs that are still going, collects those "
+        "that have ended meanwhile, and starts the rest. Nothing is lost by ignoring them."
+    )
+
+
+def unfinished_question(summaries: Sequence[CampaignSummary]) -> Unfinished | None:
+    """The dialog to push on start, or None when everything is finished."""
+    left = [summary for summary in summaries if summary.state == "unfinished"]
+    if not left:
+        return None
+    return Unfinished(count(len(left), "unfinished campaign"), left).by_itself()
+
+
+async def resume_with_consent(app: App[str], session: Session, path: Path) -> bool:
+    """Resume; a campaign that another console may still hold is taken over only after a question.
+
+    Returns whether the campaign is attached now; raises DlperfError as the engine does.
+    """
+    try:
+        await session.resume(path)
+    except CampaignLockedError as error:
+        question = Choice(
+            "Another console",
+            f"{shorten(plain(error.what), 200)}. Two consoles must not write one campaign.",
+            (
+                Answer("o", "open it read-only", "open"),
+                Answer("t", "take it over; the other console stops writing", "take"),
+            ),
+        )
+        answer = await app.push_screen_wait(question.by_itself())
+        if answer == "take":
+            await session.resume(path, take_over=True)
+            return True
+        if answer == "open":
+            await session.open(path)
+            return True
+        return False
+    return True

@@ -1,0 +1,325 @@
+"""Runs: every run of the campaign, samples/s as it happens, the log, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+from textual import on
+from textual.widget import Widget
+
+from backends.campaign.folder.paths import log_of
+from backends.campaign.record.state import RunState
+from backends.campaign.record.status_view import (
+    CampaignSnapshot,
+    ChartSeries,
+    RunView,
+    chart_series,
+)
+from profiles.errors import DlperfError
+from tui.key_bindings import bindings
+from tui.messages import Problem, Said
+from tui.screens.dialogs import Answer, Choice
+from tui.screens.page import Page
+from tui.screens.run_text import COLUMNS, RunRows, details_text, summary
+from tui.session import Session
+from tui.text import plain
+from tui.widgets.chart import Chart
+from tui.widgets.details import Details
+from tui.widgets.filter_table import TablePanel, set_frame
+from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.log_panel import LogPanel
+from tui.widgets.plot_data import throughput_plot
+
+RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
+
+
+class RunsPage(Page):
+    PANEL = "runs"
+    BINDINGS = bindings("runs")
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._view = ""
+        self._host = 0
+        self._able: tuple[object, ...] = ()
+        self._zoomed = ""
+        self._shown: object = None
+        self._rows = RunRows()
+        self._auto = True  # the cursor goes with what is at work, until it is moved by hand
+        self._steered: str | None = None
+        self._of: Path | None = None
+
+    def body(self) -> Iterable[Widget]:
+        yield TablePanel(KeyedTable(COLUMNS, id="runs"), "Runs", id="runs-panel")
+        yield Chart(id="chart")
+        yield Details("Details")
+        yield LogPanel()
+
+    def main_panel(self) -> TablePanel:
+        return self.query_one("#runs-panel", TablePanel)
+
+    def on_mount(self) -> None:
+        self.query_one(KeyedTable).focus()
+
+    # What is shown -----------------------------------------------------------------------------
+
+    @property
+    def selected(self) -> RunView | None:
+        viewed = self.viewed
+        key = self.main_panel().table.current_key
+        if viewed is None:
+            return None
+        return next((run for run in viewed.runs if run.run_id == key), None)
+
+    def pull(self) -> None:
+        viewed = self.viewed
+        panel = self.main_panel()
+        shown = _signature(viewed)
+        if shown != self._shown:
+            self._shown = shown
+            panel.table.refill(self._rows(viewed) if viewed else [])
+            self._steer(viewed)
+        panel.retitle(f"Runs · {viewed.name}" if viewed else "Runs", summary(viewed))
+        panel.say_when_empty(
+            "No run matches; Esc takes the filter away"
+            if panel.filter_text
+            else "Nothing has been started yet. Mark cases on page 2 and press Enter there, or "
+            "press O to look at a campaign of before."
+        )
+        self._show_selected()
+
+    def _steer(self, viewed: CampaignSnapshot | None) -> None:
+        """Put the cursor on a run at work when the one under it has ended."""
+        path = viewed.path if viewed else None
+        if path != self._of:
+            self._of, self._auto, self._steered = path, True, None
+        run = self.selected
+        if self._steered is None and run is not None:
+            self._steered = run.run_id
+        if viewed is None or not self._auto or (run is not None and run.state.active):
+            return
+        at_work = next((r.run_id for r in viewed.runs if r.state.active), None)
+        if at_work is not None:
+            self._steered = at_work
+            self.main_panel().table.select(at_work)
+
+    @on(KeyedTable.Moved)
+    def _moved(self, event: KeyedTable.Moved) -> None:
+        if self._steered is not None and event.key != self._steered:
+            self._auto = False
+        self._host = 0
+        self._show_selected()
+
+    def _show_selected(self) -> None:
+        viewed, run = self.viewed, self.selected
+        self._arrange(run)
+        able = self._abilities(viewed, run)
+        if able != self._able:
+            self._able = able
+            self.refresh_bindings()
+        if viewed is None or run is None:
+            return
+        chart = self.query_one(Chart)
+        if chart.display:
+            series = shown_series(viewed, run)
+            chart.show(throughput_plot(series, run.run_id, width=chart.content_size.width))
+            set_frame(chart, f"{plain(run.unit)} over time")
+        details = self.query_one(Details)
+        if details.display:
+            details.show(plain(run.label), details_text(run, viewed.state))
+        log = self.query_one(LogPanel)
+        if log.display:
+            host = run.hosts[self._host % len(run.hosts)] if run.hosts else ""
+            log.show(
+                log_of(run, host),
+                f"Log · {run.label} · {host}" if host else f"Log · {run.label}",
+                empty=self._no_log(run),
+                ended=run.state.ended,
+            )
+
+    def _no_log(self, run: RunView) -> str:
+        if run.state is RunState.PLANNED:
+            waits = run.state_text != str(run.state)
+            return f"No log yet: {run.state_text if waits else 'the run has not started'}"
+        if run.state.ended:
+            return "The run left no log"
+        return "Waiting for the first line"
+
+    def _arrange(self, run: RunView | None) -> None:
+        """Which panels there is room for: all but one where it is short, chosen by ``v``."""
+        failed = run is not None and run.state is RunState.FAILED
+        upper = self._view if self._view in ("chart", "details") else ""
+        upper = upper or ("details" if failed else "chart")
+        shown = {upper, "log"} if self.has_class("-tall") else {self._view or upper}
+        if run is None:
+            shown = set()
+        if self._zoomed:
+            shown = {self._zoomed}
+        for name in ("chart", "details", "log"):
+            self.query_one(f"#{name}").display = name in shown
+        self.set_class(self._zoomed == "runs-panel", "-zoomed")
+        self.main_panel().display = self._zoomed in ("", "runs-panel")
+
+    # Keys --------------------------------------------------------------------------------------
+
+    def _abilities(
+        self, viewed: CampaignSnapshot | None, run: RunView | None
+    ) -> tuple[object, ...]:
+        """May the run be cancelled, all be cancelled, the run be retried; and what else decides
+        which keys work."""
+        return (*self._endable(viewed, run), run and len(run.hosts), self._zoomed, self._auto)
+
+    def _endable(
+        self, viewed: CampaignSnapshot | None, run: RunView | None
+    ) -> tuple[bool, bool, bool]:
+        live = viewed is not None and not viewed.read_only and not self.session.readonly
+        if viewed is None or not live:
+            return (False, False, False)
+        return (
+            run is not None and not run.state.ended and run.state is not RunState.CANCELLING,
+            viewed.done < viewed.total,
+            run is not None
+            and run.state in RETRIABLE
+            and any(run.run_id == last.run_id for last in viewed.state.latest_attempts()),
+        )
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        able = dict(zip(("cancel_run", "cancel_all", "retry"), self._able, strict=False))
+        if action == "retry" and not self.sight.seen:
+            return False
+        if action in ("cancel_run", "cancel_all", "retry"):
+            return bool(able.get(action))
+        hosts = self._able[3] if self._able else None  # of the selected run, if there is one
+        if action == "next_log":
+            return isinstance(hosts, int) and hosts > 1
+        if action in ("view", "follow", "zoom", "copy", "open"):
+            return hosts is not None
+        if action == "back" and (self._zoomed or not self._auto):
+            return True
+        return super().check_action(action, parameters)
+
+    def action_cancel_run(self) -> None:
+        run, controller = self.selected, self.session.controller
+        if run is None or controller is None:
+            return
+        if run.state.ended:
+            self.post_message(Said(f"{run.label} has ended; there is nothing to cancel"))
+            return
+        where = f" on {', '.join(run.hosts)}" if run.hosts else ""
+        question = Choice(
+            "Cancel run",
+            f"End {run.label}{where}? Its processes are ended on every host; its log stays.",
+            (Answer("y", "end this run", "yes"), Answer("n", "let it go on", "no")),
+        )
+        cancel = partial(controller.cancel_run, run.run_id)
+        self.app.push_screen(question, partial(self._if_yes, cancel))
+
+    def _if_yes(self, act: Callable[[], object], said: str | None) -> None:
+        if said == "yes":
+            act()
+            self.tick()
+
+    def action_cancel_all(self) -> None:
+        viewed, controller = self.viewed, self.session.controller
+        if viewed is None or controller is None:
+            return
+        left = viewed.total - viewed.done
+        if not left:
+            self.post_message(Said("every run has ended; there is nothing to cancel"))
+            return
+        question = Choice(
+            "Cancel all",
+            f"End the {viewed.active} runs at work and leave out the other "
+            f"{left - viewed.active}? What is measured already stays.",
+            (Answer("y", "end all of them", "yes"), Answer("n", "let them go on", "no")),
+        )
+        self.app.push_screen(question, partial(self._if_yes, controller.cancel_all))
+
+    def action_retry(self) -> None:
+        run, controller = self.selected, self.session.controller
+        if run is None or controller is None:
+            return
+        if run.state not in (RunState.FAILED, RunState.CANCELLED):
+            self.post_message(Said(f"{run.label} is {run.state}; only failed runs are retried"))
+            return
+        try:
+            controller.retry(run.run_id)
+        except DlperfError as error:
+            self.post_message(Problem(error))
+            return
+        self.tick()
+
+    def action_view(self) -> None:
+        """The next of what the lower part can show."""
+        views = ("chart", "details") if self.has_class("-tall") else ("chart", "log", "details")
+        now = next((v for v in views if self.query_one(f"#{v}").display), views[0])
+        self._view = views[(views.index(now) + 1) % len(views)]
+        self._zoomed = ""
+        self._show_selected()
+        self.call_after_refresh(self._show_selected)
+
+    def action_open(self) -> None:
+        """Enter: read the log."""
+        if not self.has_class("-tall"):
+            self._view = "log"
+        self._show_selected()
+        self.query_one(LogPanel).focus()
+
+    def action_back(self) -> None:
+        self._zoomed = ""
+        self._auto = True
+        self._show_selected()
+        super().action_back()
+
+    def action_follow(self) -> None:
+        log = self.query_one(LogPanel)
+        if not log.display:
+            self.action_open()
+        else:
+            log.toggle_follow()
+
+    def action_next_log(self) -> None:
+        self._host += 1
+        if not self.has_class("-tall"):
+            self._view = "log"
+        self._show_selected()
+
+    def action_zoom(self) -> None:
+        """The focused panel alone; again: all."""
+        if self._zoomed:
+            self._zoomed = ""
+        else:
+            focused = self.focused
+            chain = focused.ancestors_with_self if focused else []
+            names = [node.id or "" for node in chain]
+            self._zoomed = next((n for n in ("log", "details") if n in names), "runs-panel")
+        self._show_selected()
+        self.call_after_refresh(self._show_selected)
+
+    def action_copy(self) -> None:
+        run = self.selected
+        if run is not None:
+            lines = [*run.commands, str(run.log or "")]
+            self.app.copy_to_clipboard("\n".join(plain(line) for line in lines if line))
+            self.post_message(Said("copied the commands and the log's path"))
+
+
+def shown_series(viewed: CampaignSnapshot, run: RunView) -> tuple[ChartSeries, ...]:
+    """The runs at work; of a run that has ended, its own."""
+    if run.state.ended:
+        return (chart_series(viewed.state.runs[run.run_id]),)
+    return viewed.series
+
+
+def _signature(viewed: CampaignSnapshot | None) -> object:
+    """Equal as long as the rows say the same: events, and clocks by the second."""
+    if viewed is None:
+        return None
+    clocks = tuple(
+        (run.run_id, run.state_text, int(run.elapsed_s or 0), int(run.eta_s or 0))
+        for run in viewed.runs
+        if not run.state.ended
+    )
+    return (viewed.path, viewed.revision, viewed.read_only, clocks)

@@ -1,0 +1,140 @@
+"""Before a start: what will run, what the checks on the hosts found, and one key to go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.widgets import Static
+
+from backends.campaign.plan.plan import Plan
+from backends.hosts.preflight_finding import Finding
+from profiles.errors import DlperfError
+from tui.key_bindings import bindings
+from tui.screens.dialogs import Dialog, Pages
+from tui.screens.start_text import checklist_text, left_out_text, plan_text, unreachable
+from tui.session import Session
+from tui.text import problem
+from tui.theme import MUTED, WARN
+
+CHECKING = "checking the hosts …"
+
+
+class StartDialog(Dialog[str]):
+    """The result is ``started`` or ``dry_run``; None when nothing was started."""
+
+    PANEL = "start"
+    BINDINGS = bindings("start")
+    AHEAD = Dialog.AHEAD | {"dry_run"}
+
+    def __init__(
+        self, session: Session, plan: Plan, findings: Sequence[Finding] | None = None
+    ) -> None:
+        """``findings``: of the checks, where they were made already."""
+        super().__init__("Start")
+        self.sight.uninvited = findings is not None
+        self._session = session
+        self._plan = plan
+        self._away = unreachable(plan, session.hosts)
+        self._findings = findings
+        self._without: Plan | None = None  # the plan on the hosts that nothing stops
+        self._starting = False
+
+    def compose(self) -> ComposeResult:
+        with self.box(), Pages():
+            yield Static(plan_text(self._plan, self._away), markup=False)
+            yield Static(Text(CHECKING, MUTED), id="checks", markup=False)
+
+    def on_mount(self) -> None:
+        if self._findings is None:
+            self.check()
+        else:
+            self._show(self._findings)
+
+    @property
+    def stopped(self) -> bool:
+        """A check says that this cannot work."""
+        return any(finding.level == "stop" for finding in self._findings or ())
+
+    def able(self, action: str) -> bool:
+        if self._starting:  # there is no way back from here
+            return False
+        if action == "start":
+            return self._findings is not None and not self.stopped
+        if action == "leave_out":
+            return self._without is not None
+        return self.stopped if action == "force" else True
+
+    @work(exclusive=True, group="preflight", description="check the hosts of the plan")
+    async def check(self) -> None:
+        try:
+            self._findings = await self._session.workspace.preflight(self._plan)
+        except DlperfError as error:
+            self._say(problem(error))
+            return
+        self._show(self._findings)
+
+    def _show(self, findings: Sequence[Finding]) -> None:
+        text = checklist_text(self._plan, findings, self._away)
+        if self.stopped:
+            names = self._stopped_hosts(findings)
+            self._without = self._plan_without(names)
+            if self._without is not None:
+                text.append_text(left_out_text(self._plan, self._without, names))
+            text.append("F starts anyway; the campaign will say that it was forced", WARN)
+        self._say(text)
+        self.sight.renew()
+        self.refresh_bindings()
+
+    def _stopped_hosts(self, findings: Sequence[Finding]) -> list[str]:
+        """With those that do not answer, which could only be waited for."""
+        stopped = {f.host for f in findings if f.level == "stop"} | {h.name for h in self._away}
+        return [host.name for host in self._plan.hosts if host.name in stopped]
+
+    def _plan_without(self, names: Sequence[str]) -> Plan | None:
+        """None where that leaves nothing to start, or what stops is said of no host."""
+        left = [host.name for host in self._plan.hosts if host.name not in names]
+        if not left or any(f.level == "stop" and not f.host for f in self._findings or ()):
+            return None
+        try:
+            plan = self._session.workspace.plan(replace(self._plan.selection, hosts=",".join(left)))
+        except DlperfError:
+            return None
+        return plan if plan.cases else None
+
+    def _say(self, text: Text) -> None:
+        self.query_one("#checks", Static).update(text)
+
+    def action_start(self) -> None:
+        self._go(self._plan, self._findings or (), force=False)
+
+    def action_leave_out(self) -> None:
+        if self._without is None:
+            return
+        there = {host.name for host in self._without.hosts} | {""}
+        found = [finding for finding in self._findings or () if finding.host in there]
+        self._go(self._without, found, force=False)
+
+    def action_force(self) -> None:
+        self._go(self._plan, self._findings or (), force=True)
+
+    def action_dry_run(self) -> None:
+        self.finish("dry_run")
+
+    @work(exclusive=True, group="start", description="start the campaign")
+    async def _go(self, plan: Plan, findings: Sequence[Finding], *, force: bool) -> None:
+        self._starting = True
+        self._say(Text("starting …", MUTED))
+        self.refresh_bindings()
+        try:
+            await self._session.start(plan, findings, force=force)
+        except DlperfError as error:
+            self._say(problem(error))
+            return
+        finally:
+            self._starting = False
+            self.refresh_bindings()
+        self.finish("started")
