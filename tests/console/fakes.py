@@ -140,6 +140,7 @@ class FakeSummary:
     total: int
     created_at: float | None = START
     simulated: bool = False
+    failed: int = 0
     about: About = field(default_factory=About)
 
 

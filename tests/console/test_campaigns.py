@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -9,8 +10,9 @@ from backends.campaign.record.lock import CampaignLockedError
 from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, ONEFLOW, console, screen_text, shows, until
 from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
-from tui.screens.campaign_list import CampaignList, Unfinished
+from tui.screens.campaign_list import CampaignList, Unfinished, campaign_rows
 from tui.screens.dialogs import Choice
+from tui.theme import BAD, GOOD, WARN
 
 
 async def prepared(workspace: FakeWorkspace, state: str, name: str = "left") -> FakeController:
@@ -133,3 +135,14 @@ async def test_without_campaigns_the_list_says_how_to_get_one(workspace: FakeWor
     async with console(workspace) as (app, pilot):
         await pilot.press("O")
         await until(pilot, partial(shows, app, "No campaigns yet"))
+
+
+@pytest.mark.parametrize(("failed", "symbol"), [(0, "✓"), (1, "✓"), (2, "✗")])
+def test_what_failed_is_not_green_because_it_is_finished(
+    tmp_path: Path, failed: int, symbol: str
+) -> None:
+    (row,) = campaign_rows([FakeSummary("a", tmp_path, "finished", 2, 2, failed=failed)])
+    state, _name, _runs, failures, _begun = row.cells
+    assert str(state) == f"{symbol} finished"
+    assert str(failures) == ("", "1", "2")[failed]
+    assert str(state.style) == (GOOD, WARN, BAD)[failed]

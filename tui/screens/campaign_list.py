@@ -17,7 +17,7 @@ from tui.key_bindings import bindings
 from tui.screens.dialogs import Answer, Choice, Dialog
 from tui.session import Session
 from tui.text import cell, count, plain, shorten
-from tui.theme import ACCENT, GOOD, MUTED, WARN
+from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 
@@ -26,6 +26,7 @@ COLUMNS = (
     Column("state", "State", 12),
     Column("name", "Campaign", None),
     Column("runs", "Runs", 9, right=True),
+    Column("failed", "Failed", 6, right=True),
     Column("created", "Begun (UTC)", 16, from_width=60),
 )
 
@@ -36,10 +37,17 @@ _STATES = {
 }
 
 
+def _state(summary: CampaignSummary) -> tuple[str, str]:
+    """Symbol and colour: what came to its end is good where no run failed, bad where all did."""
+    if summary.state == "finished" and summary.failed:
+        return ("✗", BAD) if summary.failed >= summary.total else ("✓", WARN)
+    return _STATES.get(summary.state, ("·", MUTED))
+
+
 def campaign_rows(summaries: Sequence[CampaignSummary]) -> list[Row]:
     rows = []
     for summary in summaries:
-        symbol, colour = _STATES.get(summary.state, ("·", MUTED))
+        symbol, colour = _state(summary)
         begun = (
             time.strftime("%Y-%m-%d %H:%M", time.gmtime(summary.created_at))
             if summary.created_at is not None
@@ -54,6 +62,7 @@ def campaign_rows(summaries: Sequence[CampaignSummary]) -> list[Row]:
                     cell(f"{symbol} {summary.state}", colour),
                     cell(name, "bold"),
                     cell(f"{summary.done}/{summary.total}", right=True),
+                    cell(str(summary.failed) if summary.failed else "", BAD, right=True),
                     cell(begun, MUTED),
                 ),
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import re
 import signal
@@ -10,7 +12,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record import events as ev
+from backends.campaign.record.status_view import CampaignSnapshot, take
 from tests.support.waiting import wait_until
 from tests.unit.cli.conftest import (
     BEGUN,
@@ -23,6 +29,7 @@ from tests.unit.cli.conftest import (
     planned,
     succeeded,
 )
+from tui.cli.shared.progress import show_progress
 
 Campaign = Callable[..., Path]
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
@@ -180,3 +187,44 @@ def test_what_cannot_be_watched_is_one_line(cli: Cli, campaign: Campaign) -> Non
     campaign("open", planned("a"))
     assert "one document cannot be watched" in cli.complaint("status", "--watch", "--json")
     assert "no campaign 'nothere'" in cli.complaint("status", "nothere", "--watch")
+
+
+@pytest.mark.parametrize(("failures", "colour"), [(0, b"32"), (1, b"33"), (2, b"31")])
+def test_what_failed_is_not_green_because_it_is_finished(
+    campaign: Campaign, terminal: Callable[..., OnTerminal], failures: int, colour: bytes
+) -> None:
+    ends = [succeeded("a"), succeeded("b")]
+    for number, run_id in enumerate(("a", "b")[:failures]):
+        ends[number] = ev.RunFailed(t=BEGUN + 3, run_id=run_id, reason="no space")
+    begun = [planned("a"), planned("b", 2), assigned("a"), assigned("b")]
+    campaign("done", *begun, *ends, FINISHED)
+    shown = terminal("status")
+    shown.end()
+    assert b"\x1b[" + colour + b"mfinished" in shown.shown
+
+
+def test_the_bar_says_how_the_last_run_ended_and_what_was_noted(
+    campaign: Campaign, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what happens between its last look and its end."""
+    path = campaign("open", planned("a"), planned("b", 2), assigned("a"))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+    def now() -> CampaignSnapshot:
+        return take(read_campaign(path), path, now=BEGUN + 9, expected_s={})
+
+    async def watched() -> None:
+        showing = asyncio.create_task(show_progress(now))
+        await asyncio.sleep(0.1)
+        append(path, succeeded("a"), ev.Noted(t=BEGUN, text="node2 is away"))
+        await asyncio.sleep(0.6)
+        append(path, assigned("b"), ev.RunFailed(t=BEGUN + 3, run_id="b", reason="no space"))
+        showing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await showing
+
+    asyncio.run(watched())
+    said = capsys.readouterr().err
+    assert said.count("cpu-smoke 1n1g #1 succeeded on node1 100.00 images/s") == 1
+    assert said.count("warn: node2 is away") == 1
+    assert said.count("cpu-smoke 1n1g #2 failed on node1 – no space") == 1

@@ -41,7 +41,7 @@ def campaign_rows(campaigns: Sequence[CampaignSummary], sizes: Sequence[int] | N
     for number, campaign in enumerate(campaigns):
         row: list[str | Said] = [
             Said(campaign.path.name, Tone.NAME),
-            Said(campaign.state, _CAMPAIGN_TONES.get(campaign.state, Tone.QUIET)),
+            Said(campaign.state, _campaign_tone(campaign)),
             f"{campaign.done}/{campaign.total}",
             Said(str(campaign.failed), Tone.BAD if campaign.failed else Tone.QUIET),
             _remarks(campaign),
@@ -50,6 +50,13 @@ def campaign_rows(campaigns: Sequence[CampaignSummary], sizes: Sequence[int] | N
             row.insert(1, size_text(sizes[number]))
         rows.append(row)
     return Rows((_CAMPAIGN[0], *size, *_CAMPAIGN[1:], Column("remarks", "left")), rows)
+
+
+def _campaign_tone(campaign: CampaignSummary) -> Tone:
+    """What came to its end is good where no run failed, and bad where all did."""
+    if campaign.state == "finished" and campaign.failed:
+        return Tone.WARN if campaign.failed < campaign.total else Tone.BAD
+    return _CAMPAIGN_TONES.get(campaign.state, Tone.QUIET)
 
 
 def _remarks(campaign: CampaignSummary) -> str:

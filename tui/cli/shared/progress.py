@@ -37,15 +37,21 @@ async def _lines(snapshot: Callable[[], CampaignSnapshot]) -> None:
 
 
 class Changes:
-    """What changed between two looks at a campaign, as one line each."""
+    """What changed between two looks at a campaign, as one line each.
 
-    def __init__(self) -> None:
+    ``ends_only``: of runs, only how they ended; what they do is shown otherwise.
+    """
+
+    def __init__(self, *, ends_only: bool = False) -> None:
+        self._ends_only = ends_only
         self._shown: dict[str, str] = {}
         self._notes = 0
 
     def tell(self, now: CampaignSnapshot, out: Callable[[str], None]) -> None:
         """Since the last call; at the first, everything that has happened."""
         for view in now.runs:
+            if self._ends_only and not view.state.ended:
+                continue
             state = str(view.state)
             if view.out_of_reach:
                 state = f"{state} (connection lost)"
@@ -75,18 +81,22 @@ async def _bar(snapshot: Callable[[], CampaignSnapshot], prompter: Prompter | No
     from rich.text import Text  # noqa: PLC0415
 
     console = Console(stderr=True)
-    told: dict[str, str] = {}
+    changes = Changes(ends_only=True)
+
+    def out(line: str) -> None:
+        live.console.print(Text(line), soft_wrap=True)
+
     with Live(console=console, refresh_per_second=4, transient=True) as live:
         if isinstance(prompter, TerminalPrompter):
             prompter.before, prompter.after = live.stop, live.start
-        while True:
-            now = snapshot()
-            for view in now.runs:
-                if view.state.ended and view.run_id not in told:
-                    told[view.run_id] = str(view.state)
-                    live.console.print(Text(_line(view)), soft_wrap=True)
-            live.update(Text(_bar_text(now, console.width)))
-            await asyncio.sleep(EVERY_S)
+        try:
+            while True:
+                now = snapshot()
+                changes.tell(now, out)
+                live.update(Text(_bar_text(now, console.width)))
+                await asyncio.sleep(EVERY_S)
+        finally:
+            changes.tell(snapshot(), out)
 
 
 def _bar_text(now: CampaignSnapshot, width: int) -> str:
