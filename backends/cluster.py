@@ -66,10 +66,19 @@ class Cluster:
         """
         return select(self.inventory, nodeset or None)
 
-    def adopt(self, hosts: Sequence[Host]) -> None:
-        """Make hosts of a campaign file known; what the inventory says of a name wins."""
+    def adopt(self, hosts: Sequence[Host]) -> tuple[str, ...]:
+        """Make hosts of a campaign file known; what the inventory says of a name wins, unless it is
+        the one of this machine that nobody wrote.
+
+        Returns the names of which the inventory says something else.
+        """
+        theirs = {host.name: host for host in hosts}
+        known = self.inventory.hosts
+        if self.inventory.path is None:
+            known = tuple(theirs.get(host.name, host) for host in known)
         new = tuple(host for host in hosts if self.inventory.get(host.name) is None)
-        self.inventory = replace(self.inventory, hosts=(*self.inventory.hosts, *new))
+        self.inventory = replace(self.inventory, hosts=(*known, *new))
+        return tuple(name for name, host in theirs.items() if self.inventory.get(name) != host)
 
     def _all_hosts(self) -> tuple[Host, ...]:
         return (*self.inventory.hosts, *self.inventory.aliases)

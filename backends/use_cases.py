@@ -146,15 +146,18 @@ class Workspace:
         """The refused cases' commands, as they would be on hosts that can run them."""
         return self._starter.dry_run_elsewhere(plan)
 
-    def adopt_hosts(self, request: Request, selection: Selection) -> Selection:
+    def adopt_hosts(
+        self, request: Request, selection: Selection
+    ) -> tuple[Selection, tuple[str, ...]]:
         """Make a campaign file's hosts known here; what the inventory says of a name wins.
 
-        Returns the selection, of those hosts where it names none.
+        Returns the selection, of those hosts where it names none, and the names of which the
+        inventory says something else.
         """
-        self.cluster.adopt(request.hosts)
+        other = self.cluster.adopt(request.hosts)
         if selection.hosts or not request.hosts:
-            return selection
-        return replace(selection, hosts=",".join(host.name for host in request.hosts))
+            return selection, other
+        return replace(selection, hosts=",".join(host.name for host in request.hosts)), other
 
     async def preflight(self, plan: Plan) -> tuple[Finding, ...]:
         """Check the plan's hosts before anything starts; every finding says how to mend it."""

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from backends.hosts.telemetry import HostTelemetry
 
+POWER_IS_OF_S = 1.0
+"""Drivers of Ampere GPUs and newer tell the mean of so long (nvmlDeviceGetPowerUsage): the first
+sample of a run is partly of before."""
 SLOWED_BY_CLOCK = 0.03
 """A GPU's mean clock is lower by this share than in the rest of the run …"""
 SLOWED_BY_THROTTLE = 0.05
@@ -152,7 +155,7 @@ def _gpu_use(
     own = trained.of(rows)
     passed = own["passed"]
     powered = float(passed[own["power_w"].notna()].sum())
-    energy = float((own["power_w"] * passed).sum()) if powered else None
+    power = _mean_power(own, trained)
     ecc = rows["ecc_errors"].dropna()
     return GpuUse(
         host=host,
@@ -160,8 +163,8 @@ def _gpu_use(
         seconds=float(passed.sum()),
         utilization_mean=_known(own["utilization"].mean()),
         utilization_p95=_known(float(own["utilization"].quantile(0.95))),
-        power_w_mean=energy / powered if energy is not None else None,
-        energy_j=energy,
+        power_w_mean=power,
+        energy_j=power * powered if power is not None else None,
         sm_clock_mhz_mean=_known(own["clock_mhz"].mean()),
         sm_clock_mhz_max=_known(own["clock_max_mhz"].max()),
         temperature_c_max=_known(own["temperature_c"].max()),
@@ -170,6 +173,16 @@ def _gpu_use(
         ecc_errors=int(max(0.0, ecc.iloc[-1] - ecc.iloc[0])) if len(ecc) else None,
         other_processes=others,
     )
+
+
+def _mean_power(own: pd.DataFrame, trained: Span) -> float | None:
+    """Over time; without the first samples, where there are others."""
+    known = own[own["power_w"].notna() & (own["passed"] > 0)]
+    later = Span(trained.start + POWER_IS_OF_S, trained.end).of(known)
+    counted = later if len(later) else known
+    if not len(counted):
+        return None
+    return float((counted["power_w"] * counted["passed"]).sum() / counted["passed"].sum())
 
 
 def _known(value: float) -> float | None:

@@ -61,9 +61,10 @@ class Explanation:
         ``unexplained`` they add up to ``loss``. A cause that is missing is not known.
     straggler: the last rank, where others wait for it.
     profiled: the run that tells; None: only its counted runs' own logs do.
-    slower: how much slower its steps, or those of its base, were than those of the counted runs,
-        as a fraction, for profiling costs; None where the batch size is not known. Where that is
-        notable and more than the loss, it may be all that the shares would show: there are none.
+    slower: by what fraction its steps, or those of its base, took longer than those of the counted
+        runs, for profiling costs; None where the batch size is not known. Where that is notable and
+        more than the loss, it may be all that the shares would show: there are none.
+    found: what the shares came to before they were made to fit the loss; None where they did.
     """
 
     loss: float
@@ -71,6 +72,7 @@ class Explanation:
     straggler: int | None = None
     profiled: RunResult | None = None
     slower: float | None = None
+    found: float | None = None
 
     @property
     def straggler_host(self) -> str | None:
@@ -103,8 +105,10 @@ def node_set(case: CaseResult, base: CaseResult) -> NodeSet | None:
 
 
 def explain(case: CaseResult, base: CaseResult) -> Explanation | None:
-    """None for the base, and where nothing is lost or no efficiency is known."""
+    """None for the base, and where nothing is lost, or it is not known that anything is."""
     if case is base or case.efficiency is None or case.efficiency >= 1:
+        return None
+    if case.efficiency_interval is not None and case.efficiency_interval.high >= 1:
         return None
     loss = 1 - case.efficiency
     mine, its = case.profiled, base.profiled
@@ -116,7 +120,8 @@ def explain(case: CaseResult, base: CaseResult) -> Explanation | None:
         grown = {cause: ours[cause] - case.efficiency * theirs[cause] for cause in Cause}
         shares = _within(grown, loss)
         last = last_rank(mine).rank if shares[Cause.STRAGGLERS] else None
-        return Explanation(loss, shares, last, mine, slower)
+        total = sum(max(0.0, share) for share in grown.values())
+        return Explanation(loss, shares, last, mine, slower, total if total > loss else None)
     waits = _input_fraction(case), _input_fraction(base)
     if waits[0] is None or waits[1] is None:
         return Explanation(loss, {})
@@ -169,7 +174,7 @@ def _slower(run: RunResult, case: CaseResult) -> float | None:
     batch, speed = _work(case), case.throughput_per_device
     if batch is None or speed is None:
         return None
-    return max(0.0, 1 - batch / speed / last_rank(run).step_s)
+    return max(0.0, last_rank(run).step_s * speed / batch - 1)
 
 
 def _more(one: float | None, other: float | None) -> float | None:

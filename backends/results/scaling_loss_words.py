@@ -93,20 +93,20 @@ def _line(case: CaseResult, group: Group, lang: Lang) -> str:
 
 def _measured_by(explained: Explanation, lang: Lang) -> str:
     """One run of the case and one of its base, and what profiling did to them."""
-    if (explained.slower or 0.0) <= NOTABLE:
-        return pick(lang, "by one profiled run", "依据一次剖析运行")
     off = percent(explained.slower)
     if not explained.shares:
         return pick(
             lang,
-            f"profiling made steps up to {off} slower, so that it tells nothing of this",
-            f"剖析使每步最多慢 {off}，因此不能说明原因",
+            f"profiling made steps up to {off} longer, so that it tells nothing of this",
+            f"剖析使每步最多延长 {off}，因此不能说明原因",
         )
-    return pick(
-        lang,
-        f"by one profiled run, its steps up to {off} slower",
-        f"依据一次剖析运行（每步最多慢 {off}）",
-    )
+    told = pick(lang, "by one profiled run", "依据一次剖析运行")
+    if (explained.slower or 0.0) > NOTABLE:
+        told += pick(lang, f", its steps up to {off} longer", f"（每步最多延长 {off}）")
+    if explained.found is not None and percent(explained.found) != percent(explained.loss):
+        found = percent(explained.found)
+        told += pick(lang, f"; it finds {found}, scaled to the loss", f"；共计 {found}，按损失缩放")
+    return told
 
 
 def _who(explained: Explanation) -> str:

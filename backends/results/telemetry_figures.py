@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import median
 from typing import TYPE_CHECKING
@@ -46,12 +46,17 @@ class Disturbed:
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """The GPU of some runs that was throttled for the largest ``share`` of its time."""
+    """The GPU of some runs that was throttled for the largest ``share`` of its time.
+
+    ``repeats``: how many of ``of`` runs had one that was throttled for more than is let pass.
+    """
 
     run: RunResult
     gpu: GpuUse
     reason: str
     seconds: float
+    repeats: int = 1
+    of: int = 1
 
     @property
     def share(self) -> float:
@@ -66,7 +71,12 @@ def throttled(runs: Sequence[RunResult], *, at_its_limit: bool) -> Throttled | N
         for reason, seconds in (gpu.throttled_s or {}).items()
         if (reason in AT_ITS_LIMIT) is at_its_limit
     ]
-    return max(found, key=lambda one: one.share, default=None)
+    worst = max(found, key=lambda one: one.share, default=None)
+    if worst is None:
+        return None
+    much = POWER_CAPPED if at_its_limit else THROTTLED
+    repeats = len({id(one.run) for one in found if one.share > much})
+    return replace(worst, repeats=repeats, of=len(runs))
 
 
 def disturbed(runs: Sequence[RunResult]) -> tuple[Disturbed, ...]:

@@ -8,7 +8,7 @@ from backends.hosts.telemetry_summary import GpuUse
 from backends.results.layouts.common import group_title
 from backends.results.numbers import NOTHING, percent, trimmed
 from backends.results.render import Column, Table
-from backends.results.run_result import RunResult
+from backends.results.run_result import TOKENS, RunResult
 from backends.results.summary import Group
 from backends.results.telemetry_figures import (
     joules_per_sample,
@@ -22,8 +22,10 @@ from backends.results.translations import Lang, pick
 def telemetry_table(groups: Sequence[Group], lang: Lang = "en") -> Table | None:
     """A row per case, of medians over its repeats; None where nobody watched any of them."""
     cases = [(case, group) for group in groups for case in group.cases]
+    tokens = {group.unit for group in groups} == {TOKENS}
+    counted = "token" if tokens else pick(lang, "sample", "样本")
     columns = [
-        (pick(lang, *name), cells)
+        (pick(lang, *name).format(sample=counted), cells)
         for name, figure, text in _FIGURES
         if any(cells := [text(typical(case.measured_runs, figure)) for case, _ in cases])
     ]
@@ -48,7 +50,9 @@ def _of_gpus(figure: Callable[[GpuUse], float | None]) -> Callable[[RunResult], 
 
 
 def _throttled_s(run: RunResult) -> float | None:
-    known = [gpu.throttled_s for gpu in (run.telemetry.gpus if run.telemetry else ())]
+    """None also where nobody looked while it trained."""
+    gpus = run.telemetry.gpus if run.telemetry else ()
+    known = [gpu.throttled_s for gpu in gpus if gpu.seconds]
     return max((sum(reasons.values()) for reasons in known if reasons), default=None)
 
 
@@ -85,7 +89,7 @@ _FIGURES: tuple[
 ] = (
     (("GPU busy %", "GPU利用率%"), _of_gpus(lambda gpu: gpu.utilization_mean), _number),
     (("W per GPU", "每GPU功率W"), _of_gpus(lambda gpu: gpu.power_w_mean), _number),
-    (("J per sample", "每样本焦耳"), joules_per_sample, _joules),
+    (("J per {sample}", "每{sample}焦耳"), joules_per_sample, _joules),
     (("SM clock MHz", "SM频率MHz"), _of_gpus(lambda gpu: gpu.sm_clock_mhz_mean), _number),
     (("of its maximum", "频率占最高值"), _of_gpus(_of_maximum), _share),
     (("hottest °C", "最高温度°C"), _hottest, _number),

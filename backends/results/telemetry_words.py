@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from backends.results.numbers import percent
-from backends.results.run_result import RunResult
+from backends.results.run_result import TOKENS, RunResult
 from backends.results.telemetry_figures import (
     Disturbed,
     Throttled,
@@ -36,11 +36,17 @@ _ZH_REASONS = {
 def throttled_line(found: Throttled, lang: Lang = "en") -> str:
     """``repeat 3: GPU5 of node2 was throttled for 31 s of 120 s (software thermal slowdown)``"""
     gpu, seconds, of = found.gpu, f"{found.seconds:.0f}", f"{found.gpu.seconds:.0f}"
+    which = f"repeat {found.run.repeat}", f"第 {found.run.repeat} 次重复"
+    if found.repeats > 1:
+        which = (
+            f"{found.repeats} of {found.of} repeats, most of all {which[0]}",
+            f"{found.of} 次重复中的 {found.repeats} 次，尤其是{which[1]}",
+        )
     return pick(
         lang,
-        f"repeat {found.run.repeat}: GPU{gpu.gpu} of {gpu.host} was throttled for {seconds} s of "
+        f"{which[0]}: GPU{gpu.gpu} of {gpu.host} was throttled for {seconds} s of "
         f"{of} s ({found.reason})",
-        f"第 {found.run.repeat} 次重复：{gpu.host} 的 GPU{gpu.gpu} 在 {of} 秒中被降频 {seconds} 秒"
+        f"{which[1]}：{gpu.host} 的 GPU{gpu.gpu} 在 {of} 秒中被降频 {seconds} 秒"
         f"（{_ZH_REASONS.get(found.reason, found.reason)}）",
     )
 
@@ -80,11 +86,12 @@ def coinciding(run: RunResult, number: int, lang: Lang = "en") -> str:
 def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
     """What the machines did, medians over the runs: ``("GPUs", "98% busy, 641 W each, SM clock 1755
     MHz")``, energy, CPUs; what nobody watched is left out."""
+    tokens = {run.unit for run in runs} == {TOKENS}
     lines = (
         ("GPUs", "{:.0f}% busy", _of_gpus(lambda gpu: gpu.utilization_mean)),
         ("GPUs", "{:.0f} W each", _of_gpus(lambda gpu: gpu.power_w_mean)),
         ("GPUs", "SM clock {:.0f} MHz", _of_gpus(lambda gpu: gpu.sm_clock_mhz_mean)),
-        ("energy", "{:.3g} J per sample", joules_per_sample),
+        ("energy", "{:.3g} J per " + ("token" if tokens else "sample"), joules_per_sample),
         ("CPUs", "{:.0%} busy", lambda run: mean_of_hosts(run, lambda host: host.cpu_busy)),
     )
     said: dict[str, list[str]] = {}

@@ -34,18 +34,22 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class KnownFailure:
-    """One of ``hints`` is in every line that the pattern finds; none: every line is tried."""
+    """One of ``hints`` is in every line that the pattern finds; none: every line is tried.
+
+    ``remedy``: what helps most often; empty where that is not known.
+    """
 
     reason: str
     pattern: str
     hints: tuple[bytes, ...]
     retry: Retry
+    remedy: str = ""
 
 
-def _known(reason: str, *patterns: str, retry: Retry = "never") -> KnownFailure:
+def _known(reason: str, *patterns: str, retry: Retry = "never", remedy: str = "") -> KnownFailure:
     hints = tuple(literals[0] for literals in map(required_literals, patterns) if literals)
     complete = hints if len(hints) == len(patterns) else ()
-    return KnownFailure(reason, "|".join(patterns), complete, retry)
+    return KnownFailure(reason, "|".join(patterns), complete, retry, remedy)
 
 
 # torchrun's, srun --label's and mpirun --tag-output's.
@@ -62,12 +66,14 @@ BUILT_IN: tuple[KnownFailure, ...] = (
         r"cudaErrorMemoryAllocation",
         r"cudaMalloc failed: out of memory",
         r"torch\.OutOfMemoryError",
+        remedy="take a smaller batch, or see with nvidia-smi who else uses the GPU",
     ),
     _known(
         "shared memory too small",
         r"insufficient shared memory",
         r"unable to (?:write to|open|resize) file </torch_",
         r"Bus error",
+        remedy="give the container --ipc=host or a larger --shm-size",
     ),
     _known(
         "out of host memory",
@@ -76,6 +82,7 @@ BUILT_IN: tuple[KnownFailure, ...] = (
         r"Out of memory: Kill",
         r"oom-kill",
         r"std::bad_alloc",
+        remedy="use fewer data workers per GPU, or a host with more memory",
     ),
     _known(
         "driver or GPU does not fit the framework",
@@ -83,6 +90,7 @@ BUILT_IN: tuple[KnownFailure, ...] = (
         r"CUDA driver version is insufficient",
         r"no CUDA-capable device",
         r"forward compatibility was attempted",
+        remedy="take a build of the framework for this driver and GPU",
     ),
     _known(
         "NCCL failed",
@@ -106,15 +114,26 @@ BUILT_IN: tuple[KnownFailure, ...] = (
         r"Could not resolve hostname",
         r"Name or service not known",
         retry="later",
+        remedy="see that the hosts reach each other: train_address and interface in the inventory",
     ),
-    _known("Python module missing", r"ModuleNotFoundError", r"No module named"),
+    _known(
+        "Python module missing",
+        r"ModuleNotFoundError",
+        r"No module named",
+        remedy="install it for the Python that the command runs, or name another in the settings",
+    ),
     _known(
         "shared library missing",
         r"error while loading shared libraries",
         r"ImportError: .*cannot open shared object file",
         r"version `\S+' not found",
     ),
-    _known("disk full", r"No space left on device", r"Disk quota exceeded"),
+    _known(
+        "disk full",
+        r"No space left on device",
+        r"Disk quota exceeded",
+        remedy="make room on the host, or give it a work_dir on another file system",
+    ),
     _known("permission denied", r"[Pp]ermission denied"),
     _known(
         "command not found",
@@ -129,6 +148,7 @@ BUILT_IN: tuple[KnownFailure, ...] = (
         r"manifest unknown",
         r"pull access denied",
         r"No such image",
+        remedy="pull the image on the host, or correct its name in the settings",
     ),
     _known("illegal instruction", r"Illegal instruction"),
     _known(
@@ -149,6 +169,9 @@ BUILT_IN: tuple[KnownFailure, ...] = (
     ),
 )
 """In order of precedence: a specific reason stands before what it also looks like."""
+
+REMEDIES = {known.reason: known.remedy for known in BUILT_IN if known.remedy}
+"""What helps most often, by the reason of a failure."""
 
 
 def from_profile(profile: Profile) -> tuple[KnownFailure, ...]:

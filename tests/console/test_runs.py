@@ -155,6 +155,17 @@ async def test_a_failed_run_shows_reason_host_evidence_and_the_next_step(
             assert part in shown
 
 
+async def test_a_failed_run_says_what_helps_most_often(workspace: FakeWorkspace) -> None:
+    workspace.fails = {"1n8g": "out of GPU memory"}
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        await pilot.press("j")
+        await pilot.pause()
+        assert "→ take a smaller batch" in screen_text(app)
+
+
 async def test_cancel_asks_and_only_then_cancels(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         controller = begin(app, workspace)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.cluster import Cluster
 from backends.inventory.aliases import read_ssh_aliases
 from backends.inventory.host_entry import (
     TRANSPORTS,
@@ -475,3 +476,16 @@ def test_every_transport_that_the_inventory_can_name_has_its_file() -> None:
 @pytest.mark.parametrize("names", [["a[b", "c"], ["1", "[/nope]"], ["a]", "b["], ["1]]", "x%3"]])
 def test_names_that_are_no_nodeset_are_listed_as_they_are(names: list[str]) -> None:
     assert fold_nodeset(names) == ", ".join(names)
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_a_campaign_files_host_wins_only_over_what_nobody_wrote(
+    tmp_path: Path, written: bool
+) -> None:
+    theirs = Host("here", transport="local", environment=("NCCL_DEBUG=INFO",))
+    inventory = Inventory((Host("here", transport="local"),), tmp_path if written else None)
+    cluster = Cluster(inventory)
+    assert cluster.adopt([theirs, Host("there")]) == (("here",) if written else ())
+    assert [host.name for host in cluster.inventory.hosts] == ["here", "there"]
+    assert (cluster.inventory.get("here") == theirs) is not written
+    assert cluster.adopt([Host("there")]) == ()

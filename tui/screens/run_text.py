@@ -12,6 +12,7 @@ from backends.inventory.nodesets import fold_nodeset
 from backends.results.telemetry_words import usual_lines
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
+from profiles.logs.failures import REMEDIES
 from tui.text import bar, cell, join, number, plain, run_state
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
@@ -134,6 +135,8 @@ def details_text(run: RunView, state: CampaignState) -> Text:
         text.append(f"{plain(run.state_text)}\n", WARN)
     for line in run.evidence:
         text.append("  │ ", MUTED).append(f"{clean_text(line)}\n")
+    if run.state is RunState.FAILED and run.reason in REMEDIES:
+        text.append("→ ", ACCENT).append(f"{REMEDIES[run.reason]}\n")
     if run.state in _NEXT_STEPS:
         text.append("→ ", ACCENT).append(f"{_NEXT_STEPS[run.state]}\n")
     text.append("\n")

@@ -71,6 +71,15 @@ def only(telemetry: Telemetry) -> GpuUse:
     return found
 
 
+def test_power_of_the_first_second_is_partly_of_before_and_counts_only_alone() -> None:
+    lines = [gpu(s, power=700.0 if s > 10 else 400.0) for s in range(31)]
+    use = only(seen(host(0), HEADER, *lines, trained=Span(EPOCH + 10, EPOCH + 20)))
+    assert use.power_w_mean == 700.0
+    assert use.energy_j == pytest.approx(700.0 * use.seconds)
+    short = only(seen(host(0), HEADER, *lines, trained=Span(EPOCH + 9.5, EPOCH + 10.4)))
+    assert short.power_w_mean == 400.0
+
+
 def test_power_times_time_is_energy_and_a_gap_is_none_of_it() -> None:
     seconds = [*range(11), *range(40, 51)]  # the link was away for half a minute
     lines = [gpu(s, power=100.0 if s < 20 else 300.0) for s in seconds]

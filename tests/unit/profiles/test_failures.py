@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from profiles.logs.failures import BUILT_IN, FailureScanner
+from profiles.logs.failures import BUILT_IN, REMEDIES, FailureScanner
 from profiles.logs.log_parser import LogParser
 from tests.unit.profiles.builders import READING, case, parse, profile
 
@@ -104,3 +104,8 @@ def test_only_the_head_and_the_tail_are_searched_whatever_the_chunking(size: int
 
 def test_every_built_in_failure_can_be_found_by_its_hints() -> None:
     assert all(known.hints for known in BUILT_IN)
+
+
+def test_remedies_are_of_reasons_that_are_told() -> None:
+    assert set(REMEDIES) < {known.reason for known in BUILT_IN}
+    assert "smaller batch" in REMEDIES["out of GPU memory"]

@@ -242,8 +242,8 @@ def test_the_hosts_of_a_case_against_those_of_its_base(
 def test_what_profiling_costs_is_said_where_it_is_much() -> None:
     ranks = [rank(n, 1.5, 1.3, 0.1, 0.0) for n in range(2)]  # 1.25 s and 80 samples/s otherwise
     group, _ = only([*BASE, run("1n2g", 160.0), profiled("1n2g", 133.0, ranks)])
-    assert explained_lines(group)[1].endswith("by one profiled run, its steps up to 16.7% slower")
-    assert explained_lines(group, "zh")[1].endswith("依据一次剖析运行（每步最多慢 16.7%）")
+    assert explained_lines(group)[1].endswith("by one profiled run, its steps up to 20.0% longer")
+    assert explained_lines(group, "zh")[1].endswith("依据一次剖析运行（每步最多延长 20.0%）")
 
 
 @given(
@@ -256,7 +256,7 @@ def test_a_loss_that_is_less_than_profiling_cost_is_not_divided(
     efficiency: float, ours: float, its: float, spent: float
 ) -> None:
     """Whichever of the two runs was held up: what it was held up by may look like any cause."""
-    step, base_step = 1 / efficiency / (1 - ours), 1 / (1 - its)
+    step, base_step = (1 + ours) / efficiency, 1 + its
     ranks = [rank(n, step, spent * step, (1 - spent) * step / 2, 0.0) for n in range(2)]
     group, case = only(
         [
@@ -286,14 +286,48 @@ def test_how_much_slower_profiling_was_is_told_of_tokens_too() -> None:
     group, case = only([*base, *several])
     explained = explain(case, group.base_case)
     assert explained is not None
-    assert explained.slower == pytest.approx(0.2)
+    assert explained.slower == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(("slower", "said"), [(0.048, False), (0.052, True)])
 def test_what_profiling_costs_is_much_beyond_five_percent(slower: float, said: bool) -> None:
-    ranks = [rank(n, 1.25 / (1 - slower), 1.2, 0.0, 0.0) for n in range(2)]  # 1.25 s otherwise
+    ranks = [rank(n, 1.25 * (1 + slower), 1.2, 0.0, 0.0) for n in range(2)]  # 1.25 s otherwise
     group, _ = only([*BASE, run("1n2g", 160.0), profiled("1n2g", 150.0, ranks)])
-    assert explained_lines(group)[1].endswith("slower") is said
+    assert explained_lines(group)[1].endswith("longer") is said
+
+
+def test_shares_that_are_more_than_the_loss_say_that_they_were_scaled() -> None:
+    """The case's compute grew by as much as is lost, and communication came to it."""
+    ranks = [rank(n, 1.25, 1.1, 0.125, 0.0) for n in range(2)]
+    group, case = only([*BASE, run("1n2g", 160.0), profiled("1n2g", 160.0, ranks)])
+    explained = explain(case, group.base_case)
+    assert explained is not None
+    assert explained.found is None
+    ranks = [rank(n, 1.25, 1.0, 0.25, 0.0) for n in range(2)]
+    base = [run("1n1g", 100.0), profiled("1n1g", 100.0, [rank(0, 1.0, 0.6, 0.0, 0.01)])]
+    group, case = only([*base, run("1n2g", 160.0), profiled("1n2g", 160.0, ranks)])
+    explained = explain(case, group.base_case)
+    assert explained is not None
+    assert explained.found == pytest.approx(0.25 / 1.25 + (1.0 / 1.25 - 0.8 * 0.6))
+    assert sum(explained.shares.values()) == pytest.approx(0.2)
+    assert explained_lines(group)[1].endswith("; it finds 52.0%, scaled to the loss")
+    assert explained_lines(group, "zh")[1].endswith("；共计 52.0%，按损失缩放")
+
+
+def test_what_may_be_no_loss_at_all_is_not_divided() -> None:
+    """The interval of the efficiency includes 1."""
+    ranks = [rank(n, 1.02, 0.98, 0.02, 0.0) for n in range(2)]
+    told = []
+    for spread in (0.1, 10.0):
+        speeds = [(100.0 - spread, 196.0), (100.0, 196.1), (100.0 + spread, 196.2)]
+        runs = [*BASE[1:], profiled("1n2g", 196.0, ranks)]
+        for number, (one, two) in enumerate(speeds, 1):
+            runs += [run("1n1g", one, repeat=number), run("1n2g", two, repeat=number)]
+        group, case = only(runs)
+        told.append(explain(case, group.base_case))
+        assert ("exposed" in explained_lines(group)[1]) is (told[-1] is not None)
+    assert told[0] is not None
+    assert told[1] is None
 
 
 def test_a_campaign_of_one_case_scales_nothing(

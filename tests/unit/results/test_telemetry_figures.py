@@ -15,6 +15,7 @@ from backends.results.grade_words import finding_lines
 from backends.results.results_json import document, result_rows
 from backends.results.run_result import RunResult
 from backends.results.summary import CaseResult, Group, summarise
+from backends.results.telemetry_table import telemetry_table
 from backends.results.telemetry_words import usual_lines
 from profiles.throughput.steady import Disturbance, Shape
 from tui.screens.result_text import case_text
@@ -67,6 +68,46 @@ def test_throttling_costs_by_its_share_of_the_time(
     assert (case.grade, case.flags) == (Grade(grade), (concern,) if concern else ())
     said = f"repeat 3: GPU5 of node1 was throttled for {seconds:.0f} s of 100 s ({reason})"
     assert finding_lines(case, group) == ([said] if concern else [])
+
+
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ((9.0,), "repeat 1: "),
+        ((9.0, 0.0, 4.0), "repeat 1: "),
+        ((6.0, 9.0, 5.1, 0.0), "3 of 7 repeats, most of all repeat 2: "),
+        ((9.0,) * 6 + (10.0,), "7 of 7 repeats, most of all repeat 7: "),
+    ],
+)
+def test_how_many_repeats_were_throttled_is_said(
+    runs_of, shares: Sequence[float], said: str
+) -> None:
+    runs = runs_of("1n1g", VALUES, fingerprint="a")
+    for number, share in enumerate(shares):
+        held = Telemetry((gpu(throttled_s={"power cap": share}),))
+        runs[number] = replace(runs[number], telemetry=held)
+    (line,) = finding_lines(*only(runs))
+    assert line.startswith(f"{said}GPU5 of node1 was throttled for ")
+
+
+def test_the_energy_of_a_token_is_not_called_that_of_a_sample(runs_of) -> None:
+    for unit, counted in (("tokens/s", "token"), ("images/s", "sample")):
+        runs = runs_of("1n1g", VALUES, unit=unit)
+        runs[0] = replace(runs[0], telemetry=Telemetry((gpu(),)))
+        table = telemetry_table(summarise(runs))
+        assert table is not None
+        assert f"J per {counted}" in table.headings
+        assert f"J per {counted}" in dict(usual_lines(runs))["energy"]
+
+
+def test_where_nobody_looked_no_throttling_is_not_said(runs_of) -> None:
+    runs = runs_of("1n1g", VALUES)
+    runs[0] = replace(
+        runs[0], telemetry=Telemetry((gpu(seconds=0.0, throttled_s={"power cap": 0.0}),))
+    )
+    table = telemetry_table(summarise(runs))
+    assert table is not None
+    assert "throttled s" not in table.headings
 
 
 @pytest.mark.parametrize(

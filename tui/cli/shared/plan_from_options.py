@@ -9,6 +9,7 @@ from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.remarks import plan_remarks
 from backends.campaign.plan.selection import MANY_RUNS
 from backends.hosts.software import sought_for
+from backends.inventory.nodesets import fold_nodeset
 from backends.use_cases import Workspace
 from profiles.durations import format_duration
 from profiles.errors import SelectionError
@@ -28,7 +29,10 @@ async def make_plan(
     workspace = open_workspace(arguments, request.profile_dirs if request else ())
     try:
         if request is not None:
-            selection = workspace.adopt_hosts(request, selection)
+            selection, other = workspace.adopt_hosts(request, selection)
+            if other:
+                names = fold_nodeset(other)
+                say(f"note: {names}: as the inventory says, not as the campaign file does")
         hosts = workspace.cluster.chosen(selection.hosts)
         draft = workspace.plan(selection)  # what is wrong whatever the hosts are is said at once
         sought = sought_for((*draft.cases, *draft.refused))
