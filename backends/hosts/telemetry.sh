@@ -58,5 +58,8 @@ round=0
 while kill -0 "$smi" 2>/dev/null && host_line; do
     [ "$1" = gpu ] && [ $((round % 12)) -eq 0 ] && others
     round=$((round + 1))
-    sleep 5
+    for _ in 1 2 3 4 5; do # only who writes notices that nobody reads any more
+        sleep 1
+        echo || exit
+    done
 done

@@ -75,7 +75,9 @@ class SimulatedTransport:
             status, stderr = await self._exchange(command, stdin, stdout.extend)
         return Completed(status, bytes(stdout), stderr)
 
-    async def stream(self, command: str, on_stdout: Callable[[bytes], None]) -> Completed:
+    async def stream(
+        self, command: str, on_stdout: Callable[[bytes], None], *, spare: bool = False
+    ) -> Completed:
         status, stderr = await self._exchange(command, b"", on_stdout)
         return Completed(status, b"", stderr)
 

@@ -50,7 +50,9 @@ class LocalTransport:
             status, stderr = await self._execute(command, stdout.extend, stdin)
         return Completed(status, bytes(stdout), stderr)
 
-    async def stream(self, command: str, on_stdout: Callable[[bytes], None]) -> Completed:
+    async def stream(
+        self, command: str, on_stdout: Callable[[bytes], None], *, spare: bool = False
+    ) -> Completed:
         status, stderr = await self._execute(command, on_stdout, b"")
         return Completed(status, b"", stderr)
 

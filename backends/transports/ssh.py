@@ -100,8 +100,10 @@ class SshTransport:
             status, stderr = await self._execute(command, stdout.extend, stdin)
         return Completed(status, bytes(stdout), stderr)
 
-    async def stream(self, command: str, on_stdout: Callable[[bytes], None]) -> Completed:
-        status, stderr = await self._execute(command, on_stdout, b"")
+    async def stream(
+        self, command: str, on_stdout: Callable[[bytes], None], *, spare: bool = False
+    ) -> Completed:
+        status, stderr = await self._execute(command, on_stdout, b"", spare=spare)
         return Completed(status, b"", stderr)
 
     async def close(self) -> None:
@@ -147,39 +149,47 @@ class SshTransport:
         return await logins.open(self._host, through)
 
     async def _execute(
-        self, command: str, on_stdout: Callable[[bytes], None], stdin: bytes
+        self,
+        command: str,
+        on_stdout: Callable[[bytes], None],
+        stdin: bytes,
+        *,
+        spare: bool = False,
     ) -> tuple[int, bytes]:
         logins = await self._pool.logins()
         line = login_shell_command(command)
         pauses = iter(_UNTIL_NOTICED_S)
         while True:
             connection = await self.connection()
-            async with self._channels.one():
-                try:
+            try:
+                async with self._channels.spare() if spare else self._channels.one():
                     return await logins.execute(connection, self._host.name, line, on_stdout, stdin)
-                except HostUnreachableError as error:
-                    debug.log().info("%s: %s", self._host.name, error.what)
-                    raise
-                except NoChannelError as error:
-                    # The server's MaxSessions is lower than ours: wait for one of our own to end.
-                    if self._channels.learn_limit():
-                        continue
-                    if (pause := next(pauses, None)) is None:
-                        raise HostUnreachableError(
-                            self._host.name,
-                            Problem.OTHER,
-                            f"no session: {error}",
-                            remedy="check MaxSessions and the account's shell on the host",
-                        ) from error
+            except HostUnreachableError as error:
+                debug.log().info("%s: %s", self._host.name, error.what)
+                raise
+            except NoChannelError as error:
+                # A session that is over counts until the server has noticed; else its MaxSessions
+                # is lower than ours.
+                pause = None if spare else next(pauses, None)
+                if pause is not None:
                     await asyncio.sleep(pause)
+                elif spare or not self._channels.learn_limit():
+                    raise HostUnreachableError(
+                        self._host.name,
+                        Problem.OTHER,
+                        f"no session: {error}",
+                        remedy="check MaxSessions and the account's shell on the host",
+                    ) from error
 
 
-_UNTIL_NOTICED_S = (0.05, 0.1, 0.25, 0.5, 1.0)
-"""A session of ours that is over counts at the server until that has noticed."""
+_UNTIL_NOTICED_S = (0.05, 0.1, 0.25, 0.5, 1.0, 1.0)
+LEARNED_FOR_S = 20.0
+"""A server that refused a session is asked for as many again after so long: others' may have been
+in the way, or ours of before."""
 
 
 class NoChannelError(Exception):
-    """The server opens no further session on this connection."""
+    """There is no further session on this connection."""
 
 
 # Between this line and the end, stdout is the command's, and so is stderr: what the login shell's
@@ -199,24 +209,22 @@ def login_shell_command(command: str) -> str:
 
 
 class _Channels:
-    """At most so many at once; fewer when the server turns out to allow fewer."""
+    """At most so many at once; for a while fewer when the server allows fewer."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
+        self._most = limit
+        self._learned = limit
+        self._learned_until = 0.0
         self._busy = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
+        self._spare: list[asyncio.Timeout] = []
 
     @asynccontextmanager
     async def one(self) -> AsyncIterator[None]:
+        """One of them; waits for it, and ends a spare one if it must."""
         while self._busy >= self._limit:
-            turn = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            try:
-                await turn
-            except asyncio.CancelledError:
-                if not turn.cancelled():  # called up in the moment of being cancelled
-                    self._call_next()
-                raise
+            self._end_spare()
+            await self._turn()
         self._busy += 1
         try:
             yield
@@ -224,10 +232,53 @@ class _Channels:
             self._busy -= 1
             self._call_next()
 
+    @asynccontextmanager
+    async def spare(self) -> AsyncIterator[None]:
+        """One that nobody needs, with another left free. NoChannelError: there is none, or not any
+        more: it is taken away when somebody waits."""
+        if self._busy + 1 >= self._limit:
+            raise NoChannelError("all are in use")
+        try:
+            async with self.one(), asyncio.timeout(None) as ours:
+                self._spare.append(ours)
+                try:
+                    yield
+                finally:
+                    if ours in self._spare:
+                        self._spare.remove(ours)
+        except TimeoutError:
+            if ours.expired():
+                raise NoChannelError("another command needs it") from None
+            raise
+
     def learn_limit(self) -> bool:
-        """The server refused one more than the others that are open. False when none is."""
-        self._limit = min(self._limit, max(1, self._busy - 1))
-        return self._busy > 1
+        """The server allows none beside the others that are open. False when none is."""
+        self._learned = max(1, self._busy)
+        self._learned_until = self._now() + LEARNED_FOR_S
+        return self._busy > 0
+
+    @property
+    def _limit(self) -> int:
+        return min(self._most, self._learned) if self._now() < self._learned_until else self._most
+
+    async def _turn(self) -> None:
+        """Until one has ended, or what was learned is forgotten."""
+        left = self._learned_until - self._now()
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            async with asyncio.timeout(left if left > 0 else None):
+                await turn
+        except TimeoutError:
+            pass
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # called up in the moment of being cancelled
+                self._call_next()
+            raise
+
+    def _end_spare(self) -> None:
+        if self._spare:
+            self._spare.pop().reschedule(self._now())
 
     def _call_next(self) -> None:
         while self._waiting:
@@ -235,6 +286,10 @@ class _Channels:
             if not turn.done():
                 turn.set_result(None)
                 return
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
 
 
 def _being_cancelled() -> bool:

@@ -90,11 +90,15 @@ class Transport(Protocol):
         ``timeout_s``: after it the command is abandoned and :class:`TimeoutError` is raised.
         """
 
-    async def stream(self, command: str, on_stdout: Callable[[bytes], None]) -> Completed:
+    async def stream(
+        self, command: str, on_stdout: Callable[[bytes], None], *, spare: bool = False
+    ) -> Completed:
         """Run ``command``, hand every chunk of its stdout to ``on_stdout`` as it arrives.
 
         Returns at its end with stdout empty and stderr whole. Cancelling the task closes the
-        channel, which ends the remote command; it never ends a detached run.
+        channel, by which the command ends at the latest when it writes; it never ends a detached
+        run. ``spare``: for what is not needed: where channels are few it is not begun, or ends when
+        another command waits for one, with :class:`HostUnreachableError`.
         """
 
     async def close(self) -> None: ...

@@ -254,3 +254,19 @@ async def test_hosts_that_differ_are_noted_with_the_result(
     run = only_run(await finish(await bench.start("2n1g", lines=5, hosts="node[1-2]")))
     assert run.fingerprint == "A100 + V100"
     assert run.warnings == ("the hosts of this run differ: node2: A100; node1: V100",)
+
+
+@pytest.mark.parametrize("sessions", [1, 2, 10])
+async def test_many_short_runs_end_whatever_a_server_allows(
+    ssh_hosts: SshHosts, tmp_path: Path, sessions: int
+) -> None:
+    """Of each, a session lives on at the server until its telemetry notices that nobody reads."""
+    (node,) = ssh_hosts(1, options=[f"MaxSessions {sessions}"])
+    bench = Bench(tmp_path, [node.host])
+    try:
+        controller = await bench.start(repeats=14, lines=3, every=0)
+        async with asyncio.timeout(120):
+            state = await finish(controller)
+        assert {run.state for run in state.runs.values()} == {RunState.SUCCEEDED}
+    finally:
+        await bench.close()

@@ -144,8 +144,10 @@ class NamespaceTransport(LocalTransport):
     ) -> Completed:
         return await super().run(self._inside(command), stdin=stdin, timeout_s=timeout_s)
 
-    async def stream(self, command: str, on_stdout: Callable[[bytes], None]) -> Completed:
-        return await super().stream(self._inside(command), on_stdout)
+    async def stream(
+        self, command: str, on_stdout: Callable[[bytes], None], *, spare: bool = False
+    ) -> Completed:
+        return await super().stream(self._inside(command), on_stdout, spare=spare)
 
     def _inside(self, command: str) -> str:
         return f"exec ip netns exec {self.host.name} sh -c {quote(command)}"

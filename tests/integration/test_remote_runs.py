@@ -293,8 +293,10 @@ class Losing:
             raise HostUnreachableError(self.host.name, Problem.LOST)
         return done
 
-    async def stream(self, command: str, on_stdout: Callable[[bytes], None]) -> Completed:
-        return await self._transport.stream(command, on_stdout)
+    async def stream(
+        self, command: str, on_stdout: Callable[[bytes], None], *, spare: bool = False
+    ) -> Completed:
+        return await self._transport.stream(command, on_stdout, spare=spare)
 
 
 async def test_a_start_whose_answer_was_lost_is_not_started_again(

@@ -14,6 +14,7 @@ import asyncssh
 import pytest
 
 from backends.inventory.host_entry import Host
+from backends.transports import ssh
 from backends.transports.pool import SshSettings, TransportPool
 from backends.transports.ssh import NoChannelError, SshTransport
 from backends.transports.transport import HostUnreachableError, Problem
@@ -476,6 +477,52 @@ async def test_a_server_that_has_not_noticed_the_end_of_a_session_is_given_a_mom
     else:
         with pytest.raises(HostUnreachableError, match="no session: open failed"):
             await pool.get(node.host).run("echo 1")
+
+
+async def test_a_refusal_is_forgotten_after_a_while(
+    ssh_hosts: SshHosts, pool: TransportPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was in the way may be gone: a command that takes long holds up nobody for ever."""
+    monkeypatch.setattr(ssh, "LEARNED_FOR_S", 0.5)
+    monkeypatch.setattr(ssh, "_UNTIL_NOTICED_S", ())
+    (node,) = ssh_hosts(1)
+    logins = await pool.logins()
+    execute = type(logins).execute
+    refused = iter([NoChannelError("open failed")])
+    transport = pool.get(node.host)
+    long = asyncio.create_task(transport.run("sleep 20"))
+    await asyncio.sleep(0.5)
+
+    async def refused_once(*given: object) -> tuple[int, bytes]:
+        if (error := next(refused, None)) is not None:
+            raise error
+        return await execute(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(logins), "execute", refused_once)
+    async with asyncio.timeout(10):
+        assert (await transport.run("echo 1")).stdout == b"1\n"
+    assert not long.done()
+    long.cancel()
+
+
+@pytest.mark.parametrize(("sessions", "begins"), [(1, False), (2, True), (3, True)])
+async def test_what_is_spare_gives_way(ssh_hosts: SshHosts, sessions: int, begins: bool) -> None:
+    """Beside it as many commands run as if it were not there, and it never takes the last."""
+    pool = TransportPool(settings=SshSettings(channels=sessions))
+    (node,) = ssh_hosts(1, options=[f"MaxSessions {sessions}"])
+    transport = pool.get(node.host)
+    told = bytearray()
+    ticks = "while echo tick; do sleep 0.1; done"
+    spare = asyncio.create_task(transport.stream(ticks, told.extend, spare=True))
+    await asyncio.sleep(1)
+    assert bool(told) is begins
+    assert spare.done() is not begins
+    async with asyncio.timeout(15):
+        await asyncio.gather(*(transport.run("sleep 0.5") for _ in range(sessions)))
+    with pytest.raises(HostUnreachableError, match="no session"):
+        await spare
+    assert (await transport.run("echo 1")).stdout == b"1\n"
+    await pool.close()
 
 
 # --- losses -------------------------------------------------------------------------------------

@@ -282,11 +282,13 @@ class Transport:
             world.note(f"{what}: {done.exit_status} {done.stderr.decode()[:80].strip()}")
         return done
 
-    async def stream(self, command: str, on_stdout: Callable[[bytes], None]) -> Completed:
+    async def stream(
+        self, command: str, on_stdout: Callable[[bytes], None], *, spare: bool = False
+    ) -> Completed:
         self._world.note(f"{self._who} → {self.host.name}: {_short(command)}")
         if self._lost():
             raise HostUnreachableError(self.host.name, Problem.LOST)
-        return await self._below.stream(command, on_stdout)
+        return await self._below.stream(command, on_stdout, spare=spare)
 
     async def close(self) -> None:
         await self._below.close()

@@ -132,5 +132,7 @@ class AsUser(LocalTransport):
     ) -> Completed:
         return await super().run(self._theirs(command), stdin=stdin, timeout_s=timeout_s)
 
-    async def stream(self, command: str, on_stdout: Callable[[bytes], None]) -> Completed:
-        return await super().stream(self._theirs(command), on_stdout)
+    async def stream(
+        self, command: str, on_stdout: Callable[[bytes], None], *, spare: bool = False
+    ) -> Completed:
+        return await super().stream(self._theirs(command), on_stdout, spare=spare)

@@ -45,7 +45,7 @@ class HostWatch:
             while True:
                 # The run's own log tells of a lost host; a full disk may have room later.
                 with contextlib.suppress(HostUnreachableError, DiskFullError):
-                    await self._host.transport.stream(command, self._take)
+                    await self._host.transport.stream(command, self._take, spare=True)
                 await asyncio.sleep(AGAIN_AFTER_S)
                 await self._log.reopen()
         finally:

@@ -47,7 +47,9 @@ class Scripted:
         self.stdins.append(stdin)
         return self.answers.pop(0)
 
-    async def stream(self, command: str, on_stdout: Callable[[bytes], None]) -> Completed:
+    async def stream(
+        self, command: str, on_stdout: Callable[[bytes], None], *, spare: bool = False
+    ) -> Completed:
         done = await self.run(command)
         on_stdout(done.stdout)
         return Completed(done.exit_status, b"", done.stderr)
