@@ -95,10 +95,18 @@ class LocalTransport:
 
 
 def _end(transport: asyncio.SubprocessTransport) -> None:
-    if transport.get_returncode() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(transport.get_pid(), signal.SIGTERM)
-    transport.close()
+    """Its process and whoever is with it; what it still says is not waited for."""
+    if transport.get_returncode() is not None:
+        transport.close()
+        return
+    # The transport's own close() would reap the process, and asyncio's watcher, which waits for it,
+    # complain of an unknown one. With its pipes closed it closes when the process has ended.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(transport.get_pid(), signal.SIGTERM)
+        os.kill(transport.get_pid(), signal.SIGKILL)
+    for fd in range(3):
+        if (pipe := transport.get_pipe_transport(fd)) is not None:
+            pipe.close()
 
 
 def _end_at_once(starting: asyncio.Future[tuple[asyncio.SubprocessTransport, _Process]]) -> None:
@@ -120,7 +128,11 @@ class _Process(asyncio.SubprocessProtocol):
     def __init__(self, on_stdout: Callable[[bytes], None], done: asyncio.Future[None]) -> None:
         self._on_stdout = on_stdout
         self._done = done
+        self._transport: asyncio.BaseTransport | None = None
         self.stderr = bytearray()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == _STDERR:
@@ -135,6 +147,8 @@ class _Process(asyncio.SubprocessProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         # asyncio calls this when the process has exited and all of its pipes are closed.
+        if self._transport is not None:
+            self._transport.close()
         if not self._done.done():
             self._done.set_result(None)
 
