@@ -34,7 +34,7 @@ from backends.campaign.run.factory import RunFactory, rank_address
 from backends.campaign.run.lost_runs import look_for_strays
 from backends.campaign.run.recovery import recovered
 from backends.cluster import Cluster
-from backends.engines.direct import DirectEngine
+from backends.engines.choice import engine_for
 from backends.engines.engine import Engine, Wanted
 from backends.engines.first_fit_schedule import Offer, first_fit
 from backends.file_modes import Share
@@ -295,7 +295,7 @@ class Starter:
         ]
 
     def _engine(self, basis: Basis, campaign: str, *, force: bool) -> Engine:
-        return DirectEngine(
+        return engine_for(
             [(host, self._cluster.snapshot(host)) for host in basis.hosts],
             self._cluster.pool,
             lease=f"{getpass.getuser()}@{self._cluster.login_host}, campaign {campaign}",

@@ -116,6 +116,42 @@ class Cluster:
             self._known[host.name] = replace(self.snapshot(host), state=HostState.PROBING)
         await self._probe(hosts, sought)
 
+    def now(self) -> float:
+        """Seconds since the epoch, by the clock that :attr:`HostSnapshot.probed_at` is told by."""
+        return self._clock()
+
+    async def refresh(self, older_than_s: float) -> None:
+        """Look again at hosts that were looked at so long ago, quietly: what is known of them stays
+        until they have answered, and nobody is asked again for what a login wants to know."""
+        before = self._clock() - older_than_s
+        stale = [
+            host
+            for host in self.inventory.hosts
+            if (seen := self._known.get(host.name)) is not None
+            and seen.state is not HostState.PROBING
+            and (seen.probed_at is None or seen.probed_at <= before)
+        ]
+        from backends.hosts.probe import probe_all  # noqa: PLC0415 (loads when needed)
+
+        async for snapshot in probe_all(self.pool, stale, self._clock):
+            before_it = self._known.get(snapshot.name)
+            self._known[snapshot.name] = _with_software_of(snapshot, before_it)
+
+    async def watch(self, name: str, take: Callable[[bytes], None]) -> None:
+        """Hand on the telemetry of a host that was looked at, until cancelled, or its end.
+
+        Raises
+        ------
+        HostUnreachableError: it cannot be reached any more, or has no channel to spare.
+        """
+        from backends.hosts.telemetry import telemetry_command  # noqa: PLC0415 (loads when needed)
+
+        host, seen = self.inventory.get(name), self._known.get(name)
+        if host is None or seen is None or seen.facts is None:
+            return
+        command = telemetry_command(gpus=bool(seen.facts.gpus))
+        await self.pool.get(host).stream(command, take, spare=True)
+
     async def probe_unknown(self, hosts: Sequence[Host], sought: Sequence[Sought] = ()) -> None:
         """Look at those of ``hosts`` that were never looked at, or not for this software."""
         await self._probe([host for host in hosts if not self._knows(host, sought)], sought)
@@ -129,3 +165,12 @@ class Cluster:
 
         async for snapshot in probe_all(self.pool, hosts, self._clock, sought=sought):
             self._known[snapshot.name] = snapshot
+
+
+def _with_software_of(snapshot: HostSnapshot, before: HostSnapshot | None) -> HostSnapshot:
+    """What was not looked for again is as it was."""
+    if snapshot.facts is None or before is None or before.facts is None:
+        return snapshot
+    known = before.facts
+    facts = replace(snapshot.facts, sought=known.sought, software=known.software)
+    return replace(snapshot, facts=facts)

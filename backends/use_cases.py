@@ -14,16 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backends.campaign.folder.directory_identity import check_place, elsewhere_words
-from backends.campaign.folder.find_campaign import find_campaign
-from backends.campaign.folder.index import CampaignSummary, list_campaigns
-from backends.campaign.folder.reader import CampaignReader, read_campaign
-from backends.campaign.plan.plan import DryRun, Plan
-from backends.campaign.plan.selection import Selection
-from backends.campaign.record.state import CampaignState
-from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.cluster import Cluster
-from backends.file_modes import Share
 from backends.hosts.host_facts import HostState
 from backends.inventory.host_entry import Inventory
 from backends.inventory.load import load_inventory
@@ -33,9 +24,16 @@ if TYPE_CHECKING:
     from backends.campaign.cancelling import CancelOutcome
     from backends.campaign.controller import CampaignController
     from backends.campaign.folder.imported import Imported
+    from backends.campaign.folder.index import CampaignSummary
+    from backends.campaign.folder.look import CampaignViews
     from backends.campaign.folder.tags_and_note import About
     from backends.campaign.plan.campaign_file import Request
+    from backends.campaign.plan.plan import DryRun, Plan
+    from backends.campaign.plan.selection import Selection
+    from backends.campaign.record.state import CampaignState
+    from backends.campaign.record.status_view import CampaignSnapshot
     from backends.campaign_start import Starter
+    from backends.file_modes import Share
     from backends.hosts.preflight_finding import Finding
     from backends.results.comparison import Comparison
     from backends.results.gained_parameters import Assumed
@@ -77,7 +75,6 @@ class Workspace:
         self.profile_dirs = tuple(profile_dirs)
         self.clock = clock
         self._controllers: list[CampaignController] = []
-        self._readers: dict[Path, CampaignReader] = {}
 
     @classmethod
     def open(
@@ -226,17 +223,11 @@ class Workspace:
         ElsewhereError: it is a copy.
         """
         from backends.campaign import cancelling  # noqa: PLC0415 (the engine: loads when needed)
+        from backends.campaign.folder.directory_identity import check_place  # noqa: PLC0415
 
         state = await asyncio.to_thread(self.state, path)
         check_place(path, state)
-        for run_id in run_ids or ():
-            if run_id not in state.runs:
-                raise SelectionError(
-                    f"no run {run_id!r} in this campaign",
-                    where=str(path),
-                    remedy="'dlperf-tui status CAMPAIGN --json' lists them",
-                )
-        chosen = list(state.runs if run_ids is None else run_ids)
+        chosen = cancelling.chosen(state.runs, run_ids, path)
         open_before = [run_id for run_id in chosen if not state.runs[run_id].state.ended]
         to_do = open_before or any(state.runs[run_id].cleanup.doubts for run_id in chosen)
         if not to_do and (state.finished or run_ids is not None):
@@ -247,6 +238,14 @@ class Workspace:
         return cancelling.outcome_of(
             controller.state.runs, controller.unverified, chosen, open_before
         )
+
+    def pause(
+        self, path: Path, run_ids: Collection[str] | None = None, *, pause: bool, take_over: bool
+    ) -> tuple[str, ...]:
+        """Pause runs, or let them start; see :func:`backends.campaign.pausing.pause_runs`."""
+        from backends.campaign.pausing import pause_runs  # noqa: PLC0415 (as above)
+
+        return pause_runs(path, run_ids, self.clock, pause=pause, take_over=take_over)
 
     async def retry(
         self, path: Path, run_ids: Collection[str] | None = None, *, take_over: bool = False
@@ -272,32 +271,35 @@ class Workspace:
 
     # Looking at campaigns ------------------------------------------------------------------------
 
+    @cached_property
+    def _views(self) -> CampaignViews:
+        from backends.campaign.folder.look import CampaignViews  # noqa: PLC0415 (loads when needed)
+        from backends.campaign.run.measured_again import measured_again  # noqa: PLC0415 (as above)
+
+        return CampaignViews(self.clock, measured_again)
+
     def state(self, path: Path) -> CampaignState:
-        """Any campaign's state from its journal; raises JournalError where there is none."""
-        return read_campaign(path)
+        """Any campaign's state from its journal; raises JournalError where there is none.
+
+        Ends that the journal of a finished campaign has lost are read from its logs.
+        """
+        from backends.campaign.folder.reader import read_campaign  # noqa: PLC0415 (as above)
+        from backends.campaign.run.measured_again import measured_again  # noqa: PLC0415 (as above)
+
+        return measured_again(read_campaign(path), path, self.clock())
 
     def remarks(self, path: Path) -> tuple[str, ...]:
         """What a reader of its figures must know: that it goes on elsewhere, damage, changes."""
-        reader = CampaignReader(path)
-        state = reader.state()
-        elsewhere = "" if state.finished else elsewhere_words(state)
-        return tuple(text for text in (elsewhere, state.damage, reader.changed) if text)
+        return self._views.remarks(path)
 
     def load(self, path: Path) -> CampaignSnapshot:
         """A read-only view of any campaign, live or past, of this or another console."""
-        reader = self._readers.get(path)
-        if reader is None:
-            reader = self._readers[path] = CampaignReader(path)
-        state = reader.state()
-        shown = take(state, path, now=self.clock(), expected_s={}, read_only=True)
-        known = {"", *(text for _, _, text in state.notes)}
-        for remark in (elsewhere_words(state) if not state.finished else "", reader.changed):
-            if remark not in known:
-                shown = shown.with_note(state.created_at or 0.0, remark, "warn")
-        return shown
+        return self._views.load(path)
 
     def campaigns(self) -> tuple[CampaignSummary, ...]:
         """All campaigns of the campaigns directory, newest first."""
+        from backends.campaign.folder.index import list_campaigns  # noqa: PLC0415 (as above)
+
         return list_campaigns(self.campaigns_dir, self.clock)
 
     def runs(self, path: Path) -> tuple[RunResult, ...]:
@@ -392,4 +394,6 @@ class Workspace:
         ------
         SelectionError: there is none. NothingStartedError: it was ended before it began.
         """
+        from backends.campaign.folder.find_campaign import find_campaign  # noqa: PLC0415 (as above)
+
         return find_campaign(self.campaigns_dir, name_or_path)

@@ -19,12 +19,17 @@ def parse_duration(text: str) -> float:
     ProfileError: ``text`` is not a duration; a bare number has no unit and is refused.
     """
     compact = text.replace(" ", "")
-    if not _WHOLE.fullmatch(compact):
+    if not is_duration(text):
         raise ProfileError(
             f"{text!r} is not a duration",
             remedy='write a number with a unit, such as "90s" or "2h"',
         )
     return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(compact))
+
+
+def is_duration(text: str) -> bool:
+    """Whether :func:`parse_duration` reads it."""
+    return bool(_WHOLE.fullmatch(text.replace(" ", "")))
 
 
 def format_duration(seconds: float) -> str:

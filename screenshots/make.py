@@ -2,6 +2,8 @@
 
     python screenshots/make.py [NAME …]
 
+A picture that shows a warning which the text of its page does not mention is not written.
+
 The console is the real one; what is drawn is what a terminal of that size shows. ``smoke`` and
 ``smoke-results`` are a campaign that runs on this machine while they are made, ``results-h200`` is
 the one of docs/examples, measured on H200. Behind the others is a simulated cluster, and each of
@@ -34,11 +36,10 @@ from backends.use_cases import Workspace  # noqa: E402
 from tests.console.conftest import begin, console, shows, tick  # noqa: E402
 from tests.console.fakes import FakeWorkspace  # noqa: E402
 from tui.app import DlperfApp  # noqa: E402
+from warnings_in_pictures import CELL, unmentioned  # noqa: E402
 
-H200 = HERE.parent / "docs" / "examples" / "h200-x4"
+H200 = HERE.parent / "docs" / "examples" / "h200-x4-resnet50-graphs"
 PATIENCE_S = 120.0
-CELL = 12.2
-"""Width of a character in Textual's SVG."""
 FONTS = "Fira Code, DejaVu Sans Mono, Menlo, Consolas, monospace"
 
 
@@ -194,14 +195,20 @@ def main(names: Sequence[str]) -> int:
     if unknown:
         print(f"no screenshot {unknown[0]}; there are {', '.join(known)}", file=sys.stderr)
         return 2
+    refused = 0
     for name in names or known:
         with tempfile.TemporaryDirectory() as scratch:
             os.chdir(scratch)
             for made, svg in asyncio.run(collect(known[name])).items():
+                if said := unmentioned(made, svg):
+                    print(f"screenshots/{made}: shows {said[0]!r}", file=sys.stderr)
+                    print("which its page does not mention; not written", file=sys.stderr)
+                    refused += 1
+                    continue
                 (HERE / f"{made}.svg").write_text(svg, encoding="utf-8")
                 (HERE / f"{made}.png").write_bytes(to_png(svg))
                 print(f"screenshots/{made}.svg, .png")
-    return 0
+    return 1 if refused else 0
 
 
 if __name__ == "__main__":

@@ -14,29 +14,35 @@ from textual.app import App
 from textual.command import Provider
 from textual.screen import Screen
 
-from backends.campaign.record.status_view import CampaignSnapshot
 from profiles.errors import DlperfError
-from tui.backend_protocols import Workspace
-from tui.command_palette import ActionsProvider
 from tui.key_bindings import PAGES, bindings
 from tui.messages import CampaignStarted, Problem, Said
-from tui.screens.dialogs import Answer, Choice, Reading
-from tui.screens.help import focused_panels, help_text, notes_text
+from tui.repaint import Painted
 from tui.screens.login_questions import ConsolePrompter
 from tui.screens.page import Page
 from tui.session import Session
+from tui.stylesheet import KeptStylesheet
+from tui.terminal import Terminal
 from tui.text import count, plain
 from tui.theme import THEME
 from tui.typed_ahead import TypedAhead, sight_of
 from tui.widgets.header import Tabs
 
 if TYPE_CHECKING:
+    from backends.campaign.record.status_view import CampaignSnapshot
+    from tui.backend_protocols import Workspace
     from tui.screens.campaign_list import CampaignList
 
 PROBLEM_SHOWN_S = 15.0
 FOLLOW_S = 1.0
 EMERGENCY_EXIT = "ctrl+q"
 """Waits for nothing."""
+
+
+def _actions() -> type[Provider]:
+    from tui.command_palette import ActionsProvider  # noqa: PLC0415 - when it is opened
+
+    return ActionsProvider
 
 
 class DlperfApp(App[str]):
@@ -48,7 +54,7 @@ class DlperfApp(App[str]):
 
     TITLE = "dlperf-tui"
     CSS_PATH = "dlperf.tcss"
-    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {ActionsProvider}
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {_actions}
     PANEL = "app"
     BINDINGS = bindings("app")
     DEFAULT_MODE = "hosts"
@@ -60,15 +66,18 @@ class DlperfApp(App[str]):
         readonly: bool = False,
         prompter: ConsolePrompter | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=Terminal)
         if prompter is not None:
             prompter.attach(self)
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
         self.VERTICAL_BREAKPOINTS = [(0, "-short"), (34, "-tall")]
         self.session = Session(workspace, readonly=readonly)
         self.typed = TypedAhead(self, self._hand_on)
+        self._painted = Painted()
+        self._page_shown: Screen[Any] | None = None
         self.register_theme(THEME)
         self.theme = THEME.name
+        self.stylesheet = KeptStylesheet(self.get_css_variables())
         for name in PAGES:
             self.add_mode(name, partial(self._page, name))
 
@@ -80,12 +89,26 @@ class DlperfApp(App[str]):
 
     def on_mount(self) -> None:
         self.screen_change_signal.subscribe(self, self._in_front, immediate=True)
+        self.app_resume_signal.subscribe(self, lambda _: self.action_redraw(), immediate=True)
         self._in_front(self.screen)
         self.call_after_refresh(self._first)
+
+    # What the terminal shows -------------------------------------------------------------------
+
+    def _display(self, screen: Screen[Any], renderable: Any) -> None:
+        super()._display(screen, self._painted.only_changes(renderable))
+
+    def action_redraw(self) -> None:
+        """Paint all of it, also what something else wrote over."""
+        self._painted.forget()
+        self.screen.refresh()
 
     # Keys --------------------------------------------------------------------------------------
 
     def _in_front(self, screen: Screen[Any]) -> None:
+        if isinstance(screen, Page) and screen is not self._page_shown:
+            self._page_shown = screen
+            self._painted.forget()
         if (sight := sight_of(screen)) is not None:
             sight.renew()
 
@@ -206,6 +229,9 @@ class DlperfApp(App[str]):
         return self.session.viewed is not None if action == "notes" else True
 
     def action_notes(self) -> None:
+        from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed
+        from tui.screens.help import notes_text  # noqa: PLC0415
+
         viewed = self.session.viewed
         text = notes_text(
             viewed.notes if viewed else (), viewed.state.created_at if viewed else None
@@ -217,6 +243,9 @@ class DlperfApp(App[str]):
             self.switch_mode(name)
 
     def action_help(self) -> None:
+        from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed
+        from tui.screens.help import focused_panels, help_text  # noqa: PLC0415
+
         panels = focused_panels(self.screen)
         title = f"Help · {self.screen_title()}"
         self.push_screen(Reading(title, help_text(panels)))
@@ -230,6 +259,8 @@ class DlperfApp(App[str]):
         if live is None or live.finished:
             await self._leave("")
             return
+        from tui.screens.dialogs import Answer, Choice  # noqa: PLC0415 - seldom needed
+
         left = live.total - live.done - live.active
         text = (
             f"{plain(live.name)} has {count(live.active, 'run')} at work and {left} to come. "

@@ -67,6 +67,7 @@ PANELS: Mapping[str, Panel] = {
                 "O", "campaigns", "Campaigns", "look at another campaign, or resume one", footer=90
             ),
             Key("N", "notes", "Notes", "what the engine had to say about the campaign", footer=91),
+            Key("ctrl+l", "redraw", "Redraw", "paint the whole screen again", 93, said="^l"),
             Key(
                 "question_mark", "help", "Help", "explain the focused panel", said="?", footer=LAST
             ),
@@ -90,10 +91,12 @@ PANELS: Mapping[str, Panel] = {
     "hosts": Panel(
         "Hosts",
         "Each host of the inventory: whether it answers, what it has, and who uses it. The panel "
-        "below shows the host under the cursor: its GPUs and how they are linked.",
+        "below shows the host under the cursor: what is wrong and how to mend it, its GPUs, how "
+        "they are linked, and what they do now. Hosts are asked again every minute.",
         (
             Key("r", "probe_one", "Re-probe", "ask the host under the cursor again", footer=1),
             Key("R", "probe_all", "Re-probe all", "ask every host again", footer=2),
+            Key("s", "login", "Log in", "open ssh to the host; its end leads back", footer=6),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=4),
             Key("enter", "open", "Details", "read the host's details", footer=3, palette=False),
             Key("escape", "back", "Back", "back to the list", 5, said="Esc", palette=False),
@@ -190,7 +193,7 @@ PANELS: Mapping[str, Panel] = {
     "runs": Panel(
         "Runs",
         "Every run of the campaign. The panels below follow the run under the cursor: samples/s "
-        "as it happens, its log, and why it failed where it did.",
+        "as it happens, what its GPUs do meanwhile, its log, and why it failed where it did.",
         (
             Key("v", "view", "Chart/log", "the next of chart, log and details", footer=1),
             Key(
@@ -198,8 +201,17 @@ PANELS: Mapping[str, Panel] = {
             ),
             Key("C", "cancel_all", "Cancel all", "end every run and start no more", footer=6),
             Key("t", "retry", "Retry", "do the failed or cancelled run again", footer=3),
+            Key("p", "pause", "Pause", "leave the run out until p is pressed again", footer=8),
+            Key("P", "pause_all", "Pause all", "all that has not started, or none", footer=12),
             Key("f", "follow", "Follow", "follow the log, or hold it still", footer=4),
             Key("L", "next_log", "Next log", "the log of the run's next host", footer=8),
+            Key(
+                "m",
+                "meters",
+                "Meters",
+                "utilisation, power, clock, memory, temperature: the mean, or one of each GPU",
+                footer=12,
+            ),
             Key("z", "zoom", "Zoom", "the focused panel alone, or all again", footer=9),
             Key("y", "copy", "Copy", "copy the run's commands and log path", footer=10),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=7),
@@ -218,8 +230,16 @@ PANELS: Mapping[str, Panel] = {
     "log": Panel(
         "Log",
         "The raw log of the run, as it arrives. What you read stands still when you hold it; new "
-        "lines are counted meanwhile.",
-        SCROLL,
+        "lines are counted meanwhile. ‹ and › stand where a line goes on.",
+        (
+            Key("slash", "search", "Search", "find words in all of the log", said="/", footer=1),
+            Key("n", "again(1)", "Next", "the next line that has them", footer=2),
+            Key("N", "again(-1)", "Before", "the line before that has them", footer=6),
+            Key("e", "error(1)", "Next error", "the next line that looks like an error", footer=3),
+            Key("E", "error(-1)", "Error before", "the last such line before", footer=7),
+            Key("w", "wrap", "Wrap", "long lines on several rows, or cut", footer=4),
+            *SCROLL,
+        ),
     ),
     "results": Panel(
         "Results",

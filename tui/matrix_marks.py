@@ -18,7 +18,8 @@ from backends.results.auto_repeats import AutoRepeats
 from profiles.case_tag import parse_tag
 from profiles.errors import SelectionError
 from profiles.format.case import GLOBAL_BATCH, Case
-from profiles.format.case_matrix import HostCapacity, exclusion, infeasible, shared_out
+from profiles.format.case_matrix import exclusion, infeasible, shared_out
+from profiles.format.host_capacity import HostCapacity
 from profiles.scalars import Scalar
 
 if TYPE_CHECKING:

@@ -6,13 +6,16 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from backends.campaign.plan.plan import Plan
-from backends.campaign.record.status_view import CampaignSnapshot
-from backends.hosts.host_facts import HostSnapshot
-from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
-from tui.backend_protocols import CampaignSummary, Controller, Workspace
+
+if TYPE_CHECKING:
+    from backends.campaign.plan.plan import Plan
+    from backends.campaign.record.status_view import CampaignSnapshot
+    from backends.hosts.host_facts import HostSnapshot
+    from backends.hosts.preflight_finding import Finding
+    from tui.backend_protocols import CampaignSummary, Controller, Workspace
 
 
 class Session:

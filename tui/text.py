@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 from rich.text import Text
 
-from backends.campaign.record.state import RunState
+from backends.campaign.record.run_state import RunState
 from backends.hosts.host_facts import HostState
 from profiles.cleantext import clean_text
 from profiles.errors import DlperfError
@@ -18,6 +18,7 @@ HOST_STATES = {
     HostState.PROBING: ("…", "probing", MUTED),
     HostState.READY: ("●", "ready", GOOD),
     HostState.BUSY: ("◐", "busy", WARN),
+    HostState.DEGRADED: ("▲", "degraded", WARN),
     HostState.UNREACHABLE: ("✗", "unreachable", BAD),
 }
 
@@ -74,8 +75,8 @@ def host_state(state: HostState) -> Text:
     return cell(f"{symbol} {word}", colour)
 
 
-def run_state(state: RunState) -> Text:
-    symbol, word, colour = RUN_STATES[state]
+def run_state(state: RunState, *, paused: bool = False) -> Text:
+    symbol, word, colour = ("‖", "paused", WARN) if paused else RUN_STATES[state]
     return cell(f"{symbol} {word}", colour)
 
 

@@ -46,6 +46,8 @@ class TypedAhead:
 
     def next(self) -> Key | Paste | None:
         """The next one, if what is in front can take it now."""
+        if not self._app.screen_stack:  # it is on its way out
+            self._waiting.clear()
         while self._waiting:
             sight = sight_of(self._app.screen)
             ready = self.typed_at is None and not self._held and (sight is None or sight.drawn)

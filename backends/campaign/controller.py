@@ -18,6 +18,8 @@ from backends import debug
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.dispatch import Dispatcher
 from backends.campaign.folder.debug_log import DebugLog
+from backends.campaign.folder.results_writer import ResultsWriter
+from backends.campaign.pausing import operator
 from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.plan.further import further_runs
 from backends.campaign.plan.selection import ATTEMPTS
@@ -81,10 +83,10 @@ class CampaignController:
         self._lock = lock
         self._factory = factory
         self._clock = clock
-        self._write_results = write_results
         self._recorder = Recorder(
             path, state, owned=lock.owned, log=None if debug_log is None else debug_log.logger
         )
+        self._results = ResultsWriter(path, write_results, lambda: self.state, lock.owned)
         self._order = order
         self._dispatcher = Dispatcher(
             path,
@@ -110,7 +112,6 @@ class CampaignController:
             self.state,
             self.path,
             now=self._clock(),
-            expected_s=self._factory.expected_s,
             waiting=self._dispatcher.schedule.waiting,
             revision=self._recorder.revision,
             ended=self._ended_views,
@@ -148,6 +149,14 @@ class CampaignController:
     def note(self, event: ev.Event) -> None:
         """Record something that belongs to no run."""
         self._recorder.note(event)
+
+    def pause(self, run_id: str) -> bool:
+        """Do not start a run before :meth:`unpause`; what runs goes on. False: it has started."""
+        return self._dispatcher.pause(run_id, operator())
+
+    def unpause(self, run_id: str) -> bool:
+        """Start a paused run when its turn comes; False: it is not paused."""
+        return self._dispatcher.unpause(run_id)
 
     def cancel_run(self, run_id: str) -> None:
         """Ask for one run's end, planned or live. Unknown and ended runs: nothing happens."""
@@ -201,6 +210,7 @@ class CampaignController:
             owned = False
         finally:
             try:
+                await self._results.ended()
                 if owned:
                     with contextlib.suppress(LostJournalError):
                         await self._recorder.commit()
@@ -254,7 +264,7 @@ class CampaignController:
 
     async def _rewrite_results(self) -> None:
         try:
-            await asyncio.to_thread(self._write_results, self.state, self.path)
+            await self._results.write()
         except OSError as error:
             debug.log().exception("the results are not written")
             self.note(ev.Noted(t=self._clock(), text=f"cannot write the results: {error.strerror}"))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from backends import debug
 from backends.campaign.cancelling import CancelOrder
+from backends.campaign.due_runs import DueRuns
 from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import AWAY, Cause
@@ -35,7 +36,6 @@ from backends.engines.engine import (
     Schedule,
     Ticket,
     Trouble,
-    Wanted,
 )
 from backends.transports.transport import HostUnreachableError, Problem
 from profiles.durations import parse_duration
@@ -74,15 +74,13 @@ class Dispatcher:
         self._max_attempts = max_attempts
         self._order = order
         self._cleaner = Cleaner(path, engine, factory, recorder, clock)
-        self.left_open: dict[str, Cleanup] = {}
-        """Runs that are left ``cancelling``, with what could not be verified of them."""
+        self._due = DueRuns(recorder, factory, order, clock=clock, monotonic=monotonic)
         self.schedule = Schedule()
         self._under_way: set[str] = set()
         self._unadopted: set[str] = set()
         self._supervisors: dict[str, RunSupervisor] = {}
         self._queued: dict[str, asyncio.Task[Allocation]] = {}
         self._cancel_asked: set[str] = set()
-        self._due_at: dict[str, float] = {}
         self._wake = asyncio.Event()
 
     # Asked from outside --------------------------------------------------------------------------
@@ -90,6 +88,32 @@ class Dispatcher:
     def wake(self) -> None:
         """Something changed: look again what can start."""
         self._wake.set()
+
+    @property
+    def left_open(self) -> dict[str, Cleanup]:
+        """Runs that are left ``cancelling``, with what could not be verified of them."""
+        return self._due.left_open
+
+    def pause(self, run_id: str, by: str) -> bool:
+        """Do not start the run before it is unpaused; False: it has started, or is about to."""
+        run = self._recorder.state.runs.get(run_id)
+        on_its_way = run_id in self._under_way and run_id not in self._queued
+        if run is None or not run.pausable or on_its_way:
+            return False
+        self._recorder.note(ev.RunPaused(t=self._clock(), run_id=run_id, by=by))
+        if run_id in self._queued:
+            self._queued[run_id].cancel()
+        self.wake()
+        return True
+
+    def unpause(self, run_id: str) -> bool:
+        """Start the run when its turn comes; False: it is not paused."""
+        run = self._recorder.state.runs.get(run_id)
+        if run is None or not run.paused:
+            return False
+        self._recorder.note(ev.RunUnpaused(t=self._clock(), run_id=run_id))
+        self.wake()
+        return True
 
     def cancel(self, run_id: str) -> None:
         """Ask for one run's end, planned, queued or live. Unknown and ended: nothing happens."""
@@ -133,13 +157,15 @@ class Dispatcher:
 
     async def _drive(self, tasks: asyncio.TaskGroup) -> None:
         await self._take_up()
-        while any(not run.state.ended for run in self._ours()):
+        while any(not run.state.ended for run in self._due.ours()):
             self._wake.clear()
-            for run in self._left_behind():
+            for run in self._due.left_behind(self._under_way):
                 self._under_way.add(run.run_id)
                 self._unadopted.add(run.run_id)
                 tasks.create_task(self._see_through(run.run_id, None, tasks))
-            wanted = [] if self._unadopted else self._wanted()  # the engine takes theirs for free
+            wanted = (
+                [] if self._unadopted else self._due.wanted(self._under_way)
+            )  # the engine takes theirs for free
             self._scheduled(self._engine.schedule(wanted))
             for want in wanted:
                 if want.run_id in self.schedule.starts:
@@ -174,41 +200,11 @@ class Dispatcher:
                 if run.state is RunState.FAILED:  # and no other attempt had been planned
                     await self._plan_retry(run)
 
-    def _ours(self) -> list[RunRecord]:
-        """The runs that we are to see through."""
-        chosen = None if self._order is None else self._order.run_ids
-        runs = (
-            run for run in self._recorder.state.runs.values() if run.run_id not in self.left_open
-        )
-        return [run for run in runs if chosen is None or run.run_id in chosen]
-
     async def _changed(self, until: float | None) -> None:
         timeout = None if until is None else max(0.0, until - self._monotonic())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout):  # wait_for would swallow a cancellation
                 await self._wake.wait()
-
-    def _left_behind(self) -> list[RunRecord]:
-        """Runs that something was done for and that nobody sees through: after a restart, all."""
-        return [
-            run
-            for run in self._ours()
-            if (run.state.active or run.state is RunState.QUEUED)
-            and run.run_id not in self._under_way
-        ]
-
-    def _wanted(self) -> list[Wanted]:
-        return [
-            self._want(run)
-            for run in self._ours()
-            if run.state is RunState.PLANNED and run.run_id not in self._under_way
-        ]
-
-    def _want(self, run: RunRecord) -> Wanted:
-        """``not_before`` by a clock that never jumps: the calendar is asked once."""
-        if run.run_id not in self._due_at:
-            self._due_at[run.run_id] = self._monotonic() + run.delay_s(self._clock())
-        return self._factory.wanted(run, self._recorder.state.runs, self._due_at[run.run_id])
 
     async def _give_up_hopeless(self) -> None:
         """Nothing runs, and what is left needs hosts that are not coming back: say so and end."""
@@ -307,22 +303,26 @@ class Dispatcher:
             self.wake()  # the engine can tell now why it waits
         waiting = asyncio.ensure_future(self._engine.given(ticket))
         self._queued[run_id] = waiting
-        if run_id in self._cancel_asked:
+        if run_id in self._cancel_asked or self._recorder.state.runs[run_id].paused:
             waiting.cancel()
         try:
             return await waiting
         except asyncio.CancelledError:
-            if run_id not in self._cancel_asked:
+            paused = self._recorder.state.runs[run_id].paused
+            if run_id not in self._cancel_asked and not paused:
                 raise  # this console lets go; the request stays in the queue
             await self._engine.withdraw(ticket)
-            await self._recorder.record(ev.RunCancelled(t=self._clock(), run_id=run_id))
+            if run_id in self._cancel_asked:
+                await self._recorder.record(ev.RunCancelled(t=self._clock(), run_id=run_id))
+            else:
+                await self._back_to_planned(run_id, "paused")
             return None
         finally:
             self._queued.pop(run_id, None)
 
     async def _adopt(self, run: RunRecord) -> Ticket | Allocation | None:
         """What the engine knows of a run from before a restart; None: nothing, and that is said."""
-        before = Journaled(self._want(run), run.hosts, run.devices, run.job_id)
+        before = Journaled(self._due.want(run), run.hosts, run.devices, run.job_id)
         found = await self._engine.adopt(before)
         if found is None and run.state.active:
             gone = AllocationEnd(run.run_id, EndKind.VANISHED)

@@ -27,7 +27,7 @@ from backends.engines.engine import (
     Wanted,
 )
 from backends.engines.first_fit_schedule import Offer, first_fit
-from backends.hosts.host_facts import HostSnapshot, HostState, Sought
+from backends.hosts.host_facts import USABLE, HostSnapshot, HostState, Sought
 from backends.hosts.probe import probe_all
 from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
@@ -223,7 +223,7 @@ class DirectEngine:
             doubtful = [
                 use
                 for use in self._hosts.values()
-                if not use.run_ids and use.snapshot.state is not HostState.READY
+                if not use.run_ids and use.snapshot.state not in USABLE
             ]
             away = {use.host.name for use in doubtful if use.away_since is not None}
             hosts = [use.host for use in doubtful]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backends.engines.engine import Schedule, Waiting, WaitKind, Wanted
-from profiles.format.case_matrix import HostCapacity
+from profiles.format.host_capacity import HostCapacity
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from backends.remote.lease import Lease
-from profiles.format.case_matrix import HostCapacity
+from profiles.format.host_capacity import HostCapacity
 
 
 class HostState(StrEnum):
@@ -15,7 +15,12 @@ class HostState(StrEnum):
     PROBING = "probing"
     READY = "ready"
     BUSY = "busy"  # reachable, but somebody uses its devices
+    DEGRADED = "degraded"  # reachable and free, but something is wrong with it
     UNREACHABLE = "unreachable"
+
+
+USABLE = (HostState.READY, HostState.DEGRADED)
+"""In these a run can start; preflight says what it would be in spite of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +135,24 @@ class HostFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Concern:
+    """Worth a look, but no reason not to measure there; with what to do about it.
+
+    ``degrades``: the host is not what it should be: memory errors, slowed down, hot, a broken
+    driver, a clock that is off.
+    """
+
+    what: str
+    remedy: str
+    degrades: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class HostSnapshot:
-    """A host as the console shows it at one moment. ``slots`` are the devices a run may use."""
+    """A host as the console shows it at one moment. ``slots`` are the devices a run may use.
+
+    ``probed_at``: when all this was so, seconds since the epoch; None: it was never asked.
+    """
 
     name: str
     address: str
@@ -139,8 +160,13 @@ class HostSnapshot:
     reason: str = ""
     facts: HostFacts | None = None
     slots: int = 0
-    warnings: tuple[str, ...] = ()  # worth a look, but no reason not to measure here
+    concerns: tuple[Concern, ...] = ()
     remedy: str = ""  # what to do about an unreachable host
+    probed_at: float | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(concern.what for concern in self.concerns)
 
     @property
     def lease(self) -> Lease | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any  # JSON
 
-from backends.hosts.host_facts import HostSnapshot
+from backends.hosts.device_sets import best_by_size
+from backends.hosts.host_facts import HostFacts, HostSnapshot
+from backends.hosts.topology_words import summary_of
 from backends.remote.lease import Lease
 
 
@@ -23,6 +25,8 @@ def host_document(snapshot: HostSnapshot) -> dict[str, Any]:
         "reason": snapshot.reason,
         "remedy": snapshot.remedy,
         "warnings": list(snapshot.warnings),
+        "remedies": [concern.remedy for concern in snapshot.concerns],
+        "probed_at": snapshot.probed_at,
         "slots": snapshot.slots,
         "lease": _lease(snapshot.lease),
         "os": facts.os if facts else None,
@@ -51,11 +55,22 @@ def host_document(snapshot: HostSnapshot) -> dict[str, Any]:
         "nic_names": dict(topology.nic_names) if topology else {},
         "cpu_affinity": list(topology.cpu_affinity) if topology else [],
         "numa_affinity": list(topology.numa_affinity) if topology else [],
+        "topology": _topology(facts),
         "interconnects": list(facts.interconnects) if facts else [],
         "container_runtimes": list(facts.container_runtimes) if facts else [],
         "clock_offset_s": round(facts.clock_offset_s, 3) if facts else None,
         "round_trip_s": round(facts.round_trip_s, 3) if facts else None,
         "missing": list(facts.missing) if facts else [],
+    }
+
+
+def _topology(facts: HostFacts | None) -> dict[str, Any]:
+    if facts is None or facts.topology is None:
+        return {"summary": "", "best": {}}
+    best = best_by_size(facts.topology)
+    return {
+        "summary": summary_of(facts),
+        "best": {str(size): list(gpus) for size, gpus in best.items()},
     }
 
 

@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
+from backends.hosts.host_condition import host_findings
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
 from backends.hosts.needs import Need, Planned, needs_of
 from backends.hosts.preflight_finding import Finding, Level, worst
-from backends.hosts.probe import HIGH_LOAD_PER_CPU, Transports, busy_reason, probe
+from backends.hosts.probe import Transports, probe
 from backends.hosts.reach import reach
 from backends.inventory.host_entry import Host
 from backends.inventory.nodesets import fold_nodeset
@@ -29,12 +30,6 @@ __all__ = ["Finding", "Level", "Planned", "preflight", "worst"]
 
 CHECK_SCRIPT = part("trust.sh") + (Path(__file__).parent / "preflight.sh").read_bytes()
 CHECK_TIMEOUT_S = 60.0
-
-DISK_STOP_MIB = 1024
-DISK_WARN_MIB = 10 * 1024
-CLOCK_WARN_S = 1.0
-
-_SLOWED_DOWN = ("hardware slowdown", "thermal", "power brake", "application clocks")
 
 
 async def preflight(
@@ -142,108 +137,6 @@ async def check_needs(transport: Transport, needs: Sequence[Need]) -> tuple[Find
         if result != "ok":
             findings.append(Finding(host.name, need.level, need.said(result), need.remedy(result)))
     return tuple(findings)
-
-
-def host_findings(name: str, facts: HostFacts, *, gpus_needed: bool) -> tuple[Finding, ...]:
-    """Warnings and stops that one host's probe shows."""
-    found = (
-        *_gpu_findings(facts, gpus_needed),
-        *_lease_findings(facts),
-    )
-    findings = [Finding(name, level, what, remedy) for level, what, remedy in found]
-    findings += [
-        Finding(name, level, what, remedy, harmless=True)
-        for level, what, remedy in (*_disk_findings(facts), *_clock_findings(facts))
-    ]
-    load = [
-        Finding(name, level, what, remedy, passing=True)
-        for level, what, remedy in _load_findings(facts)
-    ]
-    return (*findings, *load)
-
-
-_Found = tuple[Level, str, str]
-
-
-def _lease_findings(facts: HostFacts) -> Iterable[_Found]:
-    if facts.lease_problem:
-        remedy = "set another lease_dir in the inventory, or none"
-        yield Level.STOP, facts.lease_problem, remedy
-
-
-def _gpu_findings(facts: HostFacts, gpus_needed: bool) -> Iterable[_Found]:
-    if facts.gpu_problem:
-        level = Level.STOP if gpus_needed or facts.gpus else Level.WARN
-        yield level, facts.gpu_problem, "mend the driver, or leave the host out"
-    elif gpus_needed and not facts.gpus:
-        yield Level.STOP, "has no GPU", "leave the host out"
-    if busy := busy_reason(facts):
-        yield Level.STOP, f"in use: {busy}", "wait, ask, or leave the host out"
-    for gpu in facts.gpus:
-        title = f"GPU{gpu.index}"
-        if gpu.mig_enabled:
-            yield (
-                Level.STOP,
-                f"{title} is partitioned (MIG)",
-                f"nvidia-smi -i {gpu.index} -mig 0 as root",
-            )
-        if gpu.ecc_uncorrected:
-            yield (
-                Level.STOP,
-                f"{title} has {gpu.ecc_uncorrected} uncorrected memory errors since its driver "
-                "was loaded",
-                f"nvidia-smi -i {gpu.index} -r as root when nothing runs on it; replace it if they "
-                "come back",
-            )
-        slowed = [r for r in gpu.throttle_reasons if any(word in r for word in _SLOWED_DOWN)]
-        if slowed:
-            yield (
-                Level.WARN,
-                f"{title} is slowed down: {', '.join(slowed)}",
-                "nvidia-smi -rac -rgc as root"
-                if slowed == ["application clocks setting"]
-                else "look at cooling and power: nvidia-smi -q -d PERFORMANCE",
-            )
-    if len(models := {gpu.name for gpu in facts.gpus}) > 1:
-        yield (
-            Level.WARN,
-            f"has different GPUs: {', '.join(sorted(models))}",
-            "the slowest sets the pace; leave the host out, or say so with the result",
-        )
-
-
-def _disk_findings(facts: HostFacts) -> Iterable[_Found]:
-    free = facts.disk_free_mib
-    if free is None:
-        yield Level.WARN, "disk space of work_dir is unknown", "look with df"
-    elif free < DISK_WARN_MIB:
-        yield (
-            Level.STOP if free < DISK_STOP_MIB else Level.WARN,
-            f"{free} MiB left on the file system of work_dir",
-            "make room, or set work_dir in the inventory",
-        )
-
-
-def _clock_findings(facts: HostFacts) -> Iterable[_Found]:
-    # Readings are timed by the clock of this machine, so an offset cannot make a number wrong.
-    offset_s = facts.certain_clock_offset_s
-    if "clock" not in facts.missing and abs(offset_s) > CLOCK_WARN_S:
-        ahead = "ahead of" if offset_s > 0 else "behind"
-        yield (
-            Level.WARN,
-            f"its clock is {abs(facts.clock_offset_s):.1f} s {ahead} this machine's",
-            "switch time synchronisation on (chrony); until then times in its logs do not match",
-        )
-
-
-def _load_findings(facts: HostFacts) -> Iterable[_Found]:
-    if facts.cpus and facts.load1 > HIGH_LOAD_PER_CPU * facts.cpus:
-        who = f"; logged in: {', '.join(facts.users)}" if facts.users else ""
-        yield (
-            Level.WARN,
-            f"load {facts.load1:.1f} on {facts.cpus} CPUs{who}",
-            "something else computes there: look with top",
-        )
 
 
 def differences(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Protocol
 
 from backends.hosts import nvidia
-from backends.hosts.host_facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Sought
+from backends.hosts.host_condition import concerns, state_of
+from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState, Sought
 from backends.hosts.software import parse_software, sought_words, with_unknown
 from backends.hosts.topology import parse_topology
 from backends.inventory.host_entry import Host, listed_address
@@ -32,11 +33,6 @@ SOFTWARE_TIMEOUT_S = 20.0  # more: three calls of git of at most 5 s each, all e
 
 _MARKER = re.compile(r"^@@dlperf:([a-z-]+)$", re.MULTILINE)
 _MAX_CELL = 300  # characters of one fact; more is not a fact
-_IDLE_UTILIZATION_PCT = 5
-_CONTEXT_MEMORY_MIB = 100  # a CUDA context takes more
-HIGH_LOAD_PER_CPU = 0.7
-"""More says that something else computes there."""
-_UNEXPLAINED_MEMORY_MIB = 1024
 
 
 class Transports(Protocol):
@@ -58,6 +54,13 @@ async def probe(
     ``nvidia-smi`` costs ``timeout_s``; the host is then probed once more without it, and without
     looking for software, which is unknown then.
     """
+    snapshot = await _snapshot(transport, clock, sought, timeout_s)
+    return replace(snapshot, probed_at=clock())
+
+
+async def _snapshot(
+    transport: Transport, clock: Callable[[], float], sought: Sequence[Sought], timeout_s: float
+) -> HostSnapshot:
     try:
         return await _probe(transport, clock, sought, timeout_s)
     except HostUnreachableError as error:
@@ -132,64 +135,18 @@ async def _probe(
 
 
 def snapshot_of(host: Host, facts: HostFacts) -> HostSnapshot:
-    """The snapshot of a reachable host: busy when its devices are used by anybody but us."""
-    reason = busy_reason(facts)
+    """The snapshot of a reachable host: busy when its devices are used by anybody but us, degraded
+    when something is wrong with it."""
+    state, reason = state_of(facts)
     return HostSnapshot(
         name=host.name,
         address=listed_address(host),
-        state=HostState.BUSY if reason else HostState.READY,
+        state=state,
         reason=reason,
         facts=facts,
         slots=len(facts.gpus) or host.slots or facts.cpus,
-        warnings=tuple(_warnings(facts)),
+        concerns=concerns(facts),
     )
-
-
-def busy_reason(facts: HostFacts) -> str:
-    """Who uses the GPUs, in words; empty when nobody but a run of ours does."""
-    foreign = [process for process in facts.gpu_processes if not process.run_id]
-    if foreign:
-        return "; ".join(_users_of_gpus(foreign))
-    ours = {process.gpu_index for process in facts.gpu_processes}
-    utilized = [
-        f"GPU{gpu.index} at {gpu.utilization_pct}%"
-        for gpu in facts.gpus
-        if gpu.index not in ours and _works_for_somebody(gpu)
-    ]
-    return f"{', '.join(utilized)}, by a process that cannot be seen" if utilized else ""
-
-
-def _works_for_somebody(gpu: Gpu) -> bool:
-    # Without persistence mode an idle GPU can report 100%: nvidia-smi itself woke it up. Whoever
-    # computes on it holds memory too.
-    memory = gpu.memory_used_mib
-    holds_memory = memory is None or memory > _CONTEXT_MEMORY_MIB
-    return (gpu.utilization_pct or 0) > _IDLE_UTILIZATION_PCT and holds_memory
-
-
-def _users_of_gpus(processes: Sequence[GpuProcess]) -> Iterable[str]:
-    for user in dict.fromkeys(process.user for process in processes):
-        own = [process for process in processes if process.user == user]
-        indices = ",".join(map(str, sorted({process.gpu_index for process in own})))
-        who = user if user != "?" else f"pid {own[0].pid}"
-        yield f"{who} on GPU{indices} ({own[0].command[:60] or f'pid {own[0].pid}'})"
-
-
-def _warnings(facts: HostFacts) -> Iterable[str]:
-    if facts.gpu_problem:
-        yield facts.gpu_problem
-    if facts.lease_problem:
-        yield facts.lease_problem
-    if facts.cpus and facts.load1 > HIGH_LOAD_PER_CPU * facts.cpus:
-        yield f"load {facts.load1:.1f} on {facts.cpus} CPUs"
-    runs = sorted({process.run_id for process in facts.gpu_processes if process.run_id})
-    if runs:
-        yield f"our run {', '.join(runs)} is on its GPUs"
-    used = {process.gpu_index for process in facts.gpu_processes}
-    for gpu in facts.gpus:
-        held = gpu.memory_used_mib or 0
-        if gpu.index not in used and held > _UNEXPLAINED_MEMORY_MIB:
-            yield f"GPU{gpu.index} holds {held} MiB for a process that cannot be seen"
 
 
 def _unreachable(host: Host, reason: str, remedy: str) -> HostSnapshot:

@@ -24,7 +24,7 @@ _SCRIPT = (Path(__file__).parent / "telemetry.sh").read_text("utf-8")
 _BLOCK = 4 << 20
 MOST_BYTES = 16 << 20
 """Of a file that are looked at, from its beginning: 8 GPUs for 4 hours, in 150 MiB of memory."""
-_COLUMNS = {
+COLUMNS = {
     "timestamp": "time_s",
     "index": "gpu",
     "memory.used": "memory_mib",
@@ -103,7 +103,7 @@ def read_telemetry(file: BinaryIO) -> HostTelemetry:
         hosts.append(host)
         others.append(_numbers(rb"other", block, _OTHER))
     return HostTelemetry(
-        _with_durations(_joined(gpus, (*_COLUMNS.values(),))),
+        _with_durations(_joined(gpus, (*COLUMNS.values(),))),
         _joined(hosts, _HOST),
         _joined(others, _OTHER),
     )
@@ -170,12 +170,12 @@ def _gpu_rows(block: bytes, header: list[str]) -> pd.DataFrame:
     """Times as if they were UTC; of each reason the seconds counted, or 1 where it is so now."""
     import pandas as pd  # noqa: PLC0415
 
-    names = header or list(_COLUMNS)
+    names = header or list(COLUMNS)
     cells = rb"(?:, [^,\r\n\0]*){%d}" % (len(names) - 1)
     text = _table(_found(rb"^(\d{4}/\d\d/\d\d [^,\r\n\0]*" + cells + rb")$", block), names)
-    known = {**_COLUMNS, **_COUNTERS}.items()
+    known = {**COLUMNS, **_COUNTERS}.items()
     rows = pd.DataFrame({name: _floats(text[key]) for key, name in known if key in text})
-    rows = rows.reindex(columns=list(dict.fromkeys([*_COLUMNS.values(), *rows.columns])))
+    rows = rows.reindex(columns=list(dict.fromkeys([*COLUMNS.values(), *rows.columns])))
     moments = pd.to_datetime(text["timestamp"], format="%Y/%m/%d %H:%M:%S.%f", errors="coerce")
     rows["time_s"] = (moments - pd.Timestamp(0)).dt.total_seconds()
     for reason in rows.columns.intersection(list(_COUNTERS.values())):

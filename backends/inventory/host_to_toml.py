@@ -34,7 +34,7 @@ def host_of(table: Mapping[str, Any]) -> Host:
     try:
         checked = OneHost.model_validate(table)
     except ValidationError as error:
-        mistake = first_mistake(error, OneHost)
+        mistake = first_mistake(error, table, OneHost)
         where = "".join(f"{key}: " for key in mistake.at)
         remedy = f"; {mistake.remedy}" if mistake.remedy else ""
         raise ValueError(f"{where}{mistake.what}{remedy}") from None

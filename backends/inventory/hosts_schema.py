@@ -16,11 +16,12 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError
 
 from backends.inventory.host_entry import HOST_NAME, TRANSPORTS
 from backends.inventory.nodesets import expand_nodeset
 from profiles.nearest import did_you_mean
+from profiles.schema_mistakes import SchemaMistake, mistakes, shown
 
 # One colon is a port; IPv6 addresses have at least two.
 _ADDRESS = re.compile(r"(?!-)(?![^:]*:[^:]*$)[A-Za-z0-9._:%-]+", re.ASCII)
@@ -43,7 +44,7 @@ def _expanded(allowed: re.Pattern[str], hint: str) -> Callable[[object], tuple[s
 
     def expand(value: object) -> tuple[str, ...]:
         if not isinstance(value, str) or not value.strip():
-            raise _mistake(f"must be text in quotes, not {value!r}", f"give {hint}")
+            raise _mistake(f"must be text in quotes, not {shown(value)}", f"give {hint}")
         try:
             names = expand_nodeset(value)
         except ValueError as error:
@@ -69,12 +70,12 @@ def _assignments(value: object) -> tuple[str, ...]:
     if isinstance(value, list | tuple):
         value = dict(str(word).partition("=")[::2] for word in value)
     if not isinstance(value, dict):
-        raise _mistake(f"must be a table, not {value!r}", 'write { NAME = "value" }')
+        raise _mistake(f"must be a table, not {shown(value)}", 'write { NAME = "value" }')
     for name, text in value.items():
         if not _VARIABLE.fullmatch(name):
             raise _mistake(f"{name!r} is no variable", "use letters, digits and _")
         if not isinstance(text, str) or not text.isprintable():
-            raise _mistake(f"{name} must be text in quotes, not {text!r}", 'write "3" for 3')
+            raise _mistake(f"{name} must be text in quotes, not {shown(text)}", 'write "3" for 3')
     return tuple(f"{name}={text}" for name, text in value.items())
 
 
@@ -228,30 +229,30 @@ class Mistake:
     remedy: str
 
 
-def first_mistake(error: ValidationError, table: type[Keys] = Entry) -> Mistake:
+def first_mistake(error: ValidationError, document: object, table: type[Keys] = Entry) -> Mistake:
     """The mistake to tell first: in the first wrong table a key that does not exist, else a value.
 
-    ``table``: what a host's table is; its descriptions say how a value is mended.
+    ``document``: what was checked. ``table``: what a host's table is; its descriptions say how a
+    value is mended.
     """
-    first = min(error.errors(include_url=False), key=_order)
-    at = first["loc"]
-    if first["type"] == "mistake":
-        context = first["ctx"]
-        at = (*at, context["key"]) if context["key"] else at
+    first = min(mistakes(error.errors(include_url=False), document), key=_order)
+    if first.kind == "mistake":
+        context = first.details[0]["ctx"]
+        at = (*first.at, context["key"]) if context["key"] else first.at
         return Mistake(at, context["what"], context["remedy"])
-    about_table = first["type"] in ("extra_forbidden", "missing")
-    return Mistake(at[:-1] if about_table else at, *_told(first, table))
+    about_table = first.kind in ("extra_forbidden", "missing")
+    return Mistake(first.at[:-1] if about_table else first.at, *_told(first, table))
 
 
-def _order(error: ErrorDetails) -> tuple[int, bool]:
-    at = error["loc"]
+def _order(mistake: SchemaMistake) -> tuple[int, bool]:
+    at = mistake.at
     number = at[1] if len(at) > 1 and isinstance(at[1], int) else -1
-    return number, error["type"] != "extra_forbidden"
+    return number, mistake.kind != "extra_forbidden"
 
 
-def _told(error: ErrorDetails, table: type[Keys]) -> tuple[str, str]:
+def _told(mistake: SchemaMistake, table: type[Keys]) -> tuple[str, str]:
     """What is wrong and how to mend it."""
-    at, kind, value = error["loc"], error["type"], error["input"]
+    at, kind = mistake.at, mistake.kind
     key = next((str(part) for part in reversed(at) if isinstance(part, str)), "")
     if kind == "extra_forbidden":
         return _unknown(key, at, table)
@@ -259,12 +260,12 @@ def _told(error: ErrorDetails, table: type[Keys]) -> tuple[str, str]:
         return f"has no {key}", f'add {key} = "node1"'
     if kind in _TABLES and key in _TABLES[kind]:
         return _TABLES[kind][key]
-    field = (Defaults if at[0] == "defaults" else table).model_fields.get(key)
+    field = (Defaults if at[:1] == ("defaults",) else table).model_fields.get(key)
     remedy = (field.description if field else "") or ""
-    if kind not in _WORDS:
-        return f"{value!r} is wrong: {error['msg']}", remedy
+    value = shown(mistake.details[0]["input"])
+    what = _WORDS[kind].format(value=value, key=key) if kind in _WORDS else mistake.what
     one_of_several = "label " if key == "labels" and at[-1] != key else ""
-    return one_of_several + _WORDS[kind].format(value=value, key=key), remedy
+    return one_of_several + what, remedy
 
 
 _TABLES = {
@@ -275,15 +276,15 @@ _TABLES = {
     "tuple_type": {"hosts": ("hosts must be tables", "write [[hosts]] in double brackets")},
 }
 _WORDS = {
-    "tuple_type": 'must be a list like ["v100", "rack1"], not {value!r}',
-    "string_type": "must be text in quotes, not {value!r}",
-    "int_type": "must be a whole number without quotes, not {value!r}",
-    "float_type": "must be a number without quotes, not {value!r}",
+    "tuple_type": 'must be a list like ["v100", "rack1"], not {value}',
+    "string_type": "must be text in quotes, not {value}",
+    "int_type": "must be a whole number without quotes, not {value}",
+    "float_type": "must be a number without quotes, not {value}",
     "finite_number": "{value} is out of range",
     "greater_than_equal": "{value} is out of range",
     "less_than_equal": "{value} is out of range",
-    "literal_error": "{value!r} is not allowed",
-    "string_pattern_mismatch": "{value!r} is not allowed",
+    "literal_error": "{value} is not allowed",
+    "string_pattern_mismatch": "{value} is not allowed",
 }
 """By pydantic's kinds of errors."""
 

@@ -17,6 +17,7 @@ from backends.file_modes import Share
 from backends.inventory.aliases import aliased_hosts, read_ssh_aliases
 from backends.inventory.host_entry import Host, Inventory, InventoryError
 from backends.inventory.hosts_schema import CONNECTION, Entry, HostsFile, Launching, first_mistake
+from profiles.schema_mistakes import read_toml
 
 
 def read_hosts_file(path: Path, ssh_config: Path) -> Inventory:
@@ -41,7 +42,7 @@ class _HostsFile:
         try:
             checked = HostsFile.model_validate(document)
         except ValidationError as error:
-            mistake = first_mistake(error)
+            mistake = first_mistake(error, document)
             where = self._where(mistake.at, document)
             raise InventoryError(mistake.what, where=where, remedy=mistake.remedy) from None
         shared = checked.defaults.said()
@@ -83,7 +84,7 @@ class _HostsFile:
             if re.match(r"\s*\[\[\s*hosts\s*\]\]", line)
         ]
         try:
-            return tomllib.loads(text)
+            return read_toml(text)
         except tomllib.TOMLDecodeError as error:
             match = re.search(r"\(at line (\d+), column \d+\)", str(error))
             line = f":{match[1]}" if match else ""

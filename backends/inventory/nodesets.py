@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 # More than any cluster this is for, and few enough that a typing error cannot exhaust memory.
 MAX_NAMES = 10_000
@@ -54,7 +55,11 @@ def fold_nodeset(names: Iterable[str]) -> str:
 
     Names that no inventory would take (of a journal from elsewhere) are listed as they are.
     """
-    names = list(names)
+    return _folded(tuple(names))
+
+
+@lru_cache(maxsize=1024)  # screens ask for the same ones a few times a second
+def _folded(names: tuple[str, ...]) -> str:
     if len(names) < 2:
         return "".join(names)
     from ClusterShell.NodeSet import (  # noqa: PLC0415 (25 ms)

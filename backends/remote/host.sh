@@ -13,6 +13,7 @@
 #         supervisor   "pid start_ticks boot_id started"; pid and ticks name one process for ever
 #         reaper       the supervisor is a child subreaper, so its process tree is complete
 #         adopter      "pid ticks session" of who adopts orphans there, see orphans.sh
+#         ending       "until since pid...": until when who had TERM has time, see end_processes
 #         exit         "code ended timed_out leftovers left cancelled orphans", written by rename
 #         note         the path of the note that says who has the host, see lease.sh
 #     WORK_DIR/stage/DIGEST/   files that runs get a copy of
@@ -102,8 +103,12 @@ DLPERF_RUN_ID=$1
 # The processes of a run: all descendants of its supervisor and all that carry its marker. The
 # supervisor's own session is left out: it holds the supervisor and its helpers, and nothing that
 # the script starts can join it. Zombies are left out: they are gone.
+#
+# With $3, the pids that have had TERM, and $4, the tick from which on what is new may be their work:
+# such a process is printed with a ":" behind its pid as long as one of those lives above it.
 members() { # $1: run id, $2: pid of the living supervisor or ""
-    cat /proc/[0-9]*/stat 2>/dev/null | awk -v root="$2" -v marked="$(marked "$1")" '
+    cat /proc/[0-9]*/stat 2>/dev/null |
+        awk -v root="$2" -v marked="$(marked "$1")" -v termed="${3-}" -v since="${4-0}" '
         {
             text = (text == "" ? $0 : text "\n" $0)
             fields = text
@@ -111,31 +116,56 @@ members() { # $1: run id, $2: pid of the living supervisor or ""
             if (split(fields, field, " ") < 40) next # a newline in the name: the line goes on
             pid = text + 0
             state[pid] = field[1]; parent[pid] = field[2]; session[pid] = field[4]
+            started[pid] = field[20]
             text = ""
+        }
+        function of_a_handler(pid,   above, depth) {
+            if (pid in told || started[pid] < since + 0) return 0
+            above = parent[pid]
+            for (depth = 0; depth < 10000 && above > 1 && above != root; depth++) {
+                if (above in told) return 1
+                above = parent[above]
+            }
+            return 0
         }
         END {
             count = split(marked, list, " ")
             for (i = 1; i <= count; i++) ours[list[i]] = 1
+            count = split(termed, list, " ")
+            for (i = 1; i <= count; i++) told[list[i]] = 1
             for (pid in parent) {
                 if (state[pid] == "Z" || state[pid] == "X") continue
                 if (root != "" && session[pid] == session[root]) continue
+                found = pid in ours
                 if (root != "") {
                     ancestor = parent[pid]
                     for (depth = 0; depth < 10000 && ancestor > 1 && ancestor != root; depth++)
                         ancestor = parent[ancestor]
-                    if (ancestor == root) { print pid; continue }
+                    if (ancestor == root) found = 1
                 }
-                if (pid in ours) print pid
+                if (found && of_a_handler(pid)) print pid ":"
+                else if (found) print pid
             }
         }'
 }
 
+# Everything gets TERM once, and what its handlers start is let be as long as they live, until the
+# grace is over. What was forked in the moment of the signal, from what ended by it, gets its own.
+# A supervisor whose script is being ended by "cancel" finds here how far that has come.
 end_processes() { # $1: run id, $2: supervisor or "", $3: grace in 1/100 s. Sets killed and left.
-    left=0 kill_until=
+    left=0 kill_until='' told=' '
     clock
     term_until=$((now + $3))
+    if { read -r over_at since_ had_term <"$run/ending"; } 2>/dev/null && [ "$over_at" -gt "$now" ]; then
+        [ "$over_at" -ge "$term_until" ] || term_until=$over_at
+        since=$since_
+        for pid in $had_term; do
+            case $signalled in *" $pid "*) ;; *) signalled="$signalled$pid " told="$told$pid " ;; esac
+        done
+    fi
     while :; do
-        pids=$(members "$1" "$2" | sort -n) # parents first: their exit status tells more
+        # Parents first: their exit status tells more.
+        pids=$(members "$1" "$2" "$signalled" "${since-}" | sort -n)
         [ -n "$pids" ] || return 0
         clock
         signal=TERM
@@ -147,12 +177,21 @@ end_processes() { # $1: run id, $2: supervisor or "", $3: grace in 1/100 s. Sets
                 return 1
             fi
         fi
+        [ -n "${since-}" ] || since=$(inspect self && printf '%s' "$ticks") # of a process of now
+        before=$signalled
         for pid in $pids; do
+            case $pid in *:) [ $signal = KILL ] || continue ;; esac
+            pid=${pid%:}
+            case $told in # by somebody else
+            *" $pid "*) killed=$((killed + 1)) told=${told%%" $pid "*}' '${told#*" $pid "} ;;
+            esac
             case $signalled in
             *" $pid "*) [ $signal = TERM ] || kill -KILL "$pid" 2>/dev/null ;;
             *) kill -$signal "$pid" 2>/dev/null && killed=$((killed + 1)) signalled="$signalled$pid " ;;
             esac
         done
+        [ "$signalled" = "$before" ] ||
+            { printf '%s %s %s\n' "$term_until" "${since:-0}" "$signalled" >"$run/ending"; } 2>/dev/null
         nap 0.03
     done
 }

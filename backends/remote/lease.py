@@ -19,7 +19,8 @@ class Lease:
 
     ``holder``: what the holder says of itself, and its run. ``since``: seconds since the epoch on
     the host's clock. ``owner``: the host's user whose claim it is, which the kernel vouches for;
-    empty where nobody can tell. ``claim``: the file or process there that makes it.
+    empty where nobody can tell. ``claim``: the file or process there that makes it. ``run_id``: as
+    the holder says; empty where it names no run.
     """
 
     holder: str
@@ -27,6 +28,7 @@ class Lease:
     owner: str = ""
     claim: str = ""
     by_a_run: bool = True
+    run_id: str = ""
 
     @property
     def words(self) -> str:
@@ -72,4 +74,5 @@ def parse_lease(text: str) -> Lease | None:
         owner="" if owner == "-" else clean_text(owner)[:100],
         claim=clean_text(path)[:300],
         by_a_run=run_id != "-",
+        run_id="" if run_id == "-" else clean_text(run_id)[:300],
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from backends.results.case_result import CaseResult
 from backends.results.run_result import BANDWIDTH
-from backends.results.summary import CaseResult, Group
+from backends.results.summary import Group
 
 CURVE = re.compile(r"busbw_gb_per_s_at_(\d+)", re.ASCII)
 """The metric of one size in bytes, as nccl-tests and torch-allreduce have it."""

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from backends.results.case_result import CaseResult
 from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
-from backends.results.grade import Grade
+from backends.results.findings import Grade
 from backends.results.grade_words import finding_lines, grade_reasons, worst_case
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
@@ -21,7 +22,7 @@ from backends.results.reference_words import held_line
 from backends.results.render import Column, Table, markdown_rows, render_markdown
 from backends.results.run_result import RunResult
 from backends.results.scaling_loss_words import explained_lines, scaling_text
-from backends.results.summary import CaseResult, Group, parameters_text
+from backends.results.summary import Group, parameters_text
 from backends.results.telemetry_table import telemetry_table
 from backends.results.translations import Lang, Words, words
 from profiles.references.matching import Held

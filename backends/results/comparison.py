@@ -15,10 +15,12 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import several
+from backends.results.case_result import CaseResult
 from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
 from backends.results.ratios import (
     CONFIDENCE,
     FEWEST,
+    Method,
     RatioInterval,
     Welch,
     ratio_interval,
@@ -26,7 +28,7 @@ from backends.results.ratios import (
 )
 from backends.results.run_result import RunResult
 from backends.results.student import quantile
-from backends.results.summary import CaseResult, Group, summarise
+from backends.results.summary import Group, summarise
 from profiles.errors import SelectionError
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ class ComparedCase:
     ----------
     ratio: candidate median / baseline median, with its ``interval``.
     evidence: the means compared on logarithms, which the verdict rests on.
+    by_medians: what ``interval`` would say, where it is not the evidence's.
     repeats_needed: on either side, to decide what is inconclusive; None where more do not help.
     decisive: a regression that stands among all cases of the comparison: the exit code rests on it.
     """
@@ -84,6 +87,7 @@ class ComparedCase:
     ratio: float | None = None
     interval: RatioInterval | None = None
     evidence: Welch | None = None
+    by_medians: Verdict | None = None
     repeats_needed: int | None = None
     decisive: bool = False
 
@@ -212,11 +216,14 @@ def _lacking(ours: CaseResult | None, theirs: CaseResult | None) -> Ground:
 def _judged(
     case: ComparedCase, ours: Sequence[float], theirs: Sequence[float], threshold: float
 ) -> ComparedCase:
-    case = replace(
-        case,
-        ratio=statistics.median(theirs) / statistics.median(ours),
-        interval=ratio_interval(ours, theirs),
+    ratio, interval = (
+        statistics.median(theirs) / statistics.median(ours),
+        ratio_interval(ours, theirs),
     )
+    by_medians = None
+    if interval is not None and interval.method is Method.BOOTSTRAP:
+        by_medians, _ground = judge_ratio(ratio, interval, threshold)
+    case = replace(case, ratio=ratio, interval=interval, by_medians=by_medians)
     if min(len(ours), len(theirs)) < FEWEST:
         verdict, ground, evidence = Verdict.INCONCLUSIVE, Ground.TOO_FEW, None
     else:
@@ -234,16 +241,20 @@ def judge(evidence: Welch, threshold: float) -> tuple[Verdict, Ground]:
     The estimate is the ratio of the geometric means and not that of the medians, which scatters a
     fifth more: of true slow-downs it would find fewer.
     """
-    interval = evidence.interval(CONFIDENCE)
+    return judge_ratio(evidence.ratio, evidence.interval(CONFIDENCE), threshold)
+
+
+def judge_ratio(ratio: float, interval: RatioInterval, threshold: float) -> tuple[Verdict, Ground]:
+    """The same of any estimate of candidate over baseline, and its interval."""
     # Exactly the threshold is still within it, whatever the last bit says.
     lowest, highest = 1 - threshold - _ROUNDING, 1 + threshold + _ROUNDING
     if lowest <= interval.low and interval.high <= highest:
         return Verdict.SAME, Ground.WITHIN
-    if lowest <= evidence.ratio <= highest:
+    if lowest <= ratio <= highest:
         return Verdict.INCONCLUSIVE, Ground.UNPROVEN
     if interval.low <= 1 <= interval.high:
         return Verdict.INCONCLUSIVE, Ground.NOISE
-    slower = evidence.ratio < 1
+    slower = ratio < 1
     return Verdict.REGRESSION if slower else Verdict.IMPROVEMENT, Ground.BEYOND
 
 

@@ -7,13 +7,14 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from backends.hosts.fingerprint import apart
+from backends.results.case_result import CaseResult
 from backends.results.comparison import ComparedCase, Comparison, Ground, Verdict
 from backends.results.escaping import md_text, one_line
 from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.numbers import NOTHING, fixed, signed_percent, trimmed
-from backends.results.ratios import Method
+from backends.results.ratios import Method, RatioInterval
 from backends.results.render import Column, Table, render_markdown
-from backends.results.summary import CaseResult, parameters_text
+from backends.results.summary import parameters_text
 from backends.results.translations import Lang, Words, pick, words
 
 
@@ -108,12 +109,24 @@ def reason(case: ComparedCase, threshold: float, w: Words) -> str:
         figures["change"] = signed_percent(case.evidence.ratio - 1)
         figures["low"] = signed_percent(interval.low - 1)
         figures["high"] = signed_percent(interval.high - 1)
-    text = w.grounds[case.ground].format(**figures)
+    text = w.grounds[case.ground].format(**figures) + _by_medians(case, w)
     if case.verdict is not Verdict.INCONCLUSIVE or case.ground is Ground.TOO_FEW:
         return text
     if case.repeats_needed is None:
         return text + w.hopeless
     return text + w.needed.format(n=case.repeats_needed)
+
+
+def _by_medians(case: ComparedCase, w: Words) -> str:
+    """Where the printed ratio's interval and the one that decides do not say the same."""
+    if case.interval is None or case.by_medians is None or case.by_medians is case.verdict:
+        return ""
+    low, high = (signed_percent(end - 1) for end in (case.interval.low, case.interval.high))
+    return w.by_medians.format(low=low, high=high, verdict=w.verdicts[case.by_medians])
+
+
+def _ends(interval: RatioInterval | None) -> list[float] | None:
+    return [interval.low, interval.high] if interval else None
 
 
 def _fewest(case: ComparedCase) -> str:
@@ -170,9 +183,9 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
                 "baseline": _median(case.baseline),
                 "candidate": _median(case.candidate),
                 "ratio": case.ratio,
-                "ratio_interval": (
-                    [case.interval.low, case.interval.high] if case.interval else None
-                ),
+                "ratio_interval": _ends(case.interval),
+                "estimate": case.evidence.ratio if case.evidence else None,
+                "estimate_interval": _ends(case.evidence.interval() if case.evidence else None),
                 "verdict": str(case.verdict),
                 "reason": reason(case, comparison.threshold, w),
                 "repeats_needed": case.repeats_needed,

@@ -10,16 +10,19 @@ import csv
 import hashlib
 import io
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from backends.results.run_result import RunResult
 from profiles.case_tag import format_tag, parse_tag
 from profiles.errors import DlperfError, SelectionError
 from profiles.format.profile import Scalar
+from profiles.nearest import did_you_mean
+from profiles.schema_mistakes import SchemaMistake, mistakes, read_toml
 
 _TABLE_COLUMNS = ("profile", "framework", "model", "unit", "fingerprint")
 _FIGURE_COLUMNS = ("case", "repeat", "throughput", "gpu_memory_mib", "log")
@@ -32,8 +35,8 @@ class FiguresError(DlperfError):
     """A file of figures cannot be read, or one of its entries is not a figure."""
 
 
-Speed = Annotated[StrictFloat | StrictInt, Field(gt=0, allow_inf_nan=False)]
-Metric = Annotated[StrictFloat | StrictInt, Field(allow_inf_nan=False)]
+Speed = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+Metric = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
 class _Entry(BaseModel):
@@ -58,6 +61,13 @@ class Figure(_Entry):
     repeat: Annotated[int, Field(ge=1, strict=True)] | None = None
 
 
+class Row(Figure):
+    """A figure as a row of a table, whose cells are single values."""
+
+    throughput: Speed | None = None
+    log: str | tuple[()] = ()
+
+
 class Figures(_Entry):
     """A group of figures with what they have in common."""
 
@@ -67,6 +77,15 @@ class Figures(_Entry):
 
 class FiguresFile(Figures):
     groups: tuple[Figures, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A figure with what it inherits, the nearest last, and where it stands."""
+
+    levels: tuple[_Entry, ...]
+    figure: Figure
+    where: str
 
 
 def import_figures(path: Path) -> list[RunResult]:
@@ -92,8 +111,8 @@ def import_figures(path: Path) -> list[RunResult]:
         raise FiguresError(
             f"cannot read the figures: {reason}", where=str(path), remedy="check path and access"
         ) from error
-    entered = _from_csv(text, path) if path.suffix.lower() == ".csv" else _from_toml(text, path)
-    runs = list(_runs(entered, path))
+    read = _from_csv if path.suffix.lower() == ".csv" else _from_toml
+    runs = list(_runs(read(text, path)))
     if not runs:
         raise FiguresError(
             "no figures", where=str(path), remedy="add a [[figures]] table with case and throughput"
@@ -101,37 +120,53 @@ def import_figures(path: Path) -> list[RunResult]:
     return runs
 
 
-def _from_toml(text: str, path: Path) -> FiguresFile:
+def _from_toml(text: str, path: Path) -> Iterator[_Placed]:
     try:
-        return FiguresFile.model_validate(tomllib.loads(text))
+        document = read_toml(text)
+        file = FiguresFile.model_validate(document)
     except tomllib.TOMLDecodeError as error:
         raise FiguresError(
             f"not valid TOML: {error}", where=str(path), remedy="mend the line"
         ) from None
     except ValidationError as error:
-        raise _invalid(error, str(path)) from None
+        raise _invalid(error, document, f"{path}: ") from None
+    for number, figure in enumerate(file.figures, start=1):
+        yield _Placed((file, figure), figure, f"{path}: figures[{number}]")
+    for place, group in enumerate(file.groups, start=1):
+        for number, figure in enumerate(group.figures, start=1):
+            where = f"{path}: groups[{place}].figures[{number}]"
+            yield _Placed((file, group, figure), figure, where)
 
 
-def _from_csv(text: str, path: Path) -> FiguresFile:
+def _from_csv(text: str, path: Path) -> Iterator[_Placed]:
     """Columns that are not known are parameters; ``metric:NAME`` is a metric. "-" is nothing."""
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    figures = []
     try:
+        _check_columns([name.strip() for name in reader.fieldnames or ()], path)
         for row in reader:
             where = f"{path}:{reader.line_num}"
             if None in row or None in row.values():
                 raise FiguresError(
                     f"not {len(reader.fieldnames or ())} cells", where=where, remedy="mend the row"
                 )
+            cells = _csv_figure(row)
             try:
-                figures.append(Figure.model_validate(_csv_figure(row)))
+                figure = Row.model_validate(cells)
             except ValidationError as error:
-                raise _invalid(error, where) from None
+                raise _invalid(error, cells, f"{where}: ") from None
+            yield _Placed((figure,), figure, where)
     except csv.Error as error:
         raise FiguresError(
             f"not valid CSV: {error}", where=f"{path}:{reader.line_num}", remedy="mend the row"
         ) from None
-    return FiguresFile(figures=tuple(figures))
+
+
+def _check_columns(names: Sequence[str], path: Path) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise FiguresError(
+                f"two columns are called {name!r}", where=f"{path}:1", remedy="rename one of them"
+            )
 
 
 def _csv_figure(row: Mapping[str, str]) -> dict[str, Any]:  # not validated yet
@@ -160,30 +195,44 @@ def _number(text: str) -> int | float | str:
     return text
 
 
-def _invalid(error: ValidationError, where: str) -> FiguresError:
-    details = error.errors(include_url=False)
-    first = details[0]
-    key = "".join(f"[{p + 1}]" if isinstance(p, int) else f".{p}" for p in first["loc"])
-    more = f"; {len(details) - 1} more to mend after that" if len(details) > 1 else ""
-    return FiguresError(
-        first["msg"][:1].lower() + first["msg"][1:],
-        where=f"{where}: {key.lstrip('.')}",
-        remedy=f"docs/reports.md describes the file{more}",
-    )
+def _invalid(error: ValidationError, document: object, where: str) -> FiguresError:
+    found = mistakes(error.errors(include_url=False), document)
+    first = found[0]
+    if first.kind == "extra_forbidden":
+        known = [name for name in Figure.model_fields if name not in _TABLE_COLUMNS]
+        what = f"unknown key{did_you_mean(str(first.at[-1]), known)}"
+        remedy = "what is no key of a figure belongs to its parameters or metrics"
+    else:
+        what, remedy = first.what, _remedy(first)
+    key = "".join(f"[{p + 1}]" if isinstance(p, int) else f".{p}" for p in first.at)
+    more = f"; {len(found) - 1} more to mend after that" if len(found) > 1 else ""
+    return FiguresError(what, where=where + key.lstrip("."), remedy=remedy + more)
 
 
-def _runs(file: FiguresFile, path: Path) -> Iterator[RunResult]:
-    repeats: dict[str, int] = {}
-    for group in (file, *file.groups):
-        for number, figure in enumerate(group.figures, start=1):
-            where = f"{path}: {'' if group is file else 'groups.'}figures[{number}]"
-            yield from _figure_runs((file, group, figure), figure, repeats, where)
+def _remedy(mistake: SchemaMistake) -> str:
+    return next((_WRITE[key] for key in mistake.at if key in _WRITE), _MANUAL)
 
 
-def _figure_runs(
-    levels: Iterable[_Entry], figure: Figure, repeats: dict[str, int], where: str
-) -> Iterator[RunResult]:
-    outer = tuple(levels)
+_MANUAL = "docs/reports.md describes the file"
+_WRITE: Mapping[int | str, str] = {
+    "case": "write nodes and GPUs per node, such as 1n1g or 2n8g",
+    "throughput": "write digits alone, such as 1234.5, or leave it out",
+    "metrics": "write digits alone, such as 76.6",
+    "gpu_memory_mib": "write MiB, such as 12565",
+    "repeat": "count from 1, or leave it out",
+}
+
+
+def _runs(entered: Iterable[_Placed]) -> Iterator[RunResult]:
+    """Raises FiguresError where two figures are the same repeat of a case."""
+    places: dict[str, dict[int, str]] = {}
+    for placed in entered:
+        yield from _figure_runs(placed, places)
+
+
+def _figure_runs(placed: _Placed, places: dict[str, dict[int, str]]) -> Iterator[RunResult]:
+    """``places``: where each repeat stands that there is already, by case and number."""
+    outer, figure, where = placed.levels, placed.figure, placed.where
     common = {name: _nearest(outer, name) for name in _TABLE_COLUMNS}
     for name in ("framework", "model"):
         if not common[name]:
@@ -205,7 +254,15 @@ def _figure_runs(
         )
     for index, speed in enumerate(speeds or (None,)):
         first = figure.repeat if figure.repeat is not None and index == 0 else None
-        repeat = repeats[key] = first or repeats.get(key, 0) + 1
+        taken = places.setdefault(key, {})
+        repeat = first or next(reversed(taken), 0) + 1
+        if repeat in taken:
+            raise FiguresError(
+                f"is repeat {repeat} of {tag}, and {taken[repeat]} is as well",
+                where=where,
+                remedy="give each repeat a number of its own, or none a number",
+            )
+        taken[repeat] = where
         yield RunResult(
             run_id=_run_id(profile, tag, key, repeat),
             profile=profile,

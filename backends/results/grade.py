@@ -7,67 +7,13 @@ here; docs/reports.md, "Grades", has the same table.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from backends.hosts.fingerprint import several, tells_devices_alone
+from backends.results.case_result import CaseResult
+from backends.results.findings import Concern, Finding, Grade
 from backends.results.statistics import CV_AMBER, CV_RED, MATERIAL, Spread
 from backends.results.telemetry_figures import POWER_CAPPED, THROTTLED, disturbed, throttled
-
-if TYPE_CHECKING:
-    from backends.results.summary import CaseResult
-
-
-class Grade(StrEnum):
-    """A: nothing to distrust. B: good for a table. C: for orientation. D: a number, no more."""
-
-    A = "A"
-    B = "B"
-    C = "C"
-    D = "D"
-
-
-class Concern(StrEnum):
-    """Why a figure deserves a second look. The values are the ``flags`` of results.json, less
-    :data:`SHORTFALLS`."""
-
-    SIMULATED = "simulated"
-    FORCED = "forced"
-    FAILED_RUNS = "failed_runs"
-    FEW_REPEATS = "few_repeats"
-    WIDE_INTERVAL = "wide_interval"
-    CV_AMBER = "cv_amber"
-    CV_RED = "cv_red"
-    OUTLIERS = "outliers"
-    FIRST_RUN_SLOW = "first_run_slow"
-    DRIFT = "drift"
-    DEPENDENT_REPEATS = "dependent_repeats"
-    UNSTEADY = "unsteady"
-    PREFLIGHT = "preflight"
-    THROTTLED = "throttled"
-    POWER_CAPPED = "power_capped"
-    DISTURBED = "disturbed"
-    NEGATIVE_SCALING = "negative_scaling"
-    SUPERLINEAR = "superlinear"
-    NO_BASE = "no_base"
-    WEAK_BASE = "weak_base"
-    MIXED_ENVIRONMENT = "mixed_environment"
-    OTHER_ENVIRONMENT = "other_environment"
-    UNKNOWN_ENVIRONMENT = "unknown_environment"
-    WARNINGS = "warnings"
-
-
-SHORTFALLS = frozenset(
-    {
-        Concern.FEW_REPEATS,
-        Concern.WIDE_INTERVAL,
-        Concern.WEAK_BASE,
-        Concern.UNKNOWN_ENVIRONMENT,
-    }
-)
-"""What a figure lacks without anything odd about it: reasons of a grade, and no flags."""
 
 FEWEST_REPEATS: Mapping[Grade, int] = {Grade.A: 6, Grade.B: 3, Grade.C: 2}
 """Six have an interval of the median, three an interval at all, two a spread."""
@@ -97,25 +43,13 @@ CEILINGS: Mapping[Concern, Grade] = {
     Concern.MIXED_ENVIRONMENT: Grade.C,
     Concern.OTHER_ENVIRONMENT: Grade.C,
     Concern.UNKNOWN_ENVIRONMENT: Grade.B,
+    Concern.UNOBSERVED: Grade.B,
     Concern.WARNINGS: Grade.B,
 }
 """The best grade beside a finding. That more GPUs are slower is a result, and no doubt about it;
 that the power limit sets the pace is how these GPUs are."""
 SUPERLINEAR = 1.05
 """Efficiency above which the base is more likely wrong than the scaling that good."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """``ceiling``: the best grade that it allows; A for what is told without lowering anything."""
-
-    concern: Concern
-    ceiling: Grade
-
-
-def grade_of(findings: Iterable[Finding]) -> Grade:
-    """The worst of what they allow."""
-    return max((finding.ceiling for finding in findings), default=Grade.A)
 
 
 def findings(
@@ -151,6 +85,8 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
     if case.throughput is not None:
         yield from _of_the_scaling(case, base, cases)
         yield from _of_the_environment(case, base)
+    if any(run.telemetry is None for run in case.measured_runs):
+        yield _usual(Concern.UNOBSERVED)
     if any(run.warnings for run in case.runs):
         yield _usual(Concern.WARNINGS)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
-from backends.results.grade import Concern, Finding, Grade, slower_than
+from backends.results.findings import Concern, Finding, Grade
+from backends.results.grade import slower_than
 from backends.results.numbers import percent, signed_percent, trimmed
 from backends.results.statistics import Spread
 from backends.results.steady_words import unsteady_lines
-from backends.results.summary import CaseResult, Group
+from backends.results.summary import Group
 from backends.results.telemetry_figures import disturbed, throttled
 from backends.results.telemetry_words import disturbed_line, throttled_line
 from backends.results.translations import Lang, pick
@@ -68,6 +70,25 @@ def _disturbed(case: CaseResult, lang: Lang) -> list[str]:
     return [disturbed_line(found, lang) for found in disturbed(case.measured_runs)]
 
 
+def _unobserved(case: CaseResult, lang: Lang) -> list[str]:
+    if any(run.readings for run in case.measured_runs):
+        return [
+            pick(
+                lang,
+                "nobody watched its machines: whether anything disturbed it is not known",
+                "没有机器监测数据：是否受到干扰未知",
+            )
+        ]
+    return [
+        pick(
+            lang,
+            "a figure without readings or telemetry: "
+            "whether it was steady and undisturbed is not known",
+            "既无读数也无监测数据：是否稳定、是否受到干扰未知",
+        )
+    ]
+
+
 _OF_THE_RUNS: Mapping[Concern, Callable[[CaseResult, Lang], list[str]]] = {
     Concern.WARNINGS: _warnings,
     Concern.UNSTEADY: unsteady_lines,
@@ -75,6 +96,7 @@ _OF_THE_RUNS: Mapping[Concern, Callable[[CaseResult, Lang], list[str]]] = {
     Concern.THROTTLED: _throttled,
     Concern.POWER_CAPPED: _power_capped,
     Concern.DISTURBED: _disturbed,
+    Concern.UNOBSERVED: _unobserved,
 }
 _OF_THE_SPREAD = frozenset(
     {

@@ -15,11 +15,15 @@ from backends.hosts.fingerprint import devices_alone
 from backends.results.escaping import one_line
 from backends.results.mlperf_scaling import metrics_beside
 from backends.results.run_result import RunResult
+from profiles.case_tag import parse_tag
 from profiles.errors import DlperfError, LogError
 from profiles.format.case import Case
+from profiles.format.case_matrix import make_case
 from profiles.format.profile import Profile
 from profiles.format.workload_section import workload_of
 from profiles.logs.log_paths import GPUS, RecognisedLog, recognise
+from profiles.logs.own_log_names import log_path
+from profiles.throughput.all_node_logs import with_all_logs
 from profiles.throughput.as_stated import devices_stated, measure_as_stated
 from profiles.throughput.measure_run import Measurement
 
@@ -30,8 +34,9 @@ LOGS = "logs"
 class ImportedTree:
     """What a tree holds.
 
-    ``runs`` have their ``log`` below ``logs/`` of a campaign; ``sources`` says where each lies now,
-    by run id. ``warnings`` are lines for the operator: what was left out and why, what is doubtful.
+    ``runs`` have their ``log`` below ``logs/`` of a campaign, and those of their other hosts beside
+    it; ``sources`` says where each lies now, by its place in the campaign. ``warnings`` are lines
+    for the operator: what was left out and why, what is doubtful.
     """
 
     runs: tuple[RunResult, ...]
@@ -44,20 +49,36 @@ class _Found:
     path: Path
     relative: str
     log: RecognisedLog
+    others: tuple[tuple[str, Path], ...] = ()  # the logs of the run's other hosts
+
+    @property
+    def logs(self) -> dict[str, Path]:
+        """Every log of the run by its path in the tree, the first host's first."""
+        return {self.relative: self.path, **dict(self.others)}
 
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
     """``measurement`` is None where the log could not be read, of which ``failures`` says why."""
 
-    path: Path
-    relative: str
+    found: _Found
     case: Case
-    repeat: int | None
     measurement: Measurement | None
     failures: tuple[str, ...]
     gpu: str = ""  # as the log states it
     assumed: bool = False  # nothing says how many devices there were
+
+    @property
+    def relative(self) -> str:
+        return self.found.relative
+
+    @property
+    def repeat(self) -> int | None:
+        return self.found.log.repeat
+
+    @property
+    def attempt(self) -> int:
+        return self.found.log.attempt
 
 
 def import_tree(
@@ -85,8 +106,7 @@ def import_tree(
         raise LogError(
             f"no log of profile {profile.name} is recognised",
             where=str(tree),
-            remedy="name files as the profile's [import] paths say, "
-            "such as 2n8g/model_b128_fp32_1.log",
+            remedy=f"name a log {_such_as(profile)}",
         )
     beside = [metrics_beside(profile, entry.path) for entry in found]  # before the long work
     measured: list[_Measured] = []
@@ -100,7 +120,7 @@ def import_tree(
     for (entry, repeat), more in zip(_numbered(measured, warnings), beside, strict=True):
         run = _run(profile, entry, repeat, more)
         runs.append(run)
-        sources[run.run_id] = entry.path
+        sources |= {f"{LOGS}/{name}": path for name, path in entry.found.logs.items()}
     return ImportedTree(tuple(runs), sources, tuple(warnings))
 
 
@@ -111,17 +131,15 @@ def copy_logs(imported: ImportedTree, campaign: Path) -> None:
     ------
     OSError: a log cannot be read or written; nothing half-copied keeps a log's name.
     """
-    for run in imported.runs:
-        if run.log is None:
-            continue
-        target = campaign / run.log
+    for log, source in imported.sources.items():
+        target = campaign / log
         make_directory(target.parent)
         temporary = target.with_name(
             f".{hashlib.sha256(target.name.encode()).hexdigest()[:16]}.tmp"
         )
         try:
             make_file(temporary)
-            shutil.copyfile(imported.sources[run.run_id], temporary)
+            shutil.copyfile(source, temporary)
             temporary.replace(target)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -136,7 +154,36 @@ def gpu_memory_mib(profile: Profile, metrics: Mapping[str, float]) -> int | None
     return round(metrics["memory"])
 
 
+def _such_as(profile: Profile) -> str:
+    """A name that is recognised for certain."""
+    nodes, gpus_per_node = parse_tag(profile.matrix.cases[0])
+    own = log_path(profile, make_case(profile, nodes, gpus_per_node, {}), 1, 1)
+    other = ", or as the profile's [import] paths say" if profile.import_.paths else ""
+    return f"as in {'/'.join(Path(own).parts[-2:])}{other}"
+
+
 def _recognised(profile: Profile, tree: Path, warnings: list[str]) -> Iterator[_Found]:
+    seen = dict(_named(profile, tree, warnings))
+    others: dict[str, list[tuple[str, Path]]] = {}
+    runs = {}
+    for relative, (path, log) in seen.items():
+        shown = one_line(relative)
+        if (first := _first_hosts(seen, relative, log)) is not None:
+            others.setdefault(first, []).append((relative, path))
+        elif log is None:
+            warnings.append(f"{shown}: not recognised; left out")
+        elif log.profiled:
+            warnings.append(f"{shown}: of a profiled run, which is no repeat; left out")
+        else:
+            runs[relative] = _Found(path, relative, log)
+    for relative, found in runs.items():
+        yield replace(found, others=tuple(others.get(relative, ())))
+
+
+def _named(
+    profile: Profile, tree: Path, warnings: list[str]
+) -> Iterator[tuple[str, tuple[Path, RecognisedLog | None]]]:
+    """Every file that may be a log, by its path in the tree, and what that path says."""
     root = tree.resolve()
     if not root.exists():
         raise LogError("no such file or directory", where=str(tree), remedy="check the path")
@@ -153,11 +200,25 @@ def _recognised(profile: Profile, tree: Path, warnings: list[str]) -> Iterator[_
             warnings.append(f"{one_line(relative)}: the name is not UTF-8; left out")
             continue
         # The tree's own name may be the one that tells the case, when a part of a tree is given.
-        log = recognise(profile, relative) or recognise(profile, path)
-        if log is None:
-            warnings.append(f"{one_line(relative)}: not recognised; left out")
-        else:
-            yield _Found(path, relative, log)
+        yield relative, (path, recognise(profile, relative) or recognise(profile, path))
+
+
+def _first_hosts(
+    seen: Mapping[str, tuple[Path, RecognisedLog | None]], relative: str, log: RecognisedLog | None
+) -> str | None:
+    """The log of a run of several hosts that ``….<host>.log`` is another log of; None: of none.
+
+    ``log``: what the path itself is recognised as, which for another host's is that run or nothing.
+    """
+    *stems, ending = relative.split(".")
+    if ending != "log":
+        return None
+    for count in range(1, len(stems)):
+        name = ".".join([*stems[:count], ending])
+        _path, first = seen.get(name, (None, None))
+        if first is not None and first.case.nodes > 1 and log in (None, first):
+            return name
+    return None
 
 
 def _files(root: Path, warnings: list[str]) -> Iterator[Path]:
@@ -215,43 +276,41 @@ def _doubtful(found: list[_Measured]) -> Iterator[str]:
 
 
 def _numbered(found: list[_Measured], warnings: list[str]) -> Iterator[tuple[_Measured, int]]:
-    taken: dict[Case, dict[int, str]] = {}
+    """Each log with its repeat; an attempt at one is no repeat of its own."""
+    taken: dict[Case, dict[tuple[int, int], str]] = {}
     for entry in found:
         if entry.repeat is not None:
-            taken.setdefault(entry.case, {}).setdefault(entry.repeat, entry.relative)
+            own = taken.setdefault(entry.case, {})
+            own.setdefault((entry.repeat, entry.attempt), entry.relative)
     for entry in found:
         own = taken.setdefault(entry.case, {})
         repeat = entry.repeat
-        if repeat is None or own[repeat] != entry.relative:
-            free = next(number for number in range(1, len(own) + 2) if number not in own)
+        if repeat is None or own[repeat, entry.attempt] != entry.relative:
+            numbers = {number for number, _attempt in own}
+            free = next(number for number in range(1, len(numbers) + 2) if number not in numbers)
             if repeat is not None:
+                other = one_line(own[repeat, entry.attempt])
                 warnings.append(
-                    f"{one_line(entry.relative)}: {one_line(own[repeat])} is repeat {repeat} of "
+                    f"{one_line(entry.relative)}: {other} is repeat {repeat} of "
                     f"{entry.case.label} as well; counted as repeat {free}"
                 )
             repeat = free
-            own[free] = entry.relative
+            own[free, entry.attempt] = entry.relative
         yield entry, repeat
 
 
 def _measured(profile: Profile, entry: _Found) -> _Measured:
-    case, repeat = entry.log.case, entry.log.repeat
+    case = entry.log.case
     try:
         measurement, parser, case = measure_as_stated(profile, entry.path, case, entry.log.told)
+        logs = list(entry.logs.values())
+        measurement = with_all_logs(profile, case, measurement, logs, profiled=False)
     except DlperfError as error:
-        return _Measured(entry.path, entry.relative, case, repeat, None, (error.what,))
+        return _Measured(entry, case, None, (error.what,))
     failures = tuple(failure.reason for failure in parser.failures)
     assumed = GPUS not in entry.log.told and devices_stated(measurement.metrics) is None
-    return _Measured(
-        entry.path,
-        entry.relative,
-        case,
-        repeat,
-        measurement,
-        failures,
-        gpu=parser.stated.get("gpu", ""),
-        assumed=assumed,
-    )
+    gpu = parser.stated.get("gpu", "")
+    return _Measured(entry, case, measurement, failures, gpu=gpu, assumed=assumed)
 
 
 def _run(profile: Profile, entry: _Measured, repeat: int, beside: Mapping[str, float]) -> RunResult:
@@ -268,6 +327,7 @@ def _run(profile: Profile, entry: _Measured, repeat: int, beside: Mapping[str, f
         gpus_per_node=case.gpus_per_node,
         parameters=dict(case.parameters),
         repeat=repeat,
+        attempt=entry.attempt,
         state="failed",
         unit=profile.unit,
         log=f"{LOGS}/{entry.relative}",

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from backends.results.summary import CaseResult, Group
+    from backends.results.case_result import CaseResult
+    from backends.results.summary import Group
 
     Floats = NDArray[np.float64]
 

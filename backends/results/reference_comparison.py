@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from backends.hosts.fingerprint import devices_of
+from backends.results.case_result import CaseResult
 from backends.results.run_result import RunResult
-from backends.results.summary import CaseResult
 from profiles.references.arithmetic import Arithmetic, arithmetic
 from profiles.references.matching import Held, Subject, held_against
 from profiles.references.reference_tables import Measured, Reference, bundled_references

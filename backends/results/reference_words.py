@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from backends.results.case_result import CaseResult
 from backends.results.numbers import NOTHING, percent, trimmed
 from backends.results.reference_comparison import held_figures
-from backends.results.summary import CaseResult
 from backends.results.translations import Lang, Words, pick, words
 from profiles.references.arithmetic import Arithmetic
 from profiles.references.matching import Difference, Held

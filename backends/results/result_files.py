@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import secrets
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -74,9 +75,10 @@ def write_in_campaign(path: Path, text: str) -> None:
 
 def _replace(path: Path, text: str, make: Callable[[Path], None]) -> None:
     _remove_abandoned(path)
-    temporary = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}.tmp")
+    # Of its own for each writing: two of one process, too, may be under way at once.
+    writing = f"{os.getpid()}-{secrets.token_hex(4)}"
+    temporary = path.with_name(f".{path.name}.{socket.gethostname()}.{writing}.tmp")
     try:
-        temporary.unlink(missing_ok=True)
         make(temporary)
         # A lone surrogate (a file name that is no UTF-8) is written as its escape.
         with temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
@@ -92,7 +94,8 @@ def _replace(path: Path, text: str, make: Callable[[Path], None]) -> None:
 def _remove_abandoned(path: Path) -> None:
     """What was to become ``path`` and whose process was killed; of another machine after a day."""
     for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
-        host, _, pid = left.name[len(path.name) + 2 : -len(".tmp")].rpartition(".")
+        host, _, writing = left.name[len(path.name) + 2 : -len(".tmp")].rpartition(".")
+        pid = writing.partition("-")[0]
         with contextlib.suppress(OSError):
             gone = host == socket.gethostname() and not Path("/proc", pid).exists()
             if gone or time.time() - left.stat().st_mtime > ABANDONED_AFTER_S:

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backends.results.case_result import CaseResult
 from backends.results.grade_words import grade_reasons
 from backends.results.projection import Projected, Projection, project_group
 from backends.results.ratios import RatioInterval
@@ -18,7 +19,7 @@ from backends.results.reference_comparison import held_document, held_figures
 from backends.results.run_result import RunResult
 from backends.results.scaling_loss import Cause, explain, node_set, scaling
 from backends.results.statistics import Interval
-from backends.results.summary import CaseResult, Group
+from backends.results.summary import Group
 from backends.results.telemetry_figures import cost_per_1e9_tokens, joules_per_sample, typical
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "placement": FIRST if run.devices else "",
         "job_id": run.job_id,
         "state": run.state,
+        "paused": {"by": run.paused_by, "since": run.paused_at} if run.paused_at else None,
         "throughput": run.measured,
         "unit": run.unit,
         "reason": run.reason,

@@ -64,6 +64,7 @@ class RunResult:
         repeats was asked for.
     workload, arithmetic: what published figures call what was run, and its precision
         (:mod:`profiles.format.workload_section`); empty where that is not known.
+    paused_by, paused_at: who has it left out, since when in seconds since the epoch; None: nobody.
     campaign: keeps the repeats of several campaigns apart when they are reported together.
     """
 
@@ -105,6 +106,8 @@ class RunResult:
     workload: str = ""
     arithmetic: str = ""
     campaign: str = ""
+    paused_by: str | None = None
+    paused_at: float | None = None
 
     @property
     def gpus(self) -> int:

@@ -15,8 +15,9 @@ from enum import StrEnum
 from statistics import median_low
 from typing import TYPE_CHECKING
 
+from backends.results.case_result import CaseResult
 from backends.results.run_result import RunResult
-from backends.results.summary import CaseResult, Group
+from backends.results.summary import Group
 from profiles.format.case import GLOBAL_BATCH
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from backends.results.case_result import CaseResult
 from backends.results.numbers import percent, trimmed
 from backends.results.scaling_loss import (
     NOTABLE,
@@ -14,7 +15,7 @@ from backends.results.scaling_loss import (
     scaling,
 )
 from backends.results.statistics import MATERIAL
-from backends.results.summary import CaseResult, Group
+from backends.results.summary import Group
 from backends.results.translations import Lang, pick
 from profiles.format.case import GLOBAL_BATCH
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from backends.results.case_result import CaseResult
 from backends.results.numbers import percent, signed_percent
 from backends.results.run_result import RunResult
-from backends.results.summary import CaseResult
 from backends.results.telemetry_words import coinciding
 from backends.results.translations import Lang, pick
 from profiles.throughput.steady import Disturbance, Shape

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from backends.results.busbw_curve import curve, size_text
+from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_heading
 from backends.results.escaping import one_line
 from backends.results.layouts.common import group_title, simulated
 from backends.results.projection import Projected, project_group
-from backends.results.summary import CaseResult, Group
+from backends.results.summary import Group
 from backends.results.translations import Lang, pick
 from profiles.errors import DlperfError
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from statistics import median
 from typing import TYPE_CHECKING
 
-from backends.results.run_result import COST_PER_HOUR, TOKENS, RunResult
+from backends.results.run_result import BANDWIDTH, COST_PER_HOUR, TOKENS, RunResult
 
 if TYPE_CHECKING:
     from backends.hosts.telemetry_summary import GpuUse, HostUse
@@ -55,8 +55,8 @@ class Throttled:
     gpu: GpuUse
     reason: str
     seconds: float
-    repeats: int = 1
-    of: int = 1
+    repeats: int
+    of: int
 
     @property
     def share(self) -> float:
@@ -66,7 +66,7 @@ class Throttled:
 def throttled(runs: Sequence[RunResult], *, at_its_limit: bool) -> Throttled | None:
     """``at_its_limit``: by a limit that was set, and not by what is wrong with its machine."""
     found = [
-        Throttled(run, gpu, reason, seconds)
+        Throttled(run, gpu, reason, seconds, repeats=0, of=len(runs))
         for run, gpu in _gpus(runs)
         for reason, seconds in (gpu.throttled_s or {}).items()
         if (reason in AT_ITS_LIMIT) is at_its_limit
@@ -76,7 +76,7 @@ def throttled(runs: Sequence[RunResult], *, at_its_limit: bool) -> Throttled | N
         return None
     much = POWER_CAPPED if at_its_limit else THROTTLED
     repeats = len({id(one.run) for one in found if one.share > much})
-    return replace(worst, repeats=repeats, of=len(runs))
+    return replace(worst, repeats=repeats)
 
 
 def disturbed(runs: Sequence[RunResult]) -> tuple[Disturbed, ...]:
@@ -110,7 +110,10 @@ def _host_troubles(runs: Sequence[RunResult]) -> Iterator[Disturbed]:
 
 
 def joules_per_sample(run: RunResult) -> float | None:
-    """Of its GPUs together, from their mean power between the first reading and the last."""
+    """Of its GPUs together, from their mean power between the first reading and the last; None of
+    what counts no samples: a bandwidth, a duration."""
+    if run.unit == BANDWIDTH or not run.unit.endswith("/s"):
+        return None
     power = run.telemetry.power_w if run.telemetry else None
     return power / run.measured if power is not None and run.measured else None
 

@@ -63,6 +63,7 @@ class Words:
     grounds: dict[str, str]
     needed: str
     hopeless: str
+    by_medians: str
     environments_differ: str
     decisive: str
     by_chance: str
@@ -185,6 +186,7 @@ EN = Words(
     },
     needed="; about {n} repeats on either side would decide",
     hopeless="; too close to the threshold for more repeats to decide",
+    by_medians="; the interval of the ratio of medians ({low} to {high}) would say: {verdict}",
     environments_differ=(
         "The environments differ, so that more than the change under test may show. "
         "Baseline: {baseline}. Candidate: {candidate}."
@@ -318,6 +320,7 @@ ZH = Words(
     },
     needed="；两侧各约 {n} 次重复可以判定",
     hopeless="；变化太接近阈值，增加重复也无法判定",
+    by_medians="；而中位数之比的区间（{low} 至 {high}）则为：{verdict}",
     environments_differ=(
         "两侧环境不同，差异可能不只来自被测改动。基线：{baseline}。候选：{candidate}。"
     ),

@@ -6,7 +6,6 @@ import random
 
 from backends.simulated.disk import Disk
 from backends.simulated.kernel import Kernel, Process
-from backends.simulated.shell import Execution, execute
 from backends.simulated.spec import HostSpec
 from backends.simulated.supervising import Launcher, Workloads
 from backends.simulated.wrapper import Wrapper
@@ -89,20 +88,6 @@ class Machine:
         room = self.disk.room
         return self.spec.disk_mib if room is None else max(0, room) // MIB
 
-    def execute(self, command: str, stdin: bytes) -> Execution:
-        """Begin a command of ours; see :func:`backends.simulated.shell.execute`."""
-        return execute(self, command, stdin)
-
-    def hang_up(self, execution: Execution) -> None:
-        """Its channel is closed: one that goes on printing ends of it, others go on."""
-        execution.deaf = True
-        execution.told = _nobody
-        self.kernel.changed()
-
     def at_work(self) -> list[Process]:
         """The processes of runs, other than what watches their timeouts."""
         return [p for p in self.kernel.living() if p.run_id and not p.helper]
-
-
-def _nobody() -> None:
-    return

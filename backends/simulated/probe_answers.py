@@ -6,22 +6,15 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from backends.simulated.kernel import Process
+from backends.simulated.machine import Machine
 from backends.simulated.spec import GpuSpec
-
-if TYPE_CHECKING:
-    from backends.simulated.machine import Machine
 
 BUSY_UTILIZATION_PCT = 97
 BUSY_POWER_W = 268.0
 BUSY_TEMPERATURE_C = 61
 USER = "bench"
-
-
-def sha256(data: bytes | bytearray) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def probe(machine: Machine, *, lease_dir: str, gpus: bool) -> str:
@@ -95,7 +88,7 @@ def _gpu_sections(machine: Machine) -> Iterable[tuple[str, str]]:
 
 
 def _uuid(machine: Machine, index: int) -> str:
-    return f"GPU-{sha256(f'{machine.wrapper.host}/{index}'.encode())[:12]}"
+    return f"GPU-{hashlib.sha256(f'{machine.wrapper.host}/{index}'.encode()).hexdigest()[:12]}"
 
 
 def gpu_header(fields: Sequence[str]) -> str:

@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from backends.hosts.preflight import CHECK_SCRIPT
 from backends.hosts.probe import PROBE_SCRIPT
@@ -14,11 +13,9 @@ from backends.hosts.telemetry import telemetry_command
 from backends.simulated import probe_answers as answers
 from backends.simulated.fake_run import FOREVER
 from backends.simulated.kernel import Pause, Routine
+from backends.simulated.machine import Machine
 from backends.simulated.supervising import Asked
 from backends.simulated.wrapper import BEYOND, FAILED, UNKNOWN, WRONG, Failed
-
-if TYPE_CHECKING:
-    from backends.simulated.machine import Machine
 
 NOT_INSTALLED, NOT_FOUND = 97, 127
 LOOK_EVERY_S = 0.1
@@ -67,6 +64,17 @@ def execute(machine: Machine, command: str, stdin: bytes) -> Execution:
 
     machine.kernel.run(whole())
     return execution
+
+
+def hang_up(machine: Machine, execution: Execution) -> None:
+    """Its channel is closed: one that goes on printing ends of it, others go on."""
+    execution.deaf = True
+    execution.told = _nobody
+    machine.kernel.changed()
+
+
+def _nobody() -> None:
+    return
 
 
 def _routine(machine: Machine, execution: Execution, command: str, stdin: bytes) -> Routine:

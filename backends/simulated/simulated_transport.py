@@ -9,7 +9,7 @@ from collections.abc import Callable
 from backends.inventory.host_entry import Host
 from backends.simulated.machine import Machine
 from backends.simulated.network import Connection, Link
-from backends.simulated.shell import Execution
+from backends.simulated.shell import Execution, execute, hang_up
 from backends.transports.transport import Completed, HostUnreachableError, Problem
 
 
@@ -96,14 +96,14 @@ class SimulatedTransport:
             self._time.bring(self._machine)
             if not self._machine.kernel.up:
                 raise HostUnreachableError(self._host.name, Problem.LOST)
-            execution = self._machine.execute(command, stdin)
+            execution = execute(self._machine, command, stdin)
             execution.told = exchange.stir.set
             self._time.bring(self._machine)
             return await exchange.answer(execution, on_stdout)
         finally:
             exchange.end()
             if execution is not None:
-                self._machine.hang_up(execution)
+                hang_up(self._machine, execution)
 
     async def _connected(self) -> Connection:
         async with self._connecting:

@@ -12,7 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from backends.inventory.host_entry import Host
-from backends.transports.ssh import SshSettings, SshTransport
+from backends.transports.ssh import SshTransport
+from backends.transports.ssh_settings import SshSettings
 from backends.transports.transport import HostUnreachableError, Problem, Prompter, Transport
 
 if TYPE_CHECKING:

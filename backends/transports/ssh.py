@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from shlex import quote
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from backends import debug
 from backends.inventory.host_entry import Host
+from backends.transports.channel_limit import ChannelLimit, NoChannelError
+from backends.transports.login_shell import login_shell_command
+from backends.transports.ssh_settings import SshSettings
 from backends.transports.transport import Completed, HostUnreachableError, Problem
 
 if TYPE_CHECKING:
     from backends.transports.ssh_session import Connection, Logins
-
-
-@dataclass(frozen=True, slots=True)
-class SshSettings:
-    """Limits and timeouts, in seconds.
-
-    A dead network is noticed ``keepalive_interval_s`` × (``keepalive_count`` + 1) after its last
-    byte. A command must have begun within ``answer_timeout_s``, or the host counts as silent. An
-    sshd as it is installed refuses more than 10 logins at once and more than 10 sessions per
-    connection, hence 8 and 8.
-    """
-
-    connect_timeout_s: float = 10.0
-    login_timeout_s: float = 20.0
-    answer_timeout_s: float = 8.0
-    keepalive_interval_s: float = 5.0
-    keepalive_count: int = 3
-    handshakes: int = 8
-    channels: int = 8
 
 
 class Logging(Protocol):
@@ -63,7 +43,7 @@ class SshTransport:
         self._pool = pool
         self._connection: Connection | None = None
         self._attempt: asyncio.Task[Connection] | None = None
-        self._channels = _Channels(channels)
+        self._channels = ChannelLimit(channels)
         self._closed = False
 
     @property
@@ -183,113 +163,6 @@ class SshTransport:
 
 
 _UNTIL_NOTICED_S = (0.05, 0.1, 0.25, 0.5, 1.0, 1.0)
-LEARNED_FOR_S = 20.0
-"""A server that refused a session is asked for as many again after so long: others' may have been
-in the way, or ours of before."""
-
-
-class NoChannelError(Exception):
-    """There is no further session on this connection."""
-
-
-# Between this line and the end, stdout is the command's, and so is stderr: what the login shell's
-# rc files print comes before it. Both streams need it, since neither waits for the other on the
-# way. Single-quoted without \, ' or newline inside, so that csh and fish take it, too.
-MARK = b"\x1edlperf\x1e\n"
-_PREFIX = (
-    r"""exec /bin/sh -c 'printf "\036dlperf\036\n"; printf "\036dlperf\036\n" >&2; """
-    r"""eval "$(printf %b "$0")"' """
-)
-_HIDDEN = str.maketrans({"\\": r"\0134", "\n": r"\n", "'": r"\0047", "!": r"\0041"})
-
-
-def login_shell_command(command: str) -> str:
-    """A command for ``sh`` as one line that any login shell hands on unchanged."""
-    return _PREFIX + quote(command.translate(_HIDDEN))
-
-
-class _Channels:
-    """At most so many at once; for a while fewer when the server allows fewer."""
-
-    def __init__(self, limit: int) -> None:
-        self._most = limit
-        self._learned = limit
-        self._learned_until = 0.0
-        self._busy = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._spare: list[asyncio.Timeout] = []
-
-    @asynccontextmanager
-    async def one(self) -> AsyncIterator[None]:
-        """One of them; waits for it, and ends a spare one if it must."""
-        while self._busy >= self._limit:
-            self._end_spare()
-            await self._turn()
-        self._busy += 1
-        try:
-            yield
-        finally:
-            self._busy -= 1
-            self._call_next()
-
-    @asynccontextmanager
-    async def spare(self) -> AsyncIterator[None]:
-        """One that nobody needs, with another left free. NoChannelError: there is none, or not any
-        more: it is taken away when somebody waits."""
-        if self._busy + 1 >= self._limit:
-            raise NoChannelError("all are in use")
-        try:
-            async with self.one(), asyncio.timeout(None) as ours:
-                self._spare.append(ours)
-                try:
-                    yield
-                finally:
-                    if ours in self._spare:
-                        self._spare.remove(ours)
-        except TimeoutError:
-            if ours.expired():
-                raise NoChannelError("another command needs it") from None
-            raise
-
-    def learn_limit(self) -> bool:
-        """The server allows none beside the others that are open. False when none is."""
-        self._learned = max(1, self._busy)
-        self._learned_until = self._now() + LEARNED_FOR_S
-        return self._busy > 0
-
-    @property
-    def _limit(self) -> int:
-        return min(self._most, self._learned) if self._now() < self._learned_until else self._most
-
-    async def _turn(self) -> None:
-        """Until one has ended, or what was learned is forgotten."""
-        left = self._learned_until - self._now()
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
-        try:
-            async with asyncio.timeout(left if left > 0 else None):
-                await turn
-        except TimeoutError:
-            pass
-        except asyncio.CancelledError:
-            if not turn.cancelled():  # called up in the moment of being cancelled
-                self._call_next()
-            raise
-
-    def _end_spare(self) -> None:
-        if self._spare:
-            self._spare.pop().reschedule(self._now())
-
-    def _call_next(self) -> None:
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
-
-    @staticmethod
-    def _now() -> float:
-        return asyncio.get_running_loop().time()
 
 
 def _being_cancelled() -> bool:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import asyncssh
 
-from backends.transports.ssh import MARK, NoChannelError
+from backends.transports.channel_limit import NoChannelError
+from backends.transports.login_shell import MARK
 from backends.transports.ssh_errors import login_shell_problem, loss, silence
 from profiles.cleantext import clean_text
 

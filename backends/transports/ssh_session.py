@@ -11,13 +11,13 @@ import asyncssh
 
 from backends import debug
 from backends.inventory.host_entry import Host
-from backends.transports.ssh import SshSettings
 from backends.transports.ssh_channel import execute
 from backends.transports.ssh_errors import (
     host_key_problem,
     login_problem,
 )
 from backends.transports.ssh_keys import Identities, KnownHosts
+from backends.transports.ssh_settings import SshSettings
 from backends.transports.ssh_target import Target, resolve
 from backends.transports.transport import HostUnreachableError, Problem, Prompter
 from profiles.cleantext import clean_text

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from profiles.case_tag import parse_tag
 from profiles.errors import SelectionError
 from profiles.format.case import GLOBAL_BATCH, Case
 from profiles.format.expression import parse_expression
+from profiles.format.host_capacity import HostCapacity
 from profiles.scalars import Scalar, scalar_text
 
 if TYPE_CHECKING:
@@ -19,26 +19,6 @@ if TYPE_CHECKING:
 
 MOST_CASES = 50_000
 """Of one profile in one selection, before what the profile excludes."""
-
-
-@dataclass(frozen=True, slots=True)
-class HostCapacity:
-    """What a host can hold: its GPUs, and ``slots`` devices where there is no GPU.
-
-    None: not known yet, so that nothing is ruled out.
-    """
-
-    name: str
-    slots: int | None
-    gpus: int | None
-
-    def devices(self, *, gpu_only: bool) -> int | None:
-        """GPUs where there are some or must be; slots otherwise; None: not known."""
-        return self.gpus if self.gpus or gpu_only else self.slots
-
-    def holds(self, count: int, *, gpu_only: bool) -> bool:
-        devices = self.devices(gpu_only=gpu_only)
-        return devices is None or devices >= count
 
 
 def expand(

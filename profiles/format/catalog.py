@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from profiles.errors import ProfileError
 from profiles.format.profile import Profile
 from profiles.format.validators import MistakeAt, key_text
+from profiles.schema_mistakes import mistakes, read_toml
 
 LIBRARY = Path(__file__).parent.parent / "library"
 """Where the bundled profiles are."""
@@ -53,13 +54,13 @@ def read_source(path: Path) -> Source:
             f"cannot read the profile: {reason}", where=str(path), remedy="check path and access"
         ) from error
     try:
-        data = tomllib.loads(text)
+        data = read_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise _toml_error(path, error) from None
     try:
         return Source(Profile.model_validate(data), path, content)
     except ValidationError as error:
-        raise _validation_error(path, text, error) from None
+        raise _validation_error(path, text, data, error) from None
 
 
 class Catalog:
@@ -158,40 +159,25 @@ def _toml_error(path: Path, error: tomllib.TOMLDecodeError) -> ProfileError:
     )
 
 
-def _validation_error(path: Path, text: str, error: ValidationError) -> ProfileError:
-    details = error.errors(include_url=False)
+def _validation_error(path: Path, text: str, data: object, error: ValidationError) -> ProfileError:
+    found = mistakes(error.errors(include_url=False), data)
     # A misspelt key also leaves the right one missing: the misspelling is what to tell.
-    first = next((detail for detail in details if detail["type"] == "extra_forbidden"), details[0])
-    # A value of several kinds is tried as each; pydantic names the kind in the location.
-    location = [part for part in first["loc"] if not _is_kind(part)]
-    message = first["msg"]
-    if first["type"] == "value_error":
-        cause = first["ctx"]["error"]
-        message = str(cause)
+    first = next((mistake for mistake in found if mistake.kind == "extra_forbidden"), found[0])
+    location, message, remedy = first.at, first.what, ""
+    if first.kind == "value_error":
+        cause = first.details[0]["ctx"]["error"]
         if isinstance(cause, MistakeAt):
-            location, message = [*location, *cause.at], cause.what
-    key = key_text(tuple(location))
-    remedy = ""
-    if first["type"] == "extra_forbidden":
+            location, message = (*location, *cause.at), cause.what
+    elif first.kind == "extra_forbidden":
         message, remedy = f"unknown key {location[-1]!r}", _near_key(location)
-    elif first["type"] == "missing":
+    elif first.kind == "missing":
         message, remedy = f"{location[-1]!r} is missing", "add it"
-    elif first["type"] != "value_error":
-        message = f"{message[:1].lower()}{message[1:]}, not {first['input']!r}"
-    if len(details) > 1:
-        remedy = "; ".join(filter(None, (remedy, f"{len(details) - 1} more to mend after that")))
+    key = key_text(location)
+    if len(found) > 1:
+        remedy = "; ".join(filter(None, (remedy, f"{len(found) - 1} more to mend after that")))
     line = _line_of(text, location)
     where = f"{path}:{line}" if line else str(path)
     return ProfileError(message, where=f"{where}: {key}" if key else where, remedy=remedy)
-
-
-_KINDS = frozenset({"str", "int", "float", "bool", "is-instance", "constrained-str"})
-
-
-def _is_kind(part: int | str) -> bool:
-    return isinstance(part, str) and (
-        part in _KINDS or part.startswith(("tuple[", "literal[", "function-", "constrained-"))
-    )
 
 
 def _near_key(location: Sequence[int | str]) -> str:

@@ -10,6 +10,7 @@ from profiles.format.validators import (
     check_case_tag,
     check_condition,
     check_duration,
+    check_expected,
     check_name,
     check_pattern,
     check_words,
@@ -17,6 +18,7 @@ from profiles.format.validators import (
 
 Name = Annotated[str, AfterValidator(check_name)]
 Duration = Annotated[str, AfterValidator(check_duration)]
+Expected = Annotated[str, AfterValidator(check_expected)]
 CaseTag = Annotated[str, AfterValidator(check_case_tag)]
 Condition = Annotated[str, AfterValidator(check_condition)]
 Command = Annotated[str, AfterValidator(check_words)]

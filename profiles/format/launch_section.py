@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from profiles.format.field_types import Command, Condition, Duration, Model, Name
+from profiles.format.field_types import Command, Condition, Duration, Expected, Model, Name
 from profiles.format.template import fill_numbers
-from profiles.format.validators import Key
+from profiles.schema_mistakes import Key
 
 LAUNCHERS = {
     "per_node": "the command on every host",
@@ -55,7 +55,7 @@ class LaunchVariant(Model):
     mpi_arguments: tuple[str, ...] | None = None
     timeout: Duration | None = None
     stall_timeout: Duration | None = None
-    expected: Duration | None = None
+    expected: Expected | None = None
     bare: bool = False
 
 
@@ -79,7 +79,8 @@ class Launch(Model):
     ``timeout``: a run is ended after it. ``stall_timeout``: a run without a reading for so long is
     diagnosed and ended. ``lost_limit``: a run whose host cannot be reached for so long has failed.
     ``settle``: idle time on a host before its next run. ``expected``: a run's usual duration, for
-    estimates before one was seen. ``mpi_arguments``: more words for ``mpirun`` before the command.
+    estimates before one was seen; or arithmetic in seconds over the case and numeric settings.
+    ``mpi_arguments``: more words for ``mpirun`` before the command.
     ``computed``: numbers for placeholders, as arithmetic over the case's parameters and size.
     ``variant``: overrides by case; the first that holds is taken, see
     :meth:`profiles.format.profile.Profile.launch_for`.
@@ -96,7 +97,7 @@ class Launch(Model):
     stall_timeout: Duration = "10m"
     lost_limit: Duration = "15m"
     settle: Duration = "0s"
-    expected: Duration | None = None
+    expected: Expected | None = None
     computed: Mapping[Name, Condition] = Field(default_factory=dict)
     variant: tuple[LaunchVariant, ...] = ()
 

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from profiles.case_tag import parse_tag
+from profiles.durations import is_duration
 from profiles.format.case import Case
 from profiles.format.expression import parse_expression
 from profiles.format.field_types import (
@@ -37,7 +38,6 @@ from profiles.format.measure_section import (
 from profiles.format.run_fact_names import FACTS, NUMBERS
 from profiles.format.validators import (
     PATH_GROUPS,
-    Key,
     MistakeAt,
     check_condition,
     check_pattern,
@@ -45,6 +45,7 @@ from profiles.format.validators import (
 )
 from profiles.format.workload_section import OTHERS, PRECISION, Workload
 from profiles.scalars import Scalar, scalar_text
+from profiles.schema_mistakes import Key
 
 __all__ = [
     "ANY_CHOICE",
@@ -97,12 +98,14 @@ class Parameter(Model):
 
     ``environment`` and ``arguments`` are keyed by the choice as text, or by ``*`` for all others.
     ``free``: the operator may also give values of the same kind that are not among the choices.
+    ``fact``: what a log that states it calls it, where that is a number of :data:`NUMBERS`.
     """
 
     choices: tuple[Scalar, ...] = Field(min_length=1, max_length=1000)
     default: Scalar
     description: str = ""
     free: bool = False
+    fact: str = ""
     environment: Mapping[str, Mapping[str, str]] = Field(default_factory=dict)
     arguments: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
 
@@ -122,6 +125,8 @@ class Parameter(Model):
             raise ValueError(f"choices {list(texts)} repeat a value; list each once")
         if scalar_text(self.default) not in texts:
             raise ValueError(f"default {self.default!r} is not among the choices {list(texts)}")
+        if self.fact and self.fact not in NUMBERS:
+            raise ValueError(f"no fact {self.fact!r}; known: {', '.join(sorted(NUMBERS))}")
         for key in (*self.environment, *self.arguments):
             if key not in texts and key != ANY_CHOICE:
                 raise ValueError(f"{key!r} is not among the choices {list(texts)}; use one or '*'")
@@ -211,6 +216,8 @@ class Profile(Model):
             check_placeholders(template.text, at=("launch", *template.at), known=filled)
         for at, text in self._choices():  # part of the case, wherever it is launched
             check_placeholders(text, at=at, known=names | CASE_NAMES | {"global_batch"})
+        for at, text in self._expectations():
+            check_condition(text, at=at, known=names | set(self.settings) | CASE_NAMES)
         for index, path in enumerate(self.import_.paths):
             at = ("import", "paths", index)
             check_pattern(path, at=at, required=set(), known=PATH_GROUPS | names)
@@ -249,6 +256,15 @@ class Profile(Model):
         for name, given in self.measure.computed.items():
             for text in (given,) if isinstance(given, str) else given:
                 yield ("measure", "computed", name), text
+
+    def _expectations(self) -> Iterator[tuple[Key, str]]:
+        """How long runs are expected to take, where that is arithmetic."""
+        found: list[tuple[Key, str | None]] = [(("launch", "expected"), self.launch.expected)]
+        for number, variant in enumerate(self.launch.variant):
+            found.append((("launch", "variant", number, "expected"), variant.expected))
+        for at, text in found:
+            if text is not None and not is_duration(text):
+                yield at, text
 
     def _conditions(self) -> list[tuple[Key, str]]:
         """Every expression over a case, with the way to it."""

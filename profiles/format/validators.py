@@ -12,19 +12,17 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from profiles.case_tag import parse_tag
-from profiles.durations import parse_duration
+from profiles.durations import is_duration, parse_duration
 from profiles.errors import DlperfError
 from profiles.format.expression import Values, parse_expression
 from profiles.format.regex.line_pattern import check_groups, check_runs, compile_pattern
 from profiles.format.template import placeholders
+from profiles.schema_mistakes import Key
 
 READING_GROUPS = frozenset({"value", "step", "time", "unit"})
 RANK_GROUPS = frozenset({"rank", "step", "compute", "communication", "input"})
 PATH_GROUPS = frozenset({"nodes", "gpus_per_node", "gpus", "repeat"})
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*", re.ASCII)
-
-Key = tuple[int | str, ...]
-"""The way to a value from the top of a profile: ``("launch", "variant", 0, "when")``."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -66,6 +64,17 @@ def check_name(name: str) -> str:
 @_as_value_error
 def check_duration(text: str) -> str:
     parse_duration(text)
+    return text
+
+
+@_as_value_error
+def check_expected(text: str) -> str:
+    """A duration, or arithmetic in seconds."""
+    if not is_duration(text):
+        try:
+            parse_expression(text)
+        except DlperfError as error:
+            raise ValueError(f"neither a duration such as 90s nor seconds: {error}") from None
     return text
 
 

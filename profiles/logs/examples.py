@@ -18,7 +18,7 @@ from profiles.logs.lines import cut_long_lines
 from profiles.logs.ranks import MPI_PREFIX, RankFilter
 from profiles.logs.readings import Text, to_number
 from profiles.logs.search import Search
-from profiles.logs.sinks import Column
+from profiles.logs.sinks import AddNumbers, Column
 from profiles.logs.timestamps import TimestampParser
 
 
@@ -85,6 +85,7 @@ class _Rows:
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, str, str]] = []
+        self.add_numbers: AddNumbers | None = None
 
     def add(self, value: Text, step: Text, time: Text) -> bool:
         row = (_text(value), _text(step), _text(time))

@@ -14,6 +14,7 @@ from typing import Literal
 from profiles.cleantext import ESCAPE_BYTES, clean_line
 from profiles.format.profile import Profile
 from profiles.format.regex.line_pattern import line_pattern
+from profiles.format.regex.linear import finder
 from profiles.logs.lines import lines_with
 from profiles.logs.literals import required_literals
 
@@ -170,6 +171,22 @@ BUILT_IN: tuple[KnownFailure, ...] = (
 )
 """In order of precedence: a specific reason stands before what it also looks like."""
 
+_8 = r"(?:[Ff]loat8|(?:MX|mx)?(?:fp8|FP8))"
+IN_FP8 = _known(
+    "FP8",
+    rf"(?<![Nn]o )(?<!ithout ){_8}(?: (?!not\b)[A-Za-z0-9]{{1,20}}){{0,4}}"
+    r" (?:active|enabled|training|precision|autocast)\b(?! ?(?:[:=]|is\b|not\b|disabled|off\b))",
+    r"\bto (?:MX)?Float8\w{0,20}Linear",
+    r"\b(?:[Pp]recision|[Qq]uantization|[Mm]ixed_precision|converters)[\"']? {0,4}[:=] {0,4}"
+    rf"[\[\"']{{0,4}}\w{{0,40}}{_8}",
+    rf"\b(?:use_|enable_)?{_8}(?:_enabled|_training|_linear|_format|_recipe_name)?[\"']? {{0,4}}"
+    r"(?:[:=]|\.{3,60}) {0,4}[\"']?(?:[Tt]rue|hybrid|HYBRID|e4m3|E4M3)\b",
+    rf"--{_8}-(?:format[ =](?:hybrid|e4m3)|hybrid|e4m3)",
+    rf"% {_8} MFU",
+)
+"""What trainers say where they compute in FP8. Their settings alone, which all print, say nothing:
+the names of FP8's stand there too where it is off."""
+
 REMEDIES = {known.reason: known.remedy for known in BUILT_IN if known.remedy}
 """What helps most often, by the reason of a failure."""
 
@@ -217,13 +234,28 @@ class FailureScanner:
     def failures(self) -> tuple[Failure, ...]:
         """The first evidence of each known failure, in their order of precedence."""
         if self._answer is None:
-            tail = b"".join(self._tail)
-            if len(tail) > self._tail_limit:
-                tail = tail[tail.find(b"\n", len(tail) - self._tail_limit - 1) + 1 :]
-            parts = (ESCAPE_BYTES.sub(b"", self._head), ESCAPE_BYTES.sub(b"", tail))
-            found = (_first(known, parts) for known in self._known)
+            parts = self._parts()
+            known = self._known if self._has_hints(parts) else ()
+            found = (_first(one, parts) for one in known)
             self._answer = tuple(failure for failure in found if failure is not None)
         return self._answer
+
+    def has(self, known: KnownFailure) -> bool:
+        """Whether a line of what was kept is one of these."""
+        return _first(known, self._parts()) is not None
+
+    def _parts(self) -> tuple[bytes, bytes]:
+        tail = b"".join(self._tail)
+        if len(tail) > self._tail_limit:
+            tail = tail[tail.find(b"\n", len(tail) - self._tail_limit - 1) + 1 :]
+        return ESCAPE_BYTES.sub(b"", self._head), ESCAPE_BYTES.sub(b"", tail)
+
+    def _has_hints(self, parts: Sequence[bytes]) -> bool:
+        """False where none of the failures can be in any part, as in most logs."""
+        if not all(known.hints for known in self._known):
+            return True
+        hints = tuple(sorted({hint for known in self._known for hint in known.hints}))
+        return any(map(finder(hints), parts))
 
 
 def _first(known: KnownFailure, parts: Sequence[bytes]) -> Failure | None:

@@ -84,6 +84,11 @@ def _pieces(items: Iterable[Item]) -> Iterator[str | None]:
             yield None
             yield from _pieces(argument[2])
             yield None
+        elif code is ops.BRANCH:
+            yield None
+            for text in set.intersection(*(set(_runs(branch)) for branch in argument[1])):
+                yield text
+                yield None
         elif code is not ops.AT:
             yield None
 

@@ -13,24 +13,35 @@ Where most lines are readings, those that differ in digits alone are matched onc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from profiles.cleantext import ESCAPE_BYTES, clean_text
 from profiles.format.case import Case
 from profiles.format.line_reading import LineReading
+from profiles.format.measure_section import Window
 from profiles.format.profile import Metric, Profile
 from profiles.format.regex.line_pattern import LINE_LIMIT
 from profiles.format.rule_for_case import rule_for
-from profiles.logs.failures import BUILT_IN, Failure, FailureScanner, from_profile
+from profiles.logs.failures import BUILT_IN, IN_FP8, Failure, FailureScanner, from_profile
 from profiles.logs.intervals import Intervals
-from profiles.logs.lines import cut_long_lines
+from profiles.logs.lines import cut_long_lines, lines_with
+from profiles.logs.metric_window import Edge, WindowedValues
 from profiles.logs.metrics import Curve, MarkedSpan, MetricValues
 from profiles.logs.ranks import MPI_PREFIX, RankFilter
 from profiles.logs.readings import Columns, Reading, Readings
 from profiles.logs.search import Search
-from profiles.logs.shapes import Shapes
 from profiles.logs.sinks import FigureSink, ReadingSink, Sink, TextSink
 from profiles.logs.timestamps import TimestampParser
 
+if TYPE_CHECKING:
+    from profiles.logs.shapes import Shapes
+
 __all__ = ["LINE_LIMIT", "Failure", "LogParser", "Reading", "Readings"]
+
+DENSE = 1 << 20
+"""Bytes of dense blocks after which numpy, which takes a while to import, makes good for that."""
+_SMALL = 1 << 14  # a block for which it does not even then
 
 
 class LogParser:
@@ -59,14 +70,19 @@ class LogParser:
         units = "unit" in self.rule.names
         self._sink = ReadingSink(columns, times, self.rule.scale, intervals, units=units)
         self._summary = MetricValues("last")
+        self._edge = Edge(self.rule.window, columns)
         self._metrics = {
-            name: (_figure_of(metric), metric.scale)
+            name: (_figure_of(metric, self.rule.window, self._edge), metric.scale)
             for name, metric in profile.measure.metrics.items()
         }
+        figures = [figure for figure, _scale in self._metrics.values()]
+        self._windowed = any(isinstance(figure, WindowedValues) for figure in figures)
         self._stated = {name: TextSink() for name in profile.measure.stated}
         ranks = RankFilter(self.rule.ranks, self.rule.rank_prefix or MPI_PREFIX)
         self._searches = self._plan(profile, ranks)
-        self._shapes = Shapes(self._searches, ranks)
+        self._ranks = ranks
+        self._shapes: Shapes | None = None
+        self._dense = 0
         self._failures = FailureScanner((*from_profile(profile), *BUILT_IN))
         self._tail = bytearray()
 
@@ -136,6 +152,11 @@ class LogParser:
         """Named failures, the profile's own before the built-in ones."""
         return self._failures.failures
 
+    @property
+    def in_fp8(self) -> bool:
+        """Whether the log's beginning or end says that FP8 is used."""
+        return self._failures.has(IN_FP8)
+
     def _plan(self, profile: Profile, ranks: RankFilter) -> tuple[Search, ...]:
         sinks: list[tuple[LineReading, Sink]] = [(self.rule, self._sink)]
         if self.rule.summary:
@@ -151,14 +172,58 @@ class LogParser:
         """Take complete lines, ended by newlines."""
         block = cut_long_lines(block, LINE_LIMIT)
         self._failures.feed(block)
-        searches = self._shapes.search(block)
+        if self._windowed and self._edge.near:
+            block = self._to_the_edge(block)
+        searches = self._by_shape(block)
         if searches and b"\x1b" in block:
             block = ESCAPE_BYTES.sub(b"", block)
         for search in searches:
             search.run(block)
 
+    def _to_the_edge(self, block: bytes) -> bytes:
+        """Take lines until all that follow are on one side of the window's edge; returns those."""
+        if b"\x1b" in block:
+            block = ESCAPE_BYTES.sub(b"", block)
+        taken = 0
+        for start, line in lines_with(block, self._searches[0].literal):
+            end = start + len(line) + 1
+            for lines in (block[taken:start], block[start:end]):
+                self._edge.line()
+                for search in self._searches if lines else ():
+                    search.run(lines)
+                self._edge.end_of_line()
+            taken = end
+            if not self._edge.near:
+                return block[taken:]
+        self._edge.line()
+        for search in self._searches:
+            search.run(block[taken:])
+        return b""
 
-def _figure_of(metric: Metric) -> MetricValues | MarkedSpan | Curve:
+    def _by_shape(self, block: bytes) -> Sequence[Search]:
+        """Take the lines of a dense log all at once; returns the searches that this is not for."""
+        first = self._searches[0]
+        if len(block) <= _SMALL or not first.any_digits or not self._ranks.any_digits:
+            return self._searches
+        if not first.dense(block):
+            return self._searches
+        self._dense += len(block)
+        if self._dense < DENSE:
+            return self._searches
+        if self._shapes is None:
+            from profiles.logs.shapes import Shapes  # noqa: PLC0415  # as slow as a small log
+
+            self._shapes = Shapes(self._searches, self._ranks)
+        return self._shapes.search(block)
+
+
+def _figure_of(
+    metric: Metric, window: Window, edge: Edge
+) -> MetricValues | WindowedValues | MarkedSpan | Curve:
     if metric.is_curve:
         return Curve(metric.statistic)
-    return MarkedSpan() if metric.is_marked else MetricValues(metric.statistic)
+    if metric.is_marked:
+        return MarkedSpan()
+    if metric.statistic in ("mean", "median"):
+        return WindowedValues(metric.statistic, window, edge)
+    return MetricValues(metric.statistic)

@@ -9,7 +9,7 @@ from typing import Any
 
 from profiles.format.line_reading import LineReading
 from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
-from profiles.logs.json_fields import JsonFields
+from profiles.logs.json_fields import NOWHERE, JsonFields, Places
 from profiles.logs.lines import has_longer, lines_backwards, lines_with
 from profiles.logs.literals import any_digits_alike, required_literals, stays_in_line
 from profiles.logs.prefilter import Narrower
@@ -17,6 +17,7 @@ from profiles.logs.ranks import RankFilter
 from profiles.logs.sinks import Column, Sink
 
 _END = 16384  # where a log's last match of a pattern often is
+_SAME_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 
 
 class Search:
@@ -31,6 +32,7 @@ class Search:
         self._ranks = ranks
         self._sink = sink
         self.last_only = sink.last_only
+        self.add_numbers = sink.add_numbers
         self._pattern = line_pattern(pattern)
         self._objects = JsonFields(reading.paths, reading.where) if reading.paths else None
         groups = self._pattern.groupindex
@@ -42,11 +44,16 @@ class Search:
             at if self._objects else names.index(name) if name in groups else None
             for at, name in enumerate(("value", "step", third))
         )
-        self.groups = len(names)
-        self.any_digits = any_digits_alike(pattern) and not self.places("")
+        self.any_digits = any_digits_alike(pattern) and self._pattern.search("") is None
+        self._digitless = [literal.translate(_SAME_DIGITS) for literal in literals]
         whole = stays_in_line(pattern) and self._pattern.longest
         self._bytes_pattern = re.compile(pattern.encode(), re.MULTILINE) if whole else None
         self._text_pattern = re.compile(pattern, re.ASCII | re.MULTILINE) if whole else None
+
+    @property
+    def literal(self) -> bytes | None:
+        """What is in every line that matches; None where nothing is known to be."""
+        return self._literal
 
     def dense(self, block: bytes) -> bool:
         """Whether a large part of the block's lines may match."""
@@ -56,11 +63,11 @@ class Search:
         """Search a block of lines that ends where a line ends."""
         if self.last_only:
             end = block[block.rfind(b"\n", 0, -_END) + 1 :] if len(block) > _END else block
-            if self._last(end) or end is block:
+            if self.last(end) or end is block:
                 return
         lines = self._narrower.narrow(block)
         if self.last_only:
-            self._last(lines)
+            self.last(lines)
             return
         if self._bytes_pattern is None or self._text_pattern is None or self._costly(lines):
             found: list[Any] = []
@@ -80,7 +87,7 @@ class Search:
         longest = self._pattern.longest
         return longest < LINE_LIMIT and has_longer(lines, longest)
 
-    def _last(self, block: bytes) -> bool:
+    def last(self, block: bytes) -> bool:
         """Hand over the last acceptable match; False without one."""
         for line in lines_backwards(block, self._literal):
             for row in reversed(self._each(self._line(line))):
@@ -123,35 +130,41 @@ class Search:
         """What findall found (Any: the texts of the only group, or tuples of all groups)."""
         if not found:
             return
-        if self._pattern.groups == 1:
-            self.take([found])
-        else:  # picking columns costs a fifth of zip(*found)
-            self.take([list(map(itemgetter(number - 1), found)) for number in self._numbers])
-
-    def may_match(self, line: bytes, table: bytes) -> bool:
-        """Whether the line has what every match must contain, both translated by the table."""
-        return all(literal.encode().translate(table) in line for literal in self._literals)
-
-    def places(self, text: str) -> list[tuple[tuple[int, int], ...]]:
-        """From where to where each group that is read goes, of each match in a part of a line."""
-        found = self._pattern.finditer(text)
-        return [tuple(match.span(number) for number in self._numbers) for match in found]
-
-    def take(self, columns: Sequence[Column]) -> bool:
-        """Hand over what the groups of :meth:`places` hold, of one match or more.
-
-        False where only the last one counts, and is of no use.
-        """
-        if self.last_only:
-            columns = [column[-1:] for column in columns]
+        columns: Sequence[Column] = [found]
+        if self._pattern.groups > 1:  # picking columns costs a fifth of zip(*found)
+            columns = [list(map(itemgetter(number - 1), found)) for number in self._numbers]
         if self._objects is not None:
             texts = self._each(columns[0])
             objects = [fields for text in texts if (fields := self._objects.fields(text))]
             if not objects:
-                return not self.last_only
+                return
             columns = list(zip(*objects, strict=True))
         values, steps, times = (None if at is None else columns[at] for at in self._order)
-        if self.last_only:
-            return any(self._sink.add(value, "", "") for value in reversed(values or ()))
         self._sink.add_all(values or (), steps, times)
-        return True
+
+    def may_match(self, line: bytes) -> bool:
+        """Whether the line, or one with other digits, has what every match must contain."""
+        plain = line.translate(_SAME_DIGITS)
+        return all(literal in plain for literal in self._digitless)
+
+    def places(self, text: str) -> Sequence[Places] | None:
+        """Of each match in a part of a line, of a pattern that takes any digit for another.
+
+        None where a text with other digits may have other ones.
+        """
+        found = list(self._pattern.finditer(text))
+        if self._objects is None:
+            spans = [[match.span(number) for number in self._numbers] for match in found]
+            return [
+                Places(*(NOWHERE if at is None else own[at] for at in self._order)) for own in spans
+            ]
+        told: list[Places] = []
+        for match in found:
+            start, end = match.span(self._numbers[0])
+            if all(text.find(literal, start + 1, end) >= 0 for literal in self._literals):
+                return None  # perhaps another object
+            places = self._objects.places(text[start:end])
+            if places is None:
+                return None
+            told += [one.moved(start) for one in places]
+        return told

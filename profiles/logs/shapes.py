@@ -1,211 +1,311 @@
-"""Dense logs, twice as fast or more than line by line: lines of one shape are matched once.
+"""Dense logs, several times as fast as line by line: lines of one shape are matched once.
 
 A trainer prints the same line at every step, with other numbers. Lines that differ in their digits
 alone are of one shape. A pattern that takes any digit where it takes one finds the same at the same
 places in all of them, and so do escape sequences and the prefixes of ranks: what is left to do is
-to cut those places out. Only the rank itself has to be the same, too.
+to read the digits at those places, of all lines at once. For this numpy is imported, so this module
+is for large logs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import count
-from struct import Struct
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
 
 from profiles.cleantext import ESCAPE_BYTES
+from profiles.logs.digits import Bytes, NumberAt, Numbers, texts_at
+from profiles.logs.json_fields import Place, Places
 from profiles.logs.ranks import RankFilter
+from profiles.logs.readings import to_number
 from profiles.logs.search import Search
+from profiles.logs.sinks import AddNumbers
 
-SAME_DIGITS = bytes.maketrans(b"123456789", b"000000000")
-
-_SMALL = 1 << 14  # blocks up to this size are not worth it
 _NEW = 32  # shapes that a block may bring: each costs as much as matching many lines
 _KNOWN = 512  # shapes that are kept
 _LONGEST = 4096  # bytes of a line that has one
-_RECENT = 8  # of those, how many are tried before the line is looked up
-_AT_ONCE = 16  # lines that are compared with a shape at once
-_RUN = 8  # lines of one shape in a row that it takes, on average, to be faster than matching
+_SAME = 8  # lines of one length, on average, for which it is faster than matching
+_SINGLE = 1 / 8  # share of lines without a shape that are worth a look one by one
 _LONGEST_WAIT = 64  # blocks
+_NEWLINE = ord("\n")
+_DIGITS = b"0123456789"
+_SAME_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 
-_Place = tuple[int, int]
+_Lines = NDArray[np.intp]  # which lines of a block, in their order
 
 
 @dataclass(frozen=True, slots=True)
 class _Texts:
-    """``cut``: takes texts out of a line, none of which overlap; ``columns``: where each goes.
+    """What one search reads of each line of a shape."""
 
-    ``last``: of a run of lines only the last one's count.
-    """
+    value: NumberAt
+    step: NumberAt
+    third: Place
 
-    cut: Struct
-    columns: tuple[int, ...]
-    last: bool
+    def read(self, lines: _Lines, rows: Bytes) -> _Found:
+        value, step = self.value.read(rows), self.step.read(rows)
+        return _Found(lines, value, step, texts_at(rows, self.third))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Of what ``lines`` a search has read which values, steps and third texts, if there are any."""
+
+    lines: _Lines
+    values: Numbers
+    steps: Numbers
+    thirds: Sequence[bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Lines that are ``key``, with its newline, but for their digits.
+    """Lines whose bytes are each from ``least`` to ``least`` + ``more``: a digit, or one byte.
 
-    ``several``: that often. ``texts``: what is read. ``ranks``: by the place of each of their
-    digits, which one it has to be. ``unclear``: numbers of the searches that may find more.
+    ``texts``: what is read, by the number of the search. ``last``: searches that find something and
+    want the last of it alone. ``left``: those that have to look for themselves.
     """
 
-    key: bytes
-    several: bytes
-    texts: tuple[_Texts, ...]
-    ranks: Mapping[int, bytes]
-    unclear: frozenset[int]
+    least: Bytes
+    more: Bytes
+    texts: Mapping[int, _Texts]
+    last: frozenset[int]
+    left: frozenset[int]
+
+    def strangers(self, rows: Bytes) -> NDArray[np.bool_] | None:
+        """Which lines are not of the shape; None where all are."""
+        beyond = rows - self.least
+        strange = beyond.view(np.bool_)
+        np.greater(beyond, self.more, out=strange)
+        # All at once is faster than each, and most often enough.
+        return np.logical_or.reduce(strange, axis=1) if strange.any() else None
+
+
+@dataclass(slots=True)
+class _Block:
+    """What the shapes of one block tell. ``new``: shapes that it may bring."""
+
+    data: bytes
+    new: int = _NEW
+    found: dict[int, list[_Found]] = field(default_factory=lambda: defaultdict(list))
+    last: dict[int, tuple[int, bytes]] = field(default_factory=dict)
+    left: set[int] = field(default_factory=set)
+    singles: list[bytes] = field(default_factory=list)
+
+    def take(self, shape: _Shape, lines: _Lines, rows: Bytes) -> None:
+        """Lines that are all of the shape."""
+        self.left |= shape.left
+        for number, texts in shape.texts.items():
+            self.found[number].append(texts.read(lines, rows))
+        for number in shape.last:
+            line = (int(lines[-1]), rows[-1].tobytes())
+            self.last[number] = max(line, self.last.get(number, line))
+
+    def hand_over(self, number: int, search: Search) -> bool:
+        """Give the search what is its own; False where it is not all of use."""
+        if number in self.last:
+            _line, text = self.last[number]
+            return search.last(ESCAPE_BYTES.sub(b"", text))
+        found = self.found[number]
+        return not found or search.add_numbers is None or _add(found, search.add_numbers)
 
 
 class Shapes:
-    """Blocks of lines of few shapes. The first search's matches decide whether a block is dense."""
+    """Blocks of lines of few shapes."""
 
     def __init__(self, searches: Sequence[Search], ranks: RankFilter) -> None:
         self._searches = searches
         self._ranks = ranks
-        self._usable = searches[0].any_digits and ranks.any_digits
-        self._known: dict[bytes, _Shape] = {}
-        self._recent: list[_Shape] = []
+        self._known: dict[int, list[_Shape]] = defaultdict(list)  # by length
+        self._count = 0
         self._wait = 0
         self._next_wait = 1
 
     def search(self, block: bytes) -> Sequence[Search]:
         """Search a block of whole lines; returns the searches for which nothing was done."""
-        if not self._usable or len(block) <= _SMALL or not self._searches[0].dense(block):
-            return self._searches
         if self._wait:
             self._wait -= 1
             return self._searches
-        columns: list[list[bytes]] = [[] for one in self._searches for _ in range(one.groups)]
-        unclear = self._cut(block, columns)
-        if unclear is None:
+        told = _Block(block)
+        if not self._tell(told):
             self._wait = self._next_wait
             self._next_wait = min(2 * self._next_wait, _LONGEST_WAIT)
             return self._searches
         self._next_wait = 1
-        left: list[Search] = []
-        start = 0
+        return [
+            search
+            for number, search in enumerate(self._searches)
+            if number in told.left or not told.hand_over(number, search)
+        ]
+
+    def _tell(self, block: _Block) -> bool:
+        """Fill in what the block's lines tell; False where they are of too many kinds."""
+        text = np.frombuffer(block.data, np.uint8)
+        ends = np.flatnonzero(text == _NEWLINE)
+        if not block.data.endswith(b"\n"):
+            ends = np.append(ends, len(text))
+        starts = np.concatenate((np.zeros(1, np.intp), ends[:-1] + 1))
+        lengths = ends - starts
+        kinds = np.minimum(lengths, _LONGEST + 1).astype(np.uint16)  # sorted in no time
+        order = np.argsort(kinds, kind="stable")
+        groups = np.flatnonzero(np.diff(kinds[order])) + 1
+        if len(groups) * _SAME > len(lengths):
+            return False
+        most = int(_SINGLE * len(lengths))
+        for lines in np.split(order, groups):
+            length = int(lengths[lines[0]])
+            if length <= _LONGEST:
+                self._of_length(block, lines, _rows(block.data, starts[lines], length))
+            else:
+                block.singles += [block.data[starts[at] : ends[at]] for at in lines.tolist()]
+            if len(block.singles) > most:
+                return False
+        for line in block.singles:
+            block.left |= self._may_match(line)
+        return True
+
+    def _of_length(self, block: _Block, lines: _Lines, rows: Bytes) -> None:
+        """Take lines of one length."""
+        known = self._known[rows.shape[1]]
+        at = 0
+        while len(lines):
+            if at == len(known):
+                if not block.new or self._count == _KNOWN:
+                    break
+                known.append(self._shape_of(rows[0].tobytes()))
+                self._count += 1
+                block.new -= 1
+            shape = known[at]
+            at += 1
+            strange = shape.strangers(rows)
+            if strange is None:
+                block.take(shape, lines, rows)
+                known.insert(0, known.pop(at - 1))  # perhaps the next ones', too
+                return
+            if not strange.all():
+                block.take(shape, lines[~strange], rows[~strange])
+                lines, rows = lines[strange], rows[strange]
+        block.singles += [row.tobytes() for row in rows]
+
+    def _shape_of(self, line: bytes) -> _Shape:
+        told = _Line(line, self._ranks)
+        texts: dict[int, _Texts] = {}
+        last, left, never_zero = set[int](), set[int](), set[int]()
         for number, search in enumerate(self._searches):
-            own = columns[start : start + search.groups]
-            start += search.groups
-            if number in unclear or (own[0] and not search.take(own)):
-                left.append(search)
-        return left
+            places = told.places(search)
+            if places is None:
+                left.add(number)
+            elif places and search.last_only:
+                last.add(number)
+            elif places:
+                read = None if search.add_numbers is None else _texts(line, places[0])
+                if read is None:
+                    left.add(number)
+                else:
+                    texts[number] = read
+                    never_zero.update(places[0].never_zero)
+        least = np.frombuffer(line.translate(_SAME_DIGITS), np.uint8).copy()
+        more = np.array([9 if byte in _DIGITS else 0 for byte in line], np.uint8)
+        for at in never_zero:
+            least[at], more[at] = ord("1"), 8
+        for at, digit in told.ranks.items():
+            least[at], more[at] = digit, 0
+        return _Shape(least, more, texts, frozenset(last), frozenset(left))
 
-    def _cut(self, block: bytes, columns: list[list[bytes]]) -> set[int] | None:
-        """Fill the columns; returns which searches' do not tell, None where none do."""
-        text = block.translate(SAME_DIGITS)
-        at, end = 0, len(text)
-        most = len(self._known) + _NEW
-        unclear: set[int] = set()
-        spent = -_SMALL  # bytes that have to be done by now, with some patience
-        while at < end:
-            if at < spent:
-                return None
-            shape = next((one for one in self._recent if text.startswith(one.key, at)), None)
-            if shape is None:
-                stop = text.find(b"\n", at) + 1
-                if not at < stop <= at + _LONGEST:
-                    return None
-                shape = self._shape(text[at:stop], block[at:stop])
-                if shape is None or len(self._known) > most:
-                    return None
-            length = len(shape.key)
-            start, at = at, at + length
-            spent += _RUN * length
-            while text.startswith(shape.several, at):
-                at += len(shape.several)
-            while text.startswith(shape.key, at):
-                at += length
-            for place, digit in shape.ranks.items():
-                if block[start + place : at : length].strip(digit):
-                    return None
-            for texts in shape.texts:
-                lines = memoryview(block)[at - length if texts.last else start : at]
-                found = zip(*texts.cut.iter_unpack(lines), strict=True)
-                for column, more in zip(texts.columns, found, strict=True):
-                    columns[column] += more
-            unclear |= shape.unclear
-        return unclear
-
-    def _shape(self, key: bytes, line: bytes) -> _Shape | None:
-        """Of a line that is none of the recent ones; None where no more can be known."""
-        shape = self._known.get(key)
-        if shape is None and len(self._known) < _KNOWN:
-            shape = self._known[key] = self._shape_of(key, _Line(line, self._ranks))
-        if shape is not None:
-            self._recent = [shape, *self._recent[: _RECENT - 1]]
-        return shape
-
-    def _shape_of(self, key: bytes, line: _Line) -> _Shape:
-        cuts: dict[bool, list[tuple[_Place, int]]] = {True: [], False: []}
-        unclear: set[int] = set()
-        column = 0
-        for number, search in enumerate(self._searches):
-            found = line.places(search)
-            if found is None:
-                unclear.add(number)
-            cuts[search.last_only] += zip(found or (), count(column))
-            column += search.groups
-        texts = [one for last, places in cuts.items() for one in _texts(places, len(key), last)]
-        return _Shape(key, key * _AT_ONCE, tuple(texts), line.ranks, frozenset(unclear))
+    def _may_match(self, line: bytes) -> set[int]:
+        """Numbers of the searches that may find something in a line without a shape."""
+        plain = ESCAPE_BYTES.sub(b"", line)
+        return {number for number, search in enumerate(self._searches) if search.may_match(plain)}
 
 
-def _texts(cuts: Sequence[tuple[_Place, int]], length: int, last: bool) -> Iterator[_Texts]:
-    """Takes that none overlap in, as few as it needs."""
-    left = sorted(cuts)
-    while left:
-        layout, end = "", 0
-        columns: list[int] = []
-        later: list[tuple[_Place, int]] = []
-        for (start, stop), column in left:
-            if start < end:
-                later.append(((start, stop), column))
-                continue
-            layout += f"{start - end}x{stop - start}s"
-            columns.append(column)
-            end = stop
-        yield _Texts(Struct(f"{layout}{length - end}x"), tuple(columns), last)
-        left = later
+def _rows(block: bytes, starts: _Lines, length: int) -> Bytes:
+    """The lines of one length, copied."""
+    shape = (len(block) - length + 1, length)
+    windows: Bytes = np.ndarray(shape, np.uint8, block, strides=(1, 1))
+    return windows[starts]
+
+
+def _texts(line: bytes, places: Places) -> _Texts | None:
+    """None where the line's own value is no finite number."""
+    if not math.isfinite(to_number(line[slice(*places.value)])):
+        return None
+    value, step = NumberAt.of(line, places.value), NumberAt.of(line, places.step)
+    return _Texts(value, step, places.third)
+
+
+def _add(found: Sequence[_Found], add: AddNumbers) -> bool:
+    """In the order of the lines; False, and nothing, where a value is too large for a number."""
+    values = np.concatenate([one.values for one in found])
+    if not np.isfinite(values).all():
+        return False
+    steps = np.concatenate([one.steps for one in found])
+    thirds = _thirds(found)
+    if len(found) > 1:
+        order = np.argsort(
+            np.concatenate([one.lines for one in found]).astype(np.uint32), kind="stable"
+        )
+        values, steps = values[order], steps[order]
+        if thirds is not None and thirds.count(thirds[0]) < len(thirds):
+            thirds = [thirds[at] for at in order.tolist()]
+    with np.errstate(over="ignore"):  # an infinite number is seen, and left out
+        add(values, steps, thirds)
+    return True
+
+
+def _thirds(found: Sequence[_Found]) -> Sequence[bytes] | None:
+    """One after the other; None where there are none."""
+    if not any(one.thirds for one in found):
+        return None
+    own = (one.thirds or [b""] * len(one.lines) for one in found)
+    return list(chain.from_iterable(own))
 
 
 class _Line:
-    """The first line of a shape. ``ranks``: as those of a :class:`_Shape`."""
+    """The first line of a shape. ``ranks``: where digits of a rank are, and which."""
 
     def __init__(self, line: bytes, ranks: RankFilter) -> None:
-        line = line.removesuffix(b"\n")
         # Where in the line the characters are that are left without escape sequences.
         self._at = list(range(len(line)))
         for match in reversed(list(ESCAPE_BYTES.finditer(line))):
             del self._at[match.start() : match.end()]
         self._plain = bytes(line[at] for at in self._at)
         self._text = self._plain.decode("utf-8", "replace")
-        self._parts, found = [(0, len(self._text))], list[_Place]()
+        self._parts, found = [(0, len(self._text))], list[Place]()
         if ranks.concerns(self._plain):
             self._parts, found = ranks.cut(self._text)
         spans = [self._place(start, end) for start, end in found]
-        self.ranks = {at: line[at : at + 1] for span in spans for at in range(*span)}
+        self.ranks = {at: line[at] for span in spans for at in range(*span)}
 
-    def places(self, search: Search) -> Sequence[_Place] | None:
-        """Of what the groups of its match hold, empty without one; None where that is unclear."""
+    def places(self, search: Search) -> Sequence[Places] | None:
+        """Of what the search reads of its match, empty without one; None where that is unclear."""
         if self.ranks and not self._plain.isascii():
             return None  # characters and bytes are at other places
         if not search.any_digits:
-            return None if search.may_match(self._plain.translate(SAME_DIGITS), SAME_DIGITS) else ()
-        found = [
-            [(start + a, start + b) if a < b else (0, 0) for a, b in groups]
-            for start, end in self._parts
-            for groups in search.places(self._text[start:end])
-        ]
-        if not found:
+            return None if search.may_match(self._plain) else ()
+        found = [(at, search.places(self._text[at:end])) for at, end in self._parts]
+        if any(places is None for _at, places in found):
+            return None
+        matches = [(at, match) for at, places in found for match in places or ()]
+        if not matches:
             return ()
         # Texts of several matches would have to be taken in turns.
-        if len(found) > 1 or not self._plain.isascii():
+        if len(matches) > 1 or not self._plain.isascii():
             return None
-        places = [self._place(start, end) for start, end in found[0]]
-        torn = [len(range(*place)) for place in places] != [len(range(*one)) for one in found[0]]
-        return None if torn else places  # by an escape sequence
+        moved = [self._moved(at, match) for at, match in matches]
+        return None if None in moved else [match for match in moved if match]
 
-    def _place(self, start: int, end: int) -> _Place:
+    def _moved(self, by: int, match: Places) -> Places | None:
+        """The same places in the line; None where an escape sequence tears one."""
+        ends = [(by + a, by + b) if a < b else (0, 0) for a, b in match.texts]
+        places = [self._place(start, end) for start, end in ends]
+        if [len(range(*place)) for place in places] != [len(range(*end)) for end in ends]:
+            return None
+        value, step, third = places
+        return Places(value, step, third, tuple(self._at[by + at] for at in match.never_zero))
+
+    def _place(self, start: int, end: int) -> Place:
         return (self._at[start], self._at[end - 1] + 1) if start < end else (0, 0)

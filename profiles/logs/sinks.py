@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from profiles.logs.intervals import Intervals
+from profiles.logs.metric_window import WindowedValues
 from profiles.logs.metrics import Figure, MetricValues
 from profiles.logs.readings import Columns, Text, to_number
 
+if TYPE_CHECKING:
+    from profiles.logs.digits import Numbers
+
 Column = Sequence[Text]
 Seconds = Callable[[str], float]
+AddNumbers = Callable[["Numbers", "Numbers", Column | None], None]
 
 _NAN = math.nan
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}  # of the units that a log may name
@@ -20,9 +25,14 @@ _BULK = 16  # matches from which on columns are faster than rows
 
 
 class Sink(Protocol):
-    """Where matches go. ``last_only``: an accepted match makes all before it worthless."""
+    """Where matches go. ``last_only``: an accepted match makes all before it worthless.
+
+    ``add_numbers``: as ``add_all``, of finite values and of steps that are numbers already, NaN
+    where there are none; None where the texts are wanted, or the last match alone.
+    """
 
     last_only: bool
+    add_numbers: AddNumbers | None
 
     def add(self, value: Text, step: Text, time: Text) -> bool:
         """Take one match, empty texts for what it lacks; False when its value is no number."""
@@ -55,21 +65,10 @@ class ReadingSink:
         self._scale = scale
         self._intervals = intervals
         self._units = units
+        self.add_numbers: AddNumbers | None = self._add_numbers
 
     def add(self, value: Text, step: Text, time: Text) -> bool:
-        number = to_number(value)
-        if self._units:
-            number, time = number * _in_seconds(time), ""
-        if not math.isfinite(number):
-            self.rejected += bool(value)
-            return False
-        at = to_number(step)
-        if self._intervals is not None:
-            number = self._intervals.since_before(number, at)
-            if math.isnan(number):  # nothing to compare it with
-                return False
-        self._columns.append(number * self._scale, at, self._time(time))
-        return True
+        return bool(value) and self._add(to_number(value), to_number(step), time)
 
     def add_all(self, values: Column, steps: Column | None, times: Column | None) -> None:
         if not self._add_bulk(values, steps, times):
@@ -79,21 +78,51 @@ class ReadingSink:
 
     def _add_bulk(self, values: Column, steps: Column | None, times: Column | None) -> bool:
         """All at once, if there are many and every value is a finite number; else nothing."""
-        numbers = None if self._intervals is not None else _finite(values)
-        if numbers is None:
-            return False
-        scale = self._scale
-        if self._units:
-            if times is None or len(set(times)) > 1:  # now one and now the other
-                return False
-            scale, times = scale * _in_seconds(times[0]), None
-        if not math.isfinite(sum(numbers) * scale):
+        numbers = _finite(values)
+        scale = self._common_scale(times)
+        if numbers is None or not math.isfinite(sum(numbers) * scale):
             return False
         if scale != 1:
             numbers = array("d", map(scale.__mul__, numbers))
-        at = None if steps is None else _numbers(steps)
-        seconds = None if times is None else array("d", map(self._time, times))
-        self._columns.extend(numbers, at, seconds)
+        self._columns.extend(
+            numbers, None if steps is None else _numbers(steps), self._times(times)
+        )
+        return True
+
+    def _add_numbers(self, values: Numbers, steps: Numbers, times: Column | None) -> None:
+        scaled = values * self._common_scale(times)
+        if math.isfinite(scaled.sum()):
+            self._columns.extend(_array(scaled), _array(steps), self._times(times))
+            return
+        nothing = ("",) * len(values)
+        rows = zip(values.tolist(), steps.tolist(), times or nothing, strict=True)
+        for value, step, time in rows:
+            self._add(value, step, time)
+
+    def _common_scale(self, times: Column | None) -> float:
+        """What all values are multiplied by; NaN where each has to be looked at."""
+        if self._intervals is not None:
+            return _NAN
+        if not self._units:
+            return self._scale
+        if times is None or times.count(times[0]) < len(times):  # now one and now the other
+            return _NAN
+        return self._scale * _in_seconds(times[0])
+
+    def _times(self, times: Column | None) -> array[float] | None:
+        return None if self._units or times is None else array("d", map(self._time, times))
+
+    def _add(self, number: float, at: float, time: Text) -> bool:
+        if self._units:
+            number, time = number * _in_seconds(time), ""
+        if not math.isfinite(number):
+            self.rejected += 1
+            return False
+        if self._intervals is not None:
+            number = self._intervals.since_before(number, at)
+            if math.isnan(number):  # nothing to compare it with
+                return False
+        self._columns.append(number * self._scale, at, self._time(time))
         return True
 
     def _time(self, text: Text) -> float:
@@ -110,6 +139,7 @@ class TextSink:
     """Keeps the last text."""
 
     last_only = True
+    add_numbers: AddNumbers | None = None
 
     def __init__(self) -> None:
         self.text: str | None = None
@@ -131,6 +161,8 @@ class FigureSink:
         self.last_only = figure.last_only
         self._figure = figure
         self._seconds = seconds
+        by_number = seconds is None and not figure.last_only
+        self.add_numbers: AddNumbers | None = self._add_numbers if by_number else None
 
     def add(self, value: Text, step: Text, time: Text) -> bool:
         number = to_number(value) if self._seconds is None else self._seconds(_decoded(value))
@@ -140,7 +172,7 @@ class FigureSink:
         return True
 
     def add_all(self, values: Column, steps: Column | None, times: Column | None) -> None:
-        if self._seconds is None and isinstance(self._figure, MetricValues):
+        if self._seconds is None and isinstance(self._figure, MetricValues | WindowedValues):
             numbers = _finite(values)
             if numbers is not None:
                 self._figure.extend(numbers)
@@ -148,6 +180,19 @@ class FigureSink:
         nothing = ("",) * len(values)
         for value, step, time in zip(values, steps or nothing, times or nothing, strict=True):
             self.add(value, step, time)
+
+    def _add_numbers(self, values: Numbers, steps: Numbers, times: Column | None) -> None:
+        if isinstance(self._figure, MetricValues | WindowedValues):
+            self._figure.extend(_array(values))
+            return
+        nothing = ("",) * len(values)
+        rows = zip(values.tolist(), steps.tolist(), times or nothing, strict=True)
+        for value, step, time in rows:
+            self._figure.add(value, step, marked=bool(time))
+
+
+def _array(numbers: Numbers) -> array[float]:
+    return array("d", numbers.tobytes())
 
 
 def _finite(texts: Column) -> array[float] | None:

@@ -53,15 +53,25 @@ def _stated(
     words: Mapping[str, str],
     numbers: Mapping[str, float],
 ) -> Case:
-    values = {name: words[name] for name in profile.parameters if name in words.keys() - told}
     size = None if GPUS in told else _size(numbers)
     nodes, per_node = size or (case.nodes, case.gpus_per_node)
-    try:
-        known = make_case(profile, nodes, per_node, values).parameters
-    except SelectionError:  # the log has what the profile does not know, which a warning says
-        known = {}
-    parameters = {name: known[name] for name in values if name in known}
-    return Case(case.profile, nodes, per_node, {**case.parameters, **parameters})
+    parameters = dict(case.parameters)
+    for name, parameter in profile.parameters.items():
+        text = words.get(name) or _text(numbers.get(parameter.fact))
+        if text and name not in told:
+            try:
+                parameters[name] = make_case(profile, nodes, per_node, {name: text}).parameters[
+                    name
+                ]
+            except SelectionError:  # not known to the profile, which a warning says
+                continue
+    return Case(case.profile, nodes, per_node, parameters)
+
+
+def _text(number: float | None) -> str | None:
+    if number is None:
+        return None
+    return str(int(number)) if number.is_integer() else str(number)
 
 
 def _size(numbers: Mapping[str, float]) -> tuple[int, int] | None:

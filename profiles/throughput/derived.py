@@ -48,7 +48,7 @@ def derived_metrics(
             found["tflop_per_s_per_gpu"] = tokens / case.gpus * flop / 1e12
     speed = known.get("tflop_per_s_per_gpu", found.get("tflop_per_s_per_gpu"))
     peak = peak_tflop_per_s(facts.texts.get("gpu", ""), facts.texts.get("precision", ""))
-    if speed is not None and peak is not None and 0 < speed <= peak:
+    if speed is not None and peak is not None and 0 < speed < peak:
         found["mfu"] = speed / peak
     return {name: value for name, value in found.items() if name not in known}
 

@@ -19,6 +19,7 @@ from profiles.format.measure_section import Scope
 from profiles.format.profile import Profile, Rule
 from profiles.logs.log_parser import LogParser
 from profiles.throughput.derived import derived_metrics
+from profiles.throughput.mfu import MFU, beyond, credible, is_fp8
 from profiles.throughput.rank_times import RankTime
 from profiles.throughput.run_facts import Facts
 from profiles.throughput.steady import Disturbance
@@ -66,7 +67,10 @@ def measure_run(
     ``parser``: after its ``finish``. ``tally``: of all that it gave; None: it has kept that.
     """
     rule = parser.rule
-    facts = Facts(case, parser.stated, profile.measure.computed)
+    called = {
+        name: parameter.fact for name, parameter in profile.parameters.items() if parameter.fact
+    }
+    facts = Facts(case, parser.stated, profile.measure.computed, called)
     if tally is None:
         tally = Tally(rule)
         tally.take(parser.readings)
@@ -80,8 +84,8 @@ def measure_run(
     warnings += facts.contradictions
     if rule.scope == "per_node" and case.nodes > 1:
         warnings.append(ONE_NODE)
-    metrics = {**facts.numbers, **parser.metrics}
-    metrics |= derived_metrics(profile, rule, case, facts, result.throughput, metrics)
+    warnings += beyond(parser.metrics)
+    metrics = _metrics(profile, rule, case, facts, parser, result.throughput)
     if rule.kind == "step_time" and tally.used:  # also where nobody says what a step does
         metrics.setdefault("step_time_s", tally.value)
     reason = result.reason
@@ -104,6 +108,23 @@ def measure_run(
         # Of the readings in the window, also where the figure is that of a summary line.
         steady=tally.disturbances if result.throughput is not None else None,
     )
+
+
+def _metrics(
+    profile: Profile,
+    rule: Rule,
+    case: Case,
+    facts: Facts,
+    parser: LogParser,
+    throughput: float | None,
+) -> dict[str, float]:
+    """What the log says itself, and what follows from it."""
+    metrics = credible({**facts.numbers, **parser.metrics}, fp8=False)
+    metrics |= derived_metrics(profile, rule, case, facts, throughput, metrics)
+    if MFU in metrics:  # a look through the log that most are spared
+        fp8 = is_fp8(facts.texts.get("precision", "")) or is_fp8(case.precision or "")
+        return credible(metrics, fp8=fp8 or parser.in_fp8)
+    return metrics
 
 
 def global_throughput(rule: Rule, case: Case, value: float, facts: Facts) -> float:

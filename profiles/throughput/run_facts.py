@@ -23,6 +23,7 @@ class Facts:
     stated: by name of a parameter or fact, as :attr:`profiles.logs.log_parser.LogParser.stated`.
     computed: the arithmetic for numbers that are not stated, by name; of several the first that
         everything is known for.
+    called: the facts that parameters of the case are, by the parameters' names.
     """
 
     def __init__(
@@ -30,7 +31,9 @@ class Facts:
         case: Case,
         stated: Mapping[str, str] = MappingProxyType({}),
         computed: Mapping[str, str | Sequence[str]] = MappingProxyType({}),
+        called: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        self._called = called
         self._computed = computed
         self._case = case
         self._stated = stated
@@ -41,9 +44,12 @@ class Facts:
         found = {name: to_number(self._stated[name]) for name in self._stated if name in NUMBERS}
         found = {name: number for name, number in found.items() if math.isfinite(number)}
         for name, given in self._computed.items():
-            for text in (given,) if isinstance(given, str) else given:
-                number = _number(parse_expression(text), {**self._case.values(), **found})
-                if name not in found and number is not None:
+            if name not in found:
+                values = {**self._case.values(), **found}
+                ways = (given,) if isinstance(given, str) else given
+                numbers = (_number(parse_expression(way), values) for way in ways)
+                number = next((number for number in numbers if number is not None), None)
+                if number is not None:
                     found[name] = number
         return found
 
@@ -78,9 +84,13 @@ class Facts:
         if self._case.batch_size is not None:
             case[GLOBAL_BATCH] = str(self._case.global_batch)
         case["world_size"] = str(self._case.gpus)
+        said = dict(self._stated)
+        for name, fact in self._called.items():
+            if fact in self.numbers and name in case:
+                said.setdefault(name, f"{self.numbers[fact]:g}")
         return [
             f"the log says {name} {text}, the case has {case[name]}: one of the two is wrong"
-            for name, text in self._stated.items()
+            for name, text in said.items()
             if name in case and name not in CALLED_OTHERWISE and not _same(text, case[name])
         ]
 
@@ -89,7 +99,7 @@ def _number(expression: Expression, values: Mapping[str, Scalar]) -> float | Non
     if not expression.names <= set(values):
         return None
     try:
-        return expression.number(values)
+        return float(expression.number(values))
     except ProfileError:  # such as a division by what the log says is 0
         return None
 

@@ -6,7 +6,6 @@ import math
 from array import array
 from dataclasses import replace
 from itertools import pairwise
-from operator import add
 
 from profiles.throughput.chosen import Part
 from profiles.throughput.steady import Disturbance, disturbances
@@ -31,10 +30,7 @@ class Speeds:
     def add(self, part: Part) -> None:
         values = part.values
         if self._durations:
-            if min(values) > 0:  # as most, and fast
-                values = array("d", map((1.0).__truediv__, values))
-            else:
-                values = array("d", (1 / value if value > 0 else math.inf for value in values))
+            values = _inverse(values) if self._width == 1 else _inverse_of_many(values)
         # Pieces, so that no more than twice the most are here at once.
         for start in range(0, len(values), MOST):
             self._add(values[start : start + MOST], part.steps[start : start + MOST])
@@ -77,9 +73,31 @@ class Speeds:
         )
 
 
+def _inverse(durations: array[float]) -> array[float]:
+    """Speeds; infinite where no time passed."""
+    if min(durations) > 0:  # as most, and fast
+        return array("d", map((1.0).__truediv__, durations))
+    return array("d", (1 / duration if duration > 0 else math.inf for duration in durations))
+
+
+def _inverse_of_many(durations: array[float]) -> array[float]:
+    """The same, where numpy is here because there are many."""
+    import numpy as np  # noqa: PLC0415
+
+    seconds = np.array(durations)
+    speeds = np.full(len(seconds), math.inf)
+    np.divide(1.0, seconds, out=speeds, where=seconds > 0)
+    return array("d", speeds.tobytes())
+
+
 def _means(values: array[float], width: int) -> array[float]:
     """Of each ``width``, a power of two, pair by pair; they come out even."""
+    if width == 1:
+        return values
+    import numpy as np  # noqa: PLC0415  # of more readings than it takes to be worth it
+
+    means = np.array(values)
     while width > 1:
-        values = array("d", map((0.5).__mul__, map(add, values[::2], values[1::2])))
+        means = (means[::2] + means[1::2]) * 0.5
         width //= 2
-    return values
+    return array("d", means.tobytes())

@@ -3,7 +3,7 @@
 As :mod:`tests.benchmarks.parsing`: beside a script with one regular expression per line, each
 contestant in a process of its own, in turn. The script reads one figure of a line, and neither
 colours nor ranks; we read all that the profile has: four of torchtitan, four of Megatron-LM. Where
-lines have numbers of many widths ("uneven") few are of one shape, and nearly all are matched.
+lines have numbers of several widths ("uneven") none is like the one before it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Time to the console's first paint and of ``dlperf-tui --version``."""
+"""Time to the console's first paint and of ``dlperf-tui --version``.
+
+Where harlequin is (``HARLEQUIN``, or on the PATH) it is started side by side. CPU time beside the
+clock's: ratios of it hold on a machine that has other things to do.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,8 @@ from pathlib import Path
 
 from tests.benchmarks.report import headline, line, middle
 
-RUNS = 7
+RUNS = 15
+HARLEQUIN = "2.17.0"
 BIN = Path(sys.executable).parent
 
 TRIVIAL_APP = """
@@ -40,13 +45,16 @@ def main() -> None:
         version = [str(BIN / "dlperf-tui"), "--version"]
         console = [str(BIN / "dlperf-tui")]
         trivial = [sys.executable, "-c", TRIVIAL_APP]
-        bare, quick, plain, full = [], [], [], []
+        theirs = _harlequin()
+        bare, quick, plain, full, other = [], [], [], [], []
         for _ in range(RUNS):
             bare.append(_whole([sys.executable, "-c", "pass"], environment))
             quick.append(_whole(version, environment))
             plain.append(_until_painted(trivial, b"painted", environment))
             full.append(_until_painted(console, b"Matrix", environment))
-    v, p = middle(quick), middle(full)
+            if theirs is not None:
+                other.append(_until_painted(theirs, b"Data Catalog", environment))
+    v, p = middle(quick), _middle(full)[0]
     line("dlperf-tui --version", f"{v * 1000:.0f} ms", target="< 200 ms", met=v < 0.2)
     line("  ratio to python -c pass", f"{v / middle(bare):.1f}×")
     if (tab := _first_tab()) is not None:
@@ -57,7 +65,33 @@ def main() -> None:
             met=tab < 0.15,
         )
     line("first paint of the console", f"{p * 1000:.0f} ms", target="< 600 ms", met=p < 0.6)
-    line("  ratio to a one-label Textual app", f"{p / middle(plain):.2f}×")
+    line("  ratio to a one-label Textual app", _ratios(full, plain))
+    if other:
+        ratio = p / _middle(other)[0]
+        line("  ratio to harlequin", _ratios(full, other), target="≤ 0.5", met=ratio <= 0.5)
+    else:
+        line("  ratio to harlequin", f"harlequin {HARLEQUIN} is not installed")
+
+
+def _harlequin() -> list[str] | None:
+    """How it is started; None: this version is not there."""
+    program = os.environ.get("HARLEQUIN") or shutil.which("harlequin")
+    if program is None:
+        return None
+    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    return [program, "--locale", "C"] if HARLEQUIN in told else None
+
+
+_Paints = Sequence[tuple[float, float]]
+
+
+def _middle(paints: _Paints) -> tuple[float, float]:
+    return middle([wall for wall, _ in paints]), middle([cpu for _, cpu in paints])
+
+
+def _ratios(ours: _Paints, theirs: _Paints) -> str:
+    wall, cpu = (a / b for a, b in zip(_middle(ours), _middle(theirs), strict=True))
+    return f"{wall:.2f}×, of CPU {cpu:.2f}×"
 
 
 TAB = """
@@ -87,8 +121,10 @@ def _whole(command: Sequence[str], environment: dict[str, str]) -> float:
     return time.perf_counter() - began
 
 
-def _until_painted(command: Sequence[str], text: bytes, environment: dict[str, str]) -> float:
-    """Seconds from exec until ``text`` reaches a terminal of 120×40."""
+def _until_painted(
+    command: Sequence[str], text: bytes, environment: dict[str, str]
+) -> tuple[float, float]:
+    """Seconds from exec until ``text`` reaches a terminal of 120×40, and those of CPU."""
     began = time.perf_counter()
     pid, terminal = pty.fork()
     if pid == 0:
@@ -100,8 +136,14 @@ def _until_painted(command: Sequence[str], text: bytes, environment: dict[str, s
             if not select.select([terminal], [], [], 20)[0]:
                 raise TimeoutError(f"{command[0]} painted nothing: {received[-300:]!r}")
             received += os.read(terminal, 65536)
-        return time.perf_counter() - began
+        return time.perf_counter() - began, _cpu_s(pid)
     finally:
         os.kill(pid, 9)
         os.waitpid(pid, 0)
         os.close(terminal)
+
+
+def _cpu_s(pid: int) -> float:
+    """Of all threads that live: proc(5), schedstat."""
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9

@@ -6,8 +6,9 @@ from the clock alone, so that the same moment always shows the same screen.
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_status import Cleanup
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
 from backends.campaign.record.status_view import CampaignSnapshot, take
+from backends.hosts.host_condition import concerns, state_of
 from backends.hosts.host_facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
 from backends.inventory.host_entry import Host, Inventory
 from profiles.errors import DlperfError, SelectionError
@@ -104,10 +106,25 @@ def facts(*, busy: Sequence[int] = (), user: str = "alice", offset: float = 0.00
 
 def v100_hosts() -> tuple[HostSnapshot, ...]:
     return (
-        HostSnapshot("node1", "10.11.0.2", HostState.READY, facts=facts(), slots=8),
-        HostSnapshot("node2", "10.11.0.3", HostState.READY, facts=facts(offset=0.004), slots=8),
-        HostSnapshot("node3", "10.11.0.4", HostState.BUSY, facts=facts(busy=(0, 1, 2, 3)), slots=8),
-        HostSnapshot("node4", "10.11.0.5", HostState.READY, facts=facts(offset=-3.4), slots=8),
+        known_host("node1", "10.11.0.2", facts()),
+        known_host("node2", "10.11.0.3", facts(offset=0.004)),
+        known_host("node3", "10.11.0.4", facts(busy=(0, 1, 2, 3))),
+        known_host("node4", "10.11.0.5", facts(offset=-3.4)),
+    )
+
+
+def known_host(name: str, address: str, found: HostFacts) -> HostSnapshot:
+    """A host as a probe would have it."""
+    state, reason = state_of(found)
+    return HostSnapshot(
+        name,
+        address,
+        state,
+        reason,
+        found,
+        slots=8,
+        concerns=concerns(found),
+        probed_at=START - 25,
     )
 
 
@@ -186,17 +203,20 @@ class FakeController:
         if not self.state.campaign:
             self._apply(
                 ev.CampaignCreated(
-                    t=self.clock(), campaign=self.path.name, simulated=self.simulated
+                    t=self.clock(),
+                    campaign=self.path.name,
+                    simulated=self.simulated,
+                    hosts=len(self.hosts),
                 )
             )
             plan_rounds = Plan(Selection(()), (), tuple(self.cases), (), None).rounds()
             for number, (repeat, planned) in enumerate(plan_rounds):
-                self._plan(f"r{number:02d}", planned.case, repeat, 1)
+                self._plan(f"r{number:02d}", planned.case, repeat, 1, planned.expected_s or 0.0)
 
     def _apply(self, event: ev.Event) -> None:
         self.state = apply(self.state, event)
 
-    def _plan(self, run_id: str, case: Case, repeat: int, attempt: int) -> None:
+    def _plan(self, run_id: str, case: Case, repeat: int, attempt: int, expected_s: float) -> None:
         self._apply(
             ev.RunPlanned(
                 t=self.clock(),
@@ -210,6 +230,7 @@ class FakeController:
                 parameters=dict(case.parameters),
                 repeat=repeat,
                 attempt=attempt,
+                expected_s=expected_s,
             )
         )
 
@@ -226,7 +247,6 @@ class FakeController:
             self.state,
             self.path,
             now=self.clock(),
-            expected_s={r.profile: RUN_S for r in self._runs()},
         )
 
     def _runs(self) -> list[RunRecord]:
@@ -244,6 +264,8 @@ class FakeController:
             started = False
             for run in self._runs():
                 free = [h for h in self.hosts if h not in taken]
+                if run.paused:
+                    continue
                 if run.state is RunState.PLANNED and len(free) >= run.nodes:
                     chosen = tuple(free[: run.nodes])
                     since = max(
@@ -381,7 +403,17 @@ class FakeController:
     def retry(self, run_id: str) -> None:
         self.retried.append(run_id)
         run = self.state.runs[run_id]
-        self._plan(f"{run_id}b", run.case, run.repeat, run.attempt + 1)
+        self._plan(f"{run_id}b", run.case, run.repeat, run.attempt + 1, run.expected_s)
+
+    def pause(self, run_id: str) -> bool:
+        pausable = self.state.runs[run_id].pausable
+        self._apply(ev.RunPaused(t=self.clock(), run_id=run_id, by="alice"))
+        return pausable
+
+    def unpause(self, run_id: str) -> bool:
+        paused = self.state.runs[run_id].paused
+        self._apply(ev.RunUnpaused(t=self.clock(), run_id=run_id))
+        return paused
 
     async def detach(self) -> None:
         self.detached = True
@@ -423,6 +455,9 @@ class FakeWorkspace:
         self.findings = tuple(findings)
         self.overridden: list[list[str]] = []
         self.probed: list[tuple[str, ...] | None] = []
+        self.refreshed: list[float] = []
+        self.watched: list[str] = []
+        self.telemetry: dict[str, bytes] = {}
         self.started: list[Plan] = []
         self.forced: list[bool] = []
         self.controllers: dict[Path, FakeController] = {}
@@ -449,6 +484,21 @@ class FakeWorkspace:
             for old, new in zip(self._hosts, self._answers, strict=True)
         )
 
+    async def refresh(self, older_than_s: float) -> None:
+        self.refreshed.append(older_than_s)
+        self._hosts = tuple(
+            old if old.state is HostState.PROBING else new
+            for old, new in zip(self._hosts, self._answers, strict=True)
+        )
+
+    async def watch(self, name: str, take: Callable[[bytes], None]) -> None:
+        self.watched.append(name)
+        take(self.telemetry.get(name, b""))
+        await asyncio.Event().wait()
+
+    def now(self) -> float:
+        return self.clock()
+
     def answer(self, *hosts: HostSnapshot) -> None:
         """What the next probe will find."""
         self._answers = tuple(hosts)
@@ -470,7 +520,7 @@ class FakeWorkspace:
         )
         if not plan.cases:
             raise SelectionError("nothing to run", remedy="mark a case on page 2")
-        return replace(plan, expected_s=(plan.run_count + len(plan.profiled)) * RUN_S)
+        return plan
 
     def dry_run(self, plan: Plan) -> tuple[FakeDryRun, ...]:
         return tuple(

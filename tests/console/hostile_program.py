@@ -27,7 +27,7 @@ from backends.campaign.record import journal
 from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
 from backends.campaign.record.codec import encode
 from backends.campaign.record.status_view import CampaignSnapshot, take
-from backends.hosts.host_facts import GpuProcess, HostSnapshot, HostState, Topology
+from backends.hosts.host_facts import Concern, GpuProcess, HostSnapshot, HostState, Topology
 from backends.remote.lease import Lease
 from profiles.errors import DlperfError
 from tests.console.fakes import (
@@ -78,7 +78,7 @@ class HostileWorkspace(FakeWorkspace):
 
     def _hosts_of(self) -> tuple[HostSnapshot, ...]:
         text = self.text
-        states = (HostState.BUSY, HostState.READY, HostState.UNREACHABLE)
+        states = (HostState.BUSY, HostState.DEGRADED, HostState.UNREACHABLE)
         return tuple(
             HostSnapshot(
                 text(),
@@ -87,7 +87,7 @@ class HostileWorkspace(FakeWorkspace):
                 reason=text(),
                 facts=None if state is HostState.UNREACHABLE else hostile(facts(busy=(0, 1)), text),
                 slots=8,
-                warnings=(text(), text()),
+                concerns=(Concern(text(), text()), Concern(text(), text(), degrades=True)),
                 remedy=text(),
             )
             for state in states
@@ -127,7 +127,7 @@ class HostileWorkspace(FakeWorkspace):
 
     def load(self, path: Path) -> CampaignSnapshot:
         reader = journal.JournalReader(path / journal.FILE_NAME)
-        return take(reader.state(), path, now=self.clock(), expected_s={}, read_only=True)
+        return take(reader.state(), path, now=self.clock(), read_only=True)
 
 
 def hostile(value: Any, text: Any) -> Any:

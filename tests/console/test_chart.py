@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
+from array import array
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from backends.campaign.record.chart_points import TOGETHER_S, spread
+from backends.campaign.record.run_record import Series
 from backends.campaign.record.status_view import ChartSeries
 from backends.results.projection import Projected
+from profiles.case_tag import parse_tag
 from tui.theme import ACCENT
 from tui.widgets.chart import Line, Plot, clipped, decimated, draw, finite, nice_step, value_scale
-from tui.widgets.plot_data import speedup_plot, throughput_plot, time_ticks
+from tui.widgets.plot_data import Measured, speedup_plot, throughput_plot, time_ticks
 
 CONSOLE = Console(width=80, color_system="truecolor")
 
@@ -22,7 +26,13 @@ CONSOLE = Console(width=80, color_system="truecolor")
 def series(
     name: str, points: list[tuple[float, float]], *, warmup: int = 0, unit: str = "images/s"
 ) -> ChartSeries:
-    return ChartSeries(name, name, unit, tuple(points), warmup)
+    times, values = zip(*points, strict=True) if points else ((), ())
+    readings = Series(times=array("d", times), values=array("d", values))
+    return ChartSeries(name, name, unit, readings, warmup=warmup)
+
+
+def of(tag: str, speedup: float) -> Measured:
+    return Measured(*parse_tag(tag), speedup)
 
 
 def picture(plot: Plot, width: int = 60, height: int = 12) -> str:
@@ -110,7 +120,7 @@ def test_the_selected_run_comes_first_and_what_is_left_out_is_counted() -> None:
 
 
 def test_curves_that_end_in_the_same_place_keep_their_tags() -> None:
-    both = [(f"c{n}", [(1, 1.0), (4, 3.98 - n / 1000)]) for n in range(3)]
+    both = [(f"c{n}", [of("1n1g", 1.0), of("1n4g", 3.98 - n / 1000)]) for n in range(3)]
     shown = picture(speedup_plot(both, width=60))
     assert all(shown.count(f"{n}") >= 1 for n in (1, 2, 3))
     last = next(row for row in shown.splitlines() if "1" in row and "2" in row)
@@ -184,13 +194,13 @@ def test_time_ticks_are_said_in_seconds_minutes_and_hours() -> None:
 
 
 def test_the_speedup_curve_has_the_ideal_and_ticks_at_the_measured_sizes() -> None:
-    plot = speedup_plot([("b128", [(1, 1.0), (8, 7.6), (32, 29.6)])], width=60)
+    plot = speedup_plot([("b128", [of("1n1g", 1.0), of("1n8g", 7.6), of("4n8g", 29.6)])], width=60)
     assert plot.lines[-1].label == "ideal"
     assert plot.lines[-1].points == ((1, 1.0), (32, 32.0))
     assert [words for _, words in plot.x_ticks] == ["1", "8", "32"]
 
 
-MEASURED = [(1.0, 1.0), (8.0, 7.6), (16.0, 15.0), (32.0, 29.6)]
+MEASURED = [of("1n1g", 1.0), of("1n8g", 7.6), of("2n8g", 15.0), of("4n8g", 29.6)]
 FARTHER = Projected(8, 8, 57.0, low=45.0, high=69.0)
 
 
@@ -202,7 +212,7 @@ def test_a_projection_is_dashed_with_its_band_and_says_what_it_is() -> None:
     assert (shown.count("◇"), shown.count("┊") > 2, shown.count("-") > 4) == (1, True, True)
     assert [words for _, words in plot.x_ticks][-2:] == ["32", "64"]
     measured = [line for line in plot.lines if line.band is None and line.label != "ideal"]
-    assert all(max(x for x, _ in line.points) == 32 for line in measured)
+    assert max(x for line in measured for x, _ in line.points) == 32
 
 
 def test_a_narrow_chart_keeps_its_room_for_what_was_measured() -> None:
@@ -211,11 +221,59 @@ def test_a_narrow_chart_keeps_its_room_for_what_was_measured() -> None:
 
 
 def test_a_base_of_several_devices_is_where_the_ideal_begins() -> None:
-    plot = speedup_plot([("b128", [(8, 1.0), (32, 3.9)])], width=60)
+    plot = speedup_plot([("b128", [of("1n8g", 1.0), of("4n8g", 3.9)])], width=60)
     assert plot.lines[-1].points == ((8, 1.0), (32, 4.0))
 
 
 def test_one_size_is_no_curve() -> None:
-    plot = speedup_plot([("b128", [(8, 1.0)])], width=60)
+    plot = speedup_plot([("b128", [of("1n8g", 1.0)])], width=60)
     assert plot.lines == ()
     assert "two sizes" in plot.empty
+
+
+def test_as_many_devices_on_one_host_and_on_several_are_two_lines() -> None:
+    found = [of("1n1g", 1.0), of("1n4g", 3.9), of("1n8g", 7.6), of("2n4g", 6.1), of("4n4g", 11.0)]
+    plot = speedup_plot([("b128", found)], width=60)
+    one, several, ideal = plot.lines
+    assert one.points == ((1, 1.0), (4, 3.9), (8, 7.6)) == one.marks
+    assert several.points == ((4, 3.9), (8, 6.1), (16, 11.0))
+    assert several.marks == ((8, 6.1), (16, 11.0)), "the case on one host is marked as such"
+    assert (one.label, several.label, ideal.label) == ("b128", "", "ideal")
+    for line in plot.lines:
+        places = [x for x, _ in line.points]
+        assert len(set(places)) == len(places), "nothing goes straight up"
+    shown = picture(plot)
+    assert (shown.count("●"), shown.count("◆")) == (3, 2)
+    assert "● one host  ◆ several" in plot.legend
+
+
+def test_points_are_marked_and_one_kind_of_hosts_is_not_explained() -> None:
+    plot = speedup_plot([("b128", [of("1n1g", 1.0), of("1n2g", 1.9)])], width=60)
+    assert picture(plot).count("●") == 2
+    assert plot.legend == ()
+
+
+def test_the_case_under_the_cursor_is_marked_and_said() -> None:
+    plot = speedup_plot([("b128", MEASURED)], width=60, cursor=of("2n8g", 15.0))
+    assert "◉ 2n8g 15.00" in plot.legend
+    shown = picture(plot)
+    assert (shown.count("◉"), shown.count("◆")) == (1, 1)
+
+
+def test_readings_that_came_together_are_no_vertical_line() -> None:
+    assert spread([1.0, 2.0, 3.0, 9.0, 9.01, 9.02, 10.0], 0.0) == pytest.approx(
+        [1.0, 2.0, 3.0, 5.0, 7.0, 9.0, 10.0], abs=0.02
+    )
+    assert spread([8.0, 8.0], 0.0) == [4.0, 8.0], "nobody was attached when they were made"
+    many = [n / 25 for n in range(1, 51)]
+    assert spread(many, 0.0) == pytest.approx(many, abs=0.05), "a fast log is no single piece"
+
+
+@given(st.lists(st.floats(0, 1e6), max_size=50).map(sorted), st.floats(0, 1e6))
+def test_spreading_keeps_the_order_and_never_goes_past_the_receipt(
+    times: list[float], start: float
+) -> None:
+    made = spread(times, start)
+    assert len(made) == len(times)
+    assert made == sorted(made)
+    assert all(at <= received + TOGETHER_S for at, received in zip(made, times, strict=True))

@@ -8,13 +8,14 @@ from functools import partial
 import pytest
 from textual.widgets import Input
 
-from tests.console.conftest import begin, screen_text, tick, until
+from tests.console.conftest import begin, console, screen_text, tick, until
 from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
 from tests.console.test_bursts import Typist, WatchedWorkspace, hosts_of, open_console
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
 from tui.key_bindings import PANELS, key_name
 from tui.key_types import Key
+from tui.screens.dialogs import Dialog
 from tui.screens.help import focused_panels
 from tui.typed_ahead import typed_ahead
 from tui.widgets.keybar import offered, panel_of
@@ -36,13 +37,13 @@ class State:
     at: float | None = None
     findings: tuple[FakeFinding, ...] = ()
     past: bool = False
-    pressed: bool = False
+    pressed: bool = True
 
 
 STATES = (
-    State("hosts", "hosts", pressed=True),
+    State("hosts", "hosts"),
     State("hosts filtered", "hosts", ("/",)),
-    State("host details", "hosts", ("enter",), pressed=True),
+    State("host details", "hosts", ("enter",)),
     State("matrix", "matrix"),
     State("matrix, a case that cannot be", "matrix", ("end", *("j",) * 9)),
     State("matrix, profiles", "matrix", ("tab",)),
@@ -77,8 +78,12 @@ STATES = (
     State("results", "results", at=3000),
     State("repeats", "results", ("enter",), at=3000),
     State("export", "results", ("e",), at=3000),
+    State("export to a file", "results", ("e", "enter"), at=3000),
+    State("runs, filter", "runs", ("/",), at=30),
+    State("results, filter", "results", ("/",), at=3000),
+    State("another campaign, read-only", "runs", ("O", "enter"), past=True),
 )
-ELSEWHERE = ("quit", "start", "force", "leave_out")
+ELSEWHERE = ("quit", "start", "force", "leave_out", "choose", "redraw")
 """Actions whose effects have tests of their own."""
 
 
@@ -122,6 +127,7 @@ async def test_every_hint_works_and_every_key_has_one(
         if state.past:
             past = watched.controller(await plan_of(app), "past")
             watched.summaries = [FakeSummary("past", past.path, "unfinished", 1, 8)]
+            watched.clock.tick(30)
         await at(state, watched, app, typist)
         hints = offered(app.screen)
         await until(pilot, partial(all_shown, app, hints))
@@ -165,9 +171,10 @@ MOVING = ("down", "up")
 
 
 def all_shown(app: DlperfApp, hints: list[Key]) -> bool:
-    """The palette is what there may be no room for."""
+    """These two are what there may be no room for."""
     shown = screen_text(app).replace("  ", " ")
-    words = [f"{key_name(key)} {key.label}" for key in hints if key.action != "command_palette"]
+    last = ("command_palette", "redraw")
+    words = [f"{key_name(key)} {key.label}" for key in hints if key.action not in last]
     return all(word in shown for word in words)
 
 
@@ -182,3 +189,31 @@ def effects(app: DlperfApp, workspace: WatchedWorkspace) -> object:
         app.clipboard,
         app.focused,
     )
+
+
+async def test_no_hint_of_the_page_shows_beneath_a_dialog(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("p")
+        await until(pilot, lambda: "Cancel" in screen_text(app))
+        await until(pilot, lambda: "Dry-run" not in screen_text(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "Dry-run" in screen_text(app))
+
+
+DIALOGS = [state for state in STATES if state.keys and state.keys[-1] in "cUpisbodenterOqC?N"]
+
+
+@pytest.mark.parametrize("state", DIALOGS, ids=lambda state: state.name)
+async def test_every_dialog_has_j_k_and_help(workspace: FakeWorkspace, state: State) -> None:
+    watched = hosts_of(workspace)
+    app = await open_console(watched, campaign=False)
+    await prepare(state, watched, app)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        typist = Typist(app, watched)
+        await typist.settle()
+        await open_matrix(app, pilot)
+        await at(state, watched, app, typist)
+        if isinstance(app.screen, Dialog) and not isinstance(app.focused, Input):
+            assert {"j", "k", "question_mark"} <= set(app.screen.active_bindings)

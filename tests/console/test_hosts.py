@@ -6,9 +6,10 @@ from dataclasses import replace
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.remote.lease import Lease
 from tests.console.conftest import LARGE, console, screen_text, tick, until
-from tests.console.fakes import FakeWorkspace, facts, v100_hosts
+from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
 from tui.screens.hosts_page import devices, host_rows, note, ranges
-from tui.widgets.host_detail import HostDetail, host_text
+from tui.widgets.host_detail import HostDetail
+from tui.widgets.host_text import host_text
 from tui.widgets.keyed_table import KeyedTable
 
 
@@ -19,7 +20,7 @@ async def test_the_list_tells_state_in_words_devices_and_who_uses_them(
         shown = screen_text(app)
         for words in ("● ready", "◐ busy", "8 × V100-SXM2-16GB", "alice GPU 0-3"):
             assert words in shown
-        assert "3 ready · 1 busy" in shown
+        assert "2 ready · 1 busy · 1 degraded" in shown
 
 
 async def test_before_the_first_answer_hosts_are_unknown() -> None:
@@ -38,11 +39,12 @@ def test_an_unreachable_host_says_why_in_the_list_and_what_to_do_in_the_details(
 
 
 def test_a_clock_that_is_off_is_a_warning() -> None:
-    host = HostSnapshot("n", "", HostState.READY, facts=facts(offset=-3.4))
-    assert "▲ clock -3.4 s" in note(host).plain
+    host = known_host("n", "", facts(offset=-3.4))
+    assert "▲ its clock is 3.4 s behind this machine's" in note(host).plain
     assert "▲ clock -3.40 s" in host_text(host).plain
-    fine = replace(host, facts=facts(offset=0.2))
+    fine = known_host("n", "", facts(offset=0.2))
     assert "▲" not in note(fine).plain
+    assert "▲" not in host_text(fine).plain
 
 
 def test_a_lease_is_shown_with_its_holder() -> None:

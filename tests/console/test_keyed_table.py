@@ -115,3 +115,22 @@ async def test_cells_are_literal_and_shortened_with_an_ellipsis() -> None:
         await pilot.pause()
         assert "[/nope]" in words(table)
         assert "…" in words(table)
+
+
+async def test_a_column_grows_for_its_cells_where_the_other_one_leaves_that_empty() -> None:
+    class Wide(App[None]):
+        def compose(self) -> ComposeResult:
+            columns = (Column("hosts", "Hosts", 6, most=30), Column("note", "Note", None))
+            yield KeyedTable(columns)
+
+    app = Wide()
+    async with app.run_test(size=(60, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        hosts = "node[01-04,07-12,15]"
+        table.refill([Row("a", (cell(hosts), cell("short")))])
+        await pilot.pause()
+        assert hosts in words(table)
+        table.refill([Row("a", (cell(hosts), cell("connection refused " * 3)))])
+        await pilot.pause()
+        assert "connection refused " * 2 in words(table), "what the reason needs is not taken away"
+        assert hosts not in words(table)

@@ -1,25 +1,38 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
+from profiles.cleantext import clean_line
 from tests.console.conftest import words
+from tui.widgets import log_search
+from tui.widgets.log_lines import LineReader, LogLine, read_part, rows_of
 from tui.widgets.log_panel import LogPanel
+from tui.widgets.log_search import ERRORS, Search, words_sought
 from tui.widgets.log_tail import LogTail
+
+
+def texts(lines: Iterable[LogLine]) -> list[str]:
+    return [line.text for line in lines]
 
 
 def test_a_log_that_is_not_there_yet_is_read_once_it_is(tmp_path: Path) -> None:
     tail = LogTail(tmp_path / "a.log")
     assert tail.read() == []
     (tmp_path / "a.log").write_bytes(b"one\ntwo\npar")
-    assert tail.read() == ["one", "two"]
+    assert texts(tail.read()) == ["one", "two"]
     with (tmp_path / "a.log").open("ab") as log:
         log.write(b"t\n")
-    assert tail.read() == ["part"]
+    assert tail.read() == [(8, "part")], "each line knows where it begins"
     assert tail.read() == []
 
 
@@ -30,8 +43,8 @@ def test_of_a_long_log_the_last_part_comes_first_and_begins_with_a_whole_line(
     path.write_bytes(b"".join(b"line %06d\n" % i for i in range(1000)))
     tail = LogTail(path, tail_bytes=100)
     lines = tail.read()
-    assert lines[-1] == "line 000999"
-    assert lines[0] == "line 000992"
+    assert lines[-1] == (11_988, "line 000999")
+    assert lines[0] == (11_904, "line 000992")
     assert tail.skipped_bytes == 12_000 - 100
 
 
@@ -41,21 +54,21 @@ def test_a_log_that_was_cut_is_read_anew(tmp_path: Path) -> None:
     tail = LogTail(path)
     tail.read()
     path.write_bytes(b"new\n")
-    assert tail.read() == ["new"]
+    assert texts(tail.read()) == ["new"]
 
 
 def test_a_last_line_without_an_end_is_shown_when_the_run_has_ended(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(b"one\nlast words")
     tail = LogTail(path)
-    assert tail.read() == ["one"]
-    assert tail.finish() == ["last words"]
+    assert texts(tail.read()) == ["one"]
+    assert tail.finish() == [(4, "last words")]
 
 
 def test_what_a_host_wrote_is_safe_to_display(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(b"\x1b]52;c;Zm9v\x07[/nope]\x1b[2J\r50%\r100%\n\xff\xfe\n")
-    assert LogTail(path).read() == ["100%", "��"]
+    assert texts(LogTail(path).read()) == ["100%", "��"]
 
 
 async def read(pilot: Pilot[None]) -> None:
@@ -130,7 +143,7 @@ async def test_a_file_system_that_does_not_answer_does_not_hold_up_the_console(
     reads: list[int] = []
     real = LogTail.read
 
-    def stalled(tail: LogTail) -> list[str]:
+    def stalled(tail: LogTail) -> list[LogLine]:
         reads.append(1)
         answers.wait()
         return real(tail)
@@ -147,3 +160,214 @@ async def test_a_file_system_that_does_not_answer_does_not_hold_up_the_console(
         answers.set()
         await read(pilot)
         assert "line" in words(panel)
+
+
+# Searching ---------------------------------------------------------------------------------------
+
+SOME = (b"a", b"B", b"loss", b"\x1b[31m", b"\r", b" ", b"\n", "\xfc".encode(), b"E" * 9)
+PIECES = st.lists(st.sampled_from(SOME), max_size=60)
+
+
+@given(PIECES, st.integers(1, 9))
+def test_every_line_knows_where_it_begins(pieces: list[bytes], size: int) -> None:
+    data = b"".join(pieces)
+    reader = LineReader()
+    lines = [line for at in range(0, len(data), size) for line in reader.feed(data[at : at + size])]
+    lines += reader.finish()
+    whole = data.split(b"\n")
+    starts = [sum(len(one) + 1 for one in whole[:number]) for number in range(len(whole))]
+    assert [line.start for line in lines] == starts[: len(lines)]
+    assert texts(lines) == [clean_line(one) for one in whole[: len(lines)]]
+
+
+@given(PIECES, st.sampled_from(["loss", "a b", "ab", "\xfc", "eeee"]), st.integers(1, 40))
+def test_a_search_finds_what_is_shown_in_any_pieces_both_ways(
+    pieces: list[bytes], words: str, size: int
+) -> None:
+    with TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log_search, "PIECE_BYTES", size)
+        path = Path(directory) / "a.log"
+        path.write_bytes(b"".join(pieces))
+        reader = LineReader()
+        lines = [*reader.feed(path.read_bytes()), *reader.finish()]
+        sought = words_sought(words)
+        has = [line.start for line in lines if sought.pattern.search(line.text)]
+        found, place = [], Search(path, sought).after(0)
+        while place is not None:
+            found.append(place)
+            place = Search(path, sought).after(place, beyond=True)
+        assert found == has
+        back, place = [], Search(path, sought).before(1 << 40)
+        while place is not None:
+            back.append(place)
+            place = Search(path, sought).before(place)
+        assert back == has[::-1]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_one"),
+    [
+        ("RuntimeError: CUDA out of memory", True),
+        ("Traceback (most recent call last):", True),
+        ("slurmstepd: error: task 3", True),
+        ("node1: device 3 was killed", True),
+        ("Aborted (core dumped)", True),
+        ("iter 20, loss: 6.9, samples/s: 380.1", False),
+        ("errorless fatality", False),
+        ("finished without errors", False),
+    ],
+)
+def test_lines_that_look_like_an_error(tmp_path: Path, line: str, is_one: bool) -> None:
+    (tmp_path / "a.log").write_text(f"fine\n{line}\nfine\n")
+    assert (Search(tmp_path / "a.log", ERRORS).after(0) is not None) is is_one
+
+
+def test_a_part_of_a_log_is_what_lies_around_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b"".join(b"line %06d\n" % i for i in range(100_000)))
+    part = read_part(path, 12 * 50_000)
+    assert (12 * 50_000, "line 050000") in part.lines
+    assert part.before == part.lines[0].start > 0
+    assert part.behind == 1_200_000 - (part.lines[-1].start + 12) > 0
+    assert len(part.lines) < 12_000
+    whole = read_part(path, 0)
+    assert (whole.before, whole.lines[0]) == (0, (0, "line 000000"))
+
+
+def test_wrapped_rows_have_all_of_a_line_and_are_no_wider() -> None:
+    lines = [LogLine(0, "x" * 25), LogLine(26, "\u4e2d" * 12), LogLine(63, "")]
+    rows = list(rows_of(lines, 10))
+    assert ["".join(row.text for row in rows if row.line == n) for n in range(3)] == texts(lines)
+    assert all(cell_len(row.text) <= 10 for row in rows)
+    assert [row.text for row in rows_of(lines, None)] == texts(lines)
+
+
+LONG = 300_000
+
+
+@pytest.fixture(scope="module")
+def long_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("logs") / "long.log"
+    with path.open("w") as log:
+        for i in range(LONG):
+            what = "ValueError: needle" if i in (1_000, 150_000) else f"iter {i}, samples/s: 380.0"
+            log.write(f"{what} {'x' * 60} end of {i}\n")
+    return path
+
+
+async def opened(pilot: Pilot[None], path: Path) -> LogPanel:
+    panel = pilot.app.query_one(LogPanel)
+    panel.show(path, "Log", empty="", ended=False)
+    await read(pilot)
+    panel.focus()
+    return panel
+
+
+async def test_a_search_shows_the_line_wherever_it_is_and_counts_what_comes_meanwhile(
+    long_log: Path,
+) -> None:
+    async with Bench().run_test(size=(60, 12)) as pilot:
+        panel = await opened(pilot, long_log)
+        panel.search("NEEDLE")
+        await read(pilot)
+        assert "ValueError: needle" in words(panel), "from the end on to the top"
+        assert "iter 1001," in words(panel)
+        assert not panel.following
+        assert "on from the top" in str(panel.border_subtitle)
+        await pilot.press("n")
+        await read(pilot)
+        assert "iter 150001," in words(panel)
+        await pilot.press("N")
+        await read(pilot)
+        assert "iter 1001," in words(panel)
+        await pilot.press("e")
+        await read(pilot)
+        assert "iter 150001," in words(panel)
+        await pilot.press("E", "E")
+        await read(pilot)
+        assert len(panel._lines) < 5_000, "a part of the log is held, not all of it"
+        panel.toggle_follow()
+        await read(pilot)
+        assert f"iter {LONG - 1}," in words(panel)
+        assert panel.following
+
+
+async def test_what_is_nowhere_is_said(long_log: Path) -> None:
+    async with Bench().run_test(size=(60, 12)) as pilot:
+        panel = await opened(pilot, long_log)
+        shown = words(panel)
+        panel.search("nowhere to be seen")
+        await read(pilot)
+        assert "nothing found: nowhere to be seen" in str(panel.border_subtitle)
+        assert words(panel) == shown
+
+
+def first_number(panel: LogPanel) -> int:
+    """Of the iteration in the first line that is in sight."""
+    line = next(line for line in words(panel).splitlines() if line.startswith("iter"))
+    return int(line.split()[1].strip(","))
+
+
+async def test_reading_back_goes_on_to_the_first_line_of_the_file_and_to_the_last(
+    long_log: Path,
+) -> None:
+    async with Bench().run_test(size=(60, 12)) as pilot:
+        panel = await opened(pilot, long_log)
+        for _ in range(3):
+            panel.scroll_to(y=0, animate=False, immediate=True, force=True)
+            before = first_number(panel)
+            await pilot.press("pageup")
+            await read(pilot)
+            assert first_number(panel) < before, "earlier than what was read"
+        await pilot.press("g")
+        await read(pilot)
+        assert "iter 0," in words(panel).splitlines()[0]
+        panel.scroll_end(animate=False, immediate=True)
+        last = panel._lines[-1]
+        await pilot.press("j")
+        await read(pilot)
+        assert panel._lines[-1].start > last.start
+        assert last.text[:20] in words(panel)
+        await pilot.press("G")
+        await read(pilot)
+        assert f"iter {LONG - 1}," in words(panel)
+
+
+async def test_a_cut_line_is_marked_and_wrapping_shows_all_of_it(long_log: Path) -> None:
+    async with Bench().run_test(size=(60, 12)) as pilot:
+        panel = await opened(pilot, long_log)
+        assert all(row.endswith("\u203a") for row in words(panel).splitlines())
+        await pilot.press(*("l",) * 5)
+        await pilot.pause()
+        assert all(row.startswith("\u2039") for row in words(panel).splitlines())
+        await pilot.press("w")
+        await pilot.pause()
+        shown = words(panel)
+        assert f"end of {LONG - 1}" in shown
+        assert "\u203a" not in shown
+        assert "\u2039" not in shown
+        await pilot.press("w")
+        await pilot.pause()
+        assert "\u203a" in words(panel)
+
+
+async def test_while_a_long_log_is_searched_the_console_goes_on(
+    long_log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on = threading.Event()
+    real = Search.after
+
+    def slow(search: Search, place: int, *, beyond: bool = False) -> int | None:
+        goes_on.wait()
+        return real(search, place, beyond=beyond)
+
+    monkeypatch.setattr(Search, "after", slow)
+    async with Bench().run_test(size=(60, 12)) as pilot:
+        panel = await opened(pilot, long_log)
+        panel.search("needle")
+        await pilot.press("k", "k")
+        assert "looking for needle" in str(panel.border_subtitle)
+        assert "iter" in words(panel)
+        goes_on.set()
+        await read(pilot)
+        assert "ValueError: needle" in words(panel)

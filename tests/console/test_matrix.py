@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
@@ -44,7 +46,7 @@ async def test_the_first_profile_that_can_run_is_marked_so_that_enter_has_a_mean
         await open_matrix(app, pilot)
         shown = screen_text(app)
         assert "Matrix · cpu-smoke" in shown
-        assert "6 cases × 1 = 6 runs · ≈4m00s · 3 hosts" in shown
+        assert "6 cases × 1 = 6 runs · ≈2m00s · 3 hosts" in shown
         assert "device-hours; node3 busy" in shown.replace(" ││", " ")
 
 
@@ -365,7 +367,7 @@ async def test_enter_checks_the_hosts_and_starts(workspace: FakeWorkspace) -> No
             "python3 is there",
         ]
         assert lines[here + 4 : here + 6] == ["✓ node[2-4]", "nothing to object"]
-        assert "6 runs · about 4m00s · about 0.05 device-hours" in screen_text(app)
+        assert "6 runs · about 2m00s · about 0.19 device-hours" in screen_text(app)
         assert not workspace.started
         await pilot.press("enter")
         await until(pilot, lambda: workspace.started and app.current_mode == "runs")
@@ -423,3 +425,27 @@ async def test_a_read_only_console_starts_nothing(workspace: FakeWorkspace) -> N
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "this console is read-only"))
         assert not workspace.started
+
+
+async def test_a_move_of_the_cursor_lays_out_nothing(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press("j", "k", "j", "k")
+        tick(app)
+        await pilot.pause()
+        layouts: list[object] = []
+        original = MatrixPage._refresh_layout
+
+        def noting(self: MatrixPage, *arguments: Any, **options: Any) -> None:
+            layouts.append(arguments)
+            original(self, *arguments, **options)
+
+        monkeypatch.setattr(MatrixPage, "_refresh_layout", noting)
+        for key in ("j", "k", "j", "k"):
+            await pilot.press(key)
+            tick(app)
+            await pilot.pause()
+        assert page.query_one("#cell").size.height >= 2
+        assert not layouts

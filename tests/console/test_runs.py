@@ -166,6 +166,32 @@ async def test_a_failed_run_says_what_helps_most_often(workspace: FakeWorkspace)
         assert "→ take a smaller batch" in screen_text(app)
 
 
+async def test_a_paused_run_says_who_and_since_when_and_the_same_key_lets_it_start(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("end")
+        await pilot.pause()
+        await pilot.press("p")
+        await until(pilot, lambda: controller.state.runs["r07"].paused)
+        tick(app)
+        await pilot.pause()
+        assert "‖ paused" in screen_text(app)
+        assert "paused by alice since " in screen_text(app)
+        assert "‖ 1 paused" in screen_text(app)
+        await pilot.press("p")
+        await until(pilot, lambda: not controller.state.runs["r07"].paused)
+        await pilot.press("P")
+        await until(pilot, lambda: sum(r.paused for r in controller.state.runs.values()) == 5)
+        await pass_time(workspace, app, pilot, 60)
+        assert "nothing starts before they go on" in screen_text(app)
+        await pilot.press("P")
+        await until(pilot, lambda: not any(r.paused for r in controller.state.runs.values()))
+
+
 async def test_cancel_asks_and_only_then_cancels(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         controller = begin(app, workspace)

@@ -136,3 +136,14 @@ async def test_nobody_is_locked_in_by_what_does_not_come(
                 app.post_message(Key(key, None if len(key) > 1 else key))
             await until(pilot, lambda: app.current_mode == "runs")
         assert not workspace.started
+
+
+async def test_a_key_whose_turn_comes_when_the_console_is_leaving_goes_nowhere(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, _pilot):
+        app.typed.add(Key("enter", "\r"))
+        app._screen_stacks["hosts"].clear()  # as its last step does
+        await app._hand_on()
+        assert not app.typed._waiting
+        app.exit()

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
+from backends import campaign_start
+from backends.campaign import controller as controller_module
 from backends.campaign.record.cleanup_status import Why
 from backends.campaign.record.lock import CampaignLockedError
-from backends.campaign.record.state import RunState
+from backends.campaign.record.state import CampaignState, RunState
 from backends.campaign.run import end_reason, supervisor
 from backends.inventory.host_entry import Host
 from tests.support.campaigns import Bench, finish, only_run, read_json, until_running
@@ -207,6 +210,63 @@ async def test_a_retry_asked_for_while_the_campaign_ends_is_done(
     assert controller.finished
 
 
+class SlowResults:
+    """Writes results, and takes its time for the first ones: until others are begun, at most so
+    long as those of a whole campaign take."""
+
+    def __init__(self, rewrite: Callable[[CampaignState, Path], None]) -> None:
+        self._rewrite = rewrite
+        self._begun = 0
+        self._second = threading.Event()
+        self.at_once = 0
+        self.most_at_once = 0
+        self.written: list[CampaignState] = []
+
+    def __call__(self, state: CampaignState, path: Path) -> None:
+        self._begun += 1
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        if self._begun == 1:
+            self._second.wait(1.5)
+        else:
+            self._second.set()
+        self._rewrite(state, path)
+        self.written.append(state)
+        self.at_once -= 1
+
+
+async def test_results_are_written_one_at_a_time_and_the_newest_last(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = SlowResults(campaign_start.rewrite_results)
+    monkeypatch.setattr(campaign_start, "rewrite_results", slow)
+    monkeypatch.setattr(controller_module, "RESULTS_DELAY_S", 0.0)
+    controller = await bench.start(repeats=2, lines=3, every=0.01)
+    state = await finish(controller)
+    assert (slow.at_once, slow.most_at_once) == (0, 1)
+    assert slow.written[-1] == state
+    assert state.finished
+    report = (controller.path / "report.md").read_text()
+    assert "Not ended yet" not in report
+    results = read_json((controller.path / "results.json").read_bytes())
+    assert [run["state"] for run in results["runs"]] == ["succeeded", "succeeded"]
+    assert [path.name for path in controller.path.glob(".*.tmp")] == []
+    assert not state.notes
+
+
+async def test_who_lets_go_of_a_campaign_has_ended_writing_its_results(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = SlowResults(campaign_start.rewrite_results)
+    monkeypatch.setattr(campaign_start, "rewrite_results", slow)
+    monkeypatch.setattr(controller_module, "RESULTS_DELAY_S", 0.0)
+    controller = await bench.start(repeats=2, lines=60)
+    await until(lambda: slow.at_once == 1)
+    await controller.detach()
+    assert slow.at_once == 0
+    await finish(await bench.workspace().resume(controller.path))
+
+
 async def test_detaching_and_coming_back_loses_and_doubles_nothing(bench: Bench) -> None:
     controller = await bench.start(repeats=2, lines=60)
     await until_running(controller, readings=5)
@@ -339,6 +399,24 @@ async def test_a_killed_supervisor_is_unverified_and_says_how_to_look(
     assert any("dlperf-tui sweep" in text for _, _, text in state.notes)
     sweep = bench.spawn("sweep", "--yes")
     sweep.communicate(timeout=60)
+    bench.nothing_is_left()
+
+
+async def test_sweep_is_not_content_with_files_that_nobody_has_fetched(bench: Bench) -> None:
+    console = bench.spawn("run", *bench.steady_words("1n1g", lines=20))
+    work = Path(bench.hosts[0].work_dir)
+    await until(lambda: any(work.glob("runs/*/supervisor")))
+    kill(console.pid)
+    console.wait()
+    await until(lambda: any(work.glob("runs/*/exit")))
+    for words, code, said in (
+        ((), 1, "files of a run that has ended"),
+        (("--yes",), 0, "1 of 1 ended and removed"),
+        ((), 0, "nothing of ours is left"),
+    ):
+        sweep = bench.spawn("sweep", *words)
+        out, err = sweep.communicate(timeout=60)
+        assert (sweep.returncode, said in out) == (code, True), (words, out, err)
     bench.nothing_is_left()
 
 

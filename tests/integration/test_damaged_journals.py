@@ -85,6 +85,34 @@ async def test_a_lost_success_is_measured_again_and_says_so(bench: Bench) -> Non
     assert MEASURED_AGAIN in (controller.path / "report.md").read_text()
 
 
+async def test_whoever_reads_a_finished_campaign_has_a_lost_end_measured_again(
+    bench: Bench,
+) -> None:
+    controller = await bench.start(repeats=3, lines=5, every=0)
+    whole = figures(await finish(controller))
+    journal = controller.path / "events.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    second = [n for n, line in enumerate(lines) if b'"RunSucceeded"' in line][1]
+    lines[second] = lines[second][:-30] + b"\n"
+    journal.write_bytes(b"".join(lines))
+    before = {path: path.read_bytes() for path in controller.path.rglob("*") if path.is_file()}
+    workspace = bench.workspace()
+    assert figures(workspace.state(controller.path)) == whole
+    shown = workspace.load(controller.path)
+    assert shown.finished
+    assert [run.state for run in shown.runs] == ["succeeded"] * 3
+    assert len([run for run in workspace.runs(controller.path) if run.throughput]) == 3
+    assert before == {p: p.read_bytes() for p in controller.path.rglob("*") if p.is_file()}
+    [lost] = read_campaign(controller.path).lost_ends
+    (controller.path / read_campaign(controller.path).runs[lost].log).unlink()
+    gone = bench.workspace().load(controller.path)
+    assert gone.finished
+    assert [run.run_id for run in gone.runs if run.state != "succeeded"] == [lost]
+    [failed] = [run for run in gone.runs if run.run_id == lost]
+    assert failed.state == "failed"
+    assert "journal" in failed.reason
+
+
 async def test_a_lost_success_that_nothing_else_tells_of_is_measured_from_the_log(
     bench: Bench,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import os
 import subprocess
 import threading
@@ -111,6 +112,7 @@ def whole(bench: Bench, state: CampaignState, log: Path, how: str) -> None:
     assert not log.is_symlink()
     assert log.read_bytes() == copy.read_bytes()
     assert any(log.name in text and "fetched again" in text for _, _, text in state.notes)
+    assert [("fetched again" in text) for text in run.warnings] == [True]
     assert run.reading_count == 40
     assert list(run.series.values) == [100.5 + i for i in range(40)]
     if how == "succeeds":
@@ -292,3 +294,14 @@ async def test_a_disk_that_does_not_answer_freezes_neither_heartbeat_nor_screen(
     assert any("the disk does not answer" in text for _, _, text in state.notes)
     assert bench.logs_are_exact(state, controller.path) == 1
     bench.nothing_is_left()
+
+
+async def test_who_reads_the_results_is_told_that_the_log_on_the_host_was_cut(bench: Bench) -> None:
+    controller, log = await started(bench, "succeeds")
+    [there] = Path(bench.hosts[0].work_dir).glob("runs/*/output.log")
+    truncated(there)
+    state = await finish(controller)
+    [told] = only_run(state).warnings
+    assert f"kept as {log.name}.kept-1" in told
+    assert told in (controller.path / "report.md").read_text()
+    assert json.dumps(told) in (controller.path / "results.json").read_text()

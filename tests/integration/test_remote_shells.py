@@ -7,6 +7,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,65 @@ async def test_timeout_and_cancel_end_every_process(remote: RemoteHost, tmp_path
     assert report.left == 0
     assert all_gone(int(pid) for pid in pids.read_text().split())
     assert (await remote.status("unwanted")).cancelled
+
+
+SHELL_HANDLER = """
+saved() { sleep 1; echo sleep ended with $?; (sh -c 'sleep 0.5; echo copied'); exit 0; }
+trap saved TERM
+: >UP
+while :; do sleep 0.1; done
+"""
+PYTHON_HANDLER = """
+import os, signal, subprocess, time
+def saved(*_):
+    print("sleep ended with", subprocess.call(["sleep", "1"]), flush=True)
+    subprocess.call(["sh", "-c", "(sleep 0.5; echo copied)"])
+    os._exit(0)
+signal.signal(signal.SIGTERM, saved)
+open("UP", "w").close()
+while True:
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize("who", ["the script", "a rank of it"])
+@pytest.mark.parametrize("handler", ["shell", "python"])
+async def test_what_a_term_handler_starts_has_the_grace_too(
+    remote: RemoteHost, tmp_path: Path, handler: str, who: str
+) -> None:
+    """Also where the script itself ends at once, and its supervisor looks what it has left."""
+    up, program = tmp_path / "up", tmp_path / "program"
+    text = SHELL_HANDLER if handler == "shell" else PYTHON_HANDLER
+    program.write_text(text.replace("UP", str(up)))
+    interpreter = "sh" if handler == "shell" else shutil.which("python3", path="/usr/bin")
+    if interpreter is None:
+        pytest.skip("needs /usr/bin/python3")
+    command = f"{interpreter} {program}"
+    script = f"exec {command}" if who == "the script" else f"{command} & wait"
+    await remote.start(RunSpec("saves", script, lease="me", grace_s=30))
+    await until(up.exists)
+    began = time.monotonic()
+    assert (await remote.cancel("saves", grace_s=30)).left == 0
+    log = bytearray()
+    await remote.follow("saves", 0, log.extend)
+    assert log.decode().splitlines()[-2:] == ["sleep ended with 0", "copied"]  # sh tells of more
+    assert time.monotonic() - began < 20
+
+
+async def test_what_begins_while_a_run_is_ended_does_not_use_up_its_grace(
+    remote: RemoteHost, tmp_path: Path
+) -> None:
+    """Who ends by TERM leaves children that nobody has told yet, and they are told in turn."""
+    pids = tmp_path / "pids"
+    script = f"for i in 1 2 3 4; do (while :; do sleep 30 & echo $! >>{pids}; done) & done; wait"
+    script = script.replace("done) &", "sleep 0.02; done) &")
+    await remote.start(spec("forks", script))
+    await until(lambda: pids.exists() and len(pids.read_text().split()) > 20)
+    began = time.monotonic()
+    report = await remote.cancel("forks", grace_s=60)
+    assert report.left == 0
+    assert time.monotonic() - began < 30
+    assert all_gone(int(pid) for pid in pids.read_text().split())
 
 
 async def test_the_small_answers_work_too(remote: RemoteHost, tmp_path: Path) -> None:

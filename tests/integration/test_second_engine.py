@@ -216,3 +216,17 @@ async def test_a_cancelled_request_leaves_the_queue(bench: Bench, queue: Queue) 
     controller.cancel_all()
     assert only_run(await finish(controller)).state is RunState.CANCELLED
     assert queue.of(run.run_id).withdrawn
+
+
+async def test_a_paused_request_leaves_the_queue_and_comes_back(bench: Bench, queue: Queue) -> None:
+    controller = await bench.start(lines=3, every=0)
+    run = await queued(controller, queue)
+    await until(lambda: controller.pause(run.run_id), what="it waits")
+    await until(
+        lambda: controller.state.runs[run.run_id].state is RunState.PLANNED, what="it is planned"
+    )
+    assert queue.of(run.run_id).withdrawn
+    assert controller.unpause(run.run_id)
+    await queued(controller, queue, 2)
+    list(queue.jobs.values())[-1].given.set()
+    assert only_run(await finish(controller)).state is RunState.SUCCEEDED

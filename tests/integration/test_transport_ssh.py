@@ -14,9 +14,10 @@ import asyncssh
 import pytest
 
 from backends.inventory.host_entry import Host
-from backends.transports import ssh
+from backends.transports import channel_limit, ssh
+from backends.transports.channel_limit import NoChannelError
 from backends.transports.pool import SshSettings, TransportPool
-from backends.transports.ssh import NoChannelError, SshTransport
+from backends.transports.ssh import SshTransport
 from backends.transports.transport import HostUnreachableError, Problem
 from tests.support.sshd import ServedHost, SshHosts, free_port, make_key
 from tests.support.waiting import until
@@ -483,7 +484,7 @@ async def test_a_refusal_is_forgotten_after_a_while(
     ssh_hosts: SshHosts, pool: TransportPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was in the way may be gone: a command that takes long holds up nobody for ever."""
-    monkeypatch.setattr(ssh, "LEARNED_FOR_S", 0.5)
+    monkeypatch.setattr(channel_limit, "LEARNED_FOR_S", 0.5)
     monkeypatch.setattr(ssh, "_UNTIL_NOTICED_S", ())
     (node,) = ssh_hosts(1)
     logins = await pool.logins()

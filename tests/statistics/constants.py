@@ -17,6 +17,11 @@ ROOT = Path(__file__).parents[2]
 
 _UNIT = "tests/unit/"
 RULES: Mapping[str, tuple[str, ...]] = {
+    "backends/hosts/host_condition.py": (
+        _UNIT + "hosts/test_host_condition.py",
+        _UNIT + "hosts/test_preflight.py",
+        _UNIT + "hosts/test_probe.py",
+    ),
     "backends/hosts/preflight.py": (_UNIT + "hosts/test_preflight.py",),
     "backends/hosts/probe.py": (_UNIT + "hosts/test_probe.py",),
     "backends/hosts/telemetry.py": (_UNIT + "hosts/test_telemetry.py",),
@@ -78,7 +83,7 @@ EXEMPT: Mapping[str, str] = {
     "probe.WITHOUT_GPUS_TIMEOUT_S": "how long a host is given to answer",
     "probe.SOFTWARE_TIMEOUT_S": "how long a host is given to answer",
     "probe._MAX_CELL": "characters of a fact that are kept",
-    "probe._users_of_gpus 60": "characters of a command that are shown",
+    "host_condition._users_of_gpus 60": "characters of a command that are shown",
     "auto_repeats.AutoRepeats.__str__ 100": "a fraction is shown as percents",
     "comparison._ROUNDING": "a guard against rounding",
     "measure_section.FailurePattern.reason": "no text may be empty",

@@ -18,6 +18,7 @@ from profiles.errors import SelectionError
 from profiles.format.case import Case
 from profiles.format.case_matrix import expand
 from profiles.format.catalog import LIBRARY, Catalog
+from profiles.format.expected_duration import expected_s
 from profiles.format.profile import Profile
 from profiles.format.site_settings import needs_value
 from profiles.logs.examples import example_flaws
@@ -173,8 +174,10 @@ def test_a_bundled_profile_says_what_it_is_and_what_it_needs(name: str) -> None:
     for staged in profile.launch.stage:
         assert (LIBRARY.parent / staged).is_file()
     launch = profile.launch
-    assert launch.expected is not None
-    assert parse_duration(launch.expected) < parse_duration(launch.timeout)
+    defaults = {key: setting.default or "" for key, setting in profile.settings.items()}
+    seconds = expected_s(profile, expand(profile, None, {})[0], defaults)
+    assert seconds is not None
+    assert 0 < seconds < parse_duration(launch.timeout)
     assert parse_duration(launch.stall_timeout) <= parse_duration(launch.timeout)
 
 

@@ -12,7 +12,7 @@ from backends.campaign.folder.index import CampaignSummary, summarise_campaign
 from backends.campaign.folder.tags_and_note import About, checked_note, checked_tags, read_about
 from backends.use_cases import Workspace
 from profiles.durations import parse_duration
-from profiles.errors import DlperfError, SelectionError
+from profiles.errors import DlperfError, ProfileError, SelectionError
 from tui.cli.arguments import Parser, add_common
 from tui.cli.shared.campaign_remarks import summary_document
 from tui.cli.shared.campaign_rows import campaign_rows, size_text
@@ -128,6 +128,13 @@ def _remove(workspace: Workspace, arguments: argparse.Namespace) -> int:
     return _remove_after_question(workspace, found, arguments.yes, force=arguments.force)
 
 
+def _older_than(text: str) -> float:
+    try:
+        return parse_duration(text)
+    except ProfileError as error:
+        raise SelectionError(error.what, where="--older-than", remedy=error.remedy) from None
+
+
 def _prune(workspace: Workspace, arguments: argparse.Namespace) -> int:
     from backends.campaign.folder.remove import (  # noqa: PLC0415 (loads more)
         CannotRemoveError,
@@ -139,7 +146,7 @@ def _prune(workspace: Workspace, arguments: argparse.Namespace) -> int:
 
     if arguments.keep is not None and arguments.keep < 0:
         raise SelectionError("must be 0 or more", where="--keep")
-    older = None if arguments.older_than is None else parse_duration(arguments.older_than)
+    older = None if arguments.older_than is None else _older_than(arguments.older_than)
     for path in half_removed(workspace.campaigns_dir):
         remove_half_removed(path)
         say(f"removed what was left of {path.name}")

@@ -80,6 +80,16 @@ COMMANDS = {
         changes=True,
         example="dlperf-tui retry 2026-11-21-resnet50 --run 1f0c77ab-0003-a1",
     ),
+    "pause": Command(
+        "leave out runs that have not started",
+        changes=True,
+        example="dlperf-tui pause 2026-11-21-resnet50 --run 1f0c77ab-0003-a1",
+    ),
+    "unpause": Command(
+        "let paused runs start again",
+        changes=True,
+        example="dlperf-tui unpause 2026-11-21-resnet50",
+    ),
     "status": Command(
         "how far campaigns have come", example="dlperf-tui status 2026-11-21-resnet50 --watch"
     ),

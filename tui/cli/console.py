@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import gc
+import os
 import sys
 
 from profiles.errors import DlperfError
@@ -17,9 +19,18 @@ def run(arguments: argparse.Namespace) -> int:
             "the console needs a terminal",
             remedy="without one use 'dlperf-tui run --profile cpu-smoke', or see --help",
         )
+    if os.environ.get("TERM") == "dumb":
+        raise DlperfError(
+            "the console needs a terminal whose cursor can be moved, and TERM says dumb",
+            remedy="set TERM to what this terminal is, such as xterm-256color, or see --help for "
+            "the commands that need none",
+        )
+    gc.disable()  # what is imported stays: it is not looked through now, nor in the middle of a key
     from tui.app import DlperfApp  # noqa: PLC0415 (Textual takes a quarter of a second)
     from tui.screens.login_questions import ConsolePrompter  # noqa: PLC0415
 
+    gc.freeze()
+    gc.enable()
     prompter = ConsolePrompter()
     workspace = open_workspace(arguments, prompter=prompter)
     told = DlperfApp(workspace, readonly=arguments.readonly, prompter=prompter).run()

@@ -12,7 +12,8 @@ from backends.campaign.folder.growing_log import GrowingLog
 from backends.campaign.folder.index import summarise_campaign
 from backends.campaign.folder.paths import host_log_path
 from backends.campaign.folder.reader import CampaignReader
-from backends.campaign.record.run_record import RunRecord, RunState
+from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
 from profiles.cleantext import LineCleaner
 from profiles.errors import SelectionError

@@ -38,13 +38,18 @@ def run(arguments: argparse.Namespace) -> int:
         from backends.results.summary import summarise  # noqa: PLC0415
 
         runs = run_results(snapshot.state)
-        print_json(document(snapshot.name, runs, summarise(runs), path))
+        print_json(document(snapshot.name, runs, summarise(runs), path) | _left(snapshot))
     else:
         _print_status(snapshot)
     for remark in workspace.remarks(path):
         if remark != snapshot.state.damage or arguments.json:
             say(f"note: {remark}")
     return FAILED if snapshot.failed else OK
+
+
+def _left(snapshot: CampaignSnapshot) -> dict[str, object]:
+    """Nothing of a campaign that has finished: its document is the one that ``run`` printed."""
+    return {} if snapshot.finished else {"eta_s": snapshot.eta_s}
 
 
 def _watch(workspace: Workspace, arguments: argparse.Namespace) -> int:

@@ -39,7 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     A run that a console is measuring, and one that still runs for a campaign that is not kept
     here, is listed and let be; ``--running`` ends those too. Files of runs that have ended are
     leftovers as well: their log is fetched first where the campaign is kept here, and lost where it
-    is not. Only processes, and hosts that cannot be looked at, make the exit code 1.
+    is not. What is let be because it is in use leaves the exit code 0; anything else that stays,
+    and a host that cannot be looked at, make it 1.
     """
     return asyncio.run(_sweep(arguments))
 
@@ -64,14 +65,10 @@ async def _sweep(arguments: argparse.Namespace) -> int:
         if not rest:
             return FAILED if away else OK
         if not (arguments.yes or _agreed(len(rest))):
-            return FAILED if away or any(map(_lives, rest)) else OK
+            return FAILED
         return await _end(workspace, sweep, rest) or (FAILED if away else OK)
     finally:
         await workspace.close()
-
-
-def _lives(leftover: Leftover) -> bool:
-    return bool(leftover.processes or leftover.orphans or leftover.orphans is None)
 
 
 def _describe(leftover: Leftover, claim: Claim | None) -> str:

@@ -19,7 +19,7 @@ from tui.session import Session
 from tui.text import cell, count, plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 from tui.widgets.filter_table import TablePanel
-from tui.widgets.keyed_table import Column, KeyedTable, Row
+from tui.widgets.keyed_table import Column, KeyedTable, Row, current_key
 
 READING = "reading the campaigns …"
 COLUMNS = (
@@ -107,6 +107,17 @@ class CampaignList(Dialog[str]):
     @on(KeyedTable.Moved)
     def _other_row(self) -> None:
         self.sight.changed()
+
+        self.refresh_bindings()
+
+    def able(self, action: str) -> bool:
+        if action not in ("open", "resume", "filter"):
+            return True
+        key = current_key(self)
+        chosen = next((s for s in self._summaries or () if str(s.path) == key), None)
+        if action == "filter":
+            return bool(self._summaries)
+        return chosen is not None and (action == "open" or chosen.state != "finished")
 
     def action_filter(self) -> None:
         self.query_one(TablePanel).start_filter()

@@ -22,7 +22,7 @@ from tui.matrix_marks import Marks
 from tui.screens.dialogs import Dialog, Prompt, entry
 from tui.text import cell, host_state, plain, problem
 from tui.theme import GOOD, MUTED, WARN
-from tui.widgets.keyed_table import Column, KeyedTable, Row
+from tui.widgets.keyed_table import Column, KeyedTable, Row, current_key
 
 Result = TypeVar("Result")
 
@@ -83,6 +83,13 @@ class MarkList(Dialog[Result], Generic[Result]):
                 for key, cells in self.entries()
             ]
         )
+
+        self.refresh_bindings()
+
+    def able(self, action: str) -> bool:
+        if action == "all":
+            return any(key not in self.marked for key, _ in self.entries())
+        return bool(self.marked) if action == "none" else True
 
     def _say(self, error: DlperfError | None) -> None:
         line = self.query_one(".problem", Static)
@@ -274,6 +281,13 @@ class SettingsEditor(Dialog[Marks]):
             check = "" if setting.check == "none" else f" (checked on every host: {setting.check})"
             words = Text(f"{plain(setting.description)}{check}", MUTED)
         self.query_one(".message", Static).update(words)
+        self.refresh_bindings()
+
+    def able(self, action: str) -> bool:
+        key = current_key(self)
+        if action == "edit":
+            return key is not None
+        return key in self._given if action == "reset" else True
 
     def action_edit(self) -> None:
         key = self.query_one(KeyedTable).current_key

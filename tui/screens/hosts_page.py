@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import asyncio
+import contextlib
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual import on, work
+from textual.app import SuspendNotSupported
 from textual.widget import Widget
 
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
+from backends.hosts.live_telemetry import LiveTelemetry
+from backends.transports.login_command import login_command
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
-from tui.messages import Problem
+from tui.lent_terminal import SSH_FAILED, lend_terminal
+from tui.messages import Problem, Said
 from tui.screens.page import Page
+from tui.session import Session
 from tui.text import cell, count, gib, host_state, join, plain
-from tui.theme import BAD, MUTED, WARN
+from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.filter_table import TablePanel
-from tui.widgets.host_detail import CLOCK_WARNING_S, HostDetail
+from tui.widgets.host_detail import HostDetail
+from tui.widgets.host_text import age
 from tui.widgets.keyed_table import Column, KeyedTable, Row
+
+if TYPE_CHECKING:
+    from backends.campaign.record.status_view import RunView
 
 COLUMNS = (
     Column("state", "State", 13),
@@ -27,7 +40,13 @@ COLUMNS = (
     Column("load", "Load", 9, right=True, from_width=90),
     Column("memory", "Mem GiB", 9, right=True, from_width=100),
     Column("note", "In use by", None),
+    Column("age", "Asked", 6, right=True, from_width=150),
 )
+AGAIN_EVERY_S = 5.0
+OLD_S = 60.0
+"""From here on a host is asked again by itself, while this page is in front."""
+REST_S = 1.0
+"""A host is watched when the cursor rests on it for so long."""
 
 
 def devices(host: HostSnapshot) -> str:
@@ -39,28 +58,40 @@ def devices(host: HostSnapshot) -> str:
     return count(host.slots, "slot") if host.slots else "–"
 
 
-def note(host: HostSnapshot) -> Text:
-    """Who uses the host; else what is wrong with it."""
+def note(host: HostSnapshot, own: Mapping[str, str] | None = None) -> Text:
+    """Who uses the host, our own runs as such; else what is wrong with it.
+
+    ``own``: what to call the runs of the campaign at work, by run id.
+    """
+    own = own or {}
     if host.state is HostState.UNREACHABLE:
         return cell(host.reason or "no answer", BAD)
     parts: list[Text | str | tuple[str, str]] = []
     if host.lease is not None:
-        parts.append((plain(str(host.lease)), WARN))
+        label = own.get(host.lease.run_id)
+        ours = (f"our run {plain(label)}", ACCENT) if label is not None else None
+        parts.append(ours or (plain(str(host.lease)), WARN))
     if host.facts is not None:
-        parts += [(words, WARN) for words in _gpu_users(host.facts)]
-        offset = host.facts.certain_clock_offset_s
-        if abs(offset) >= CLOCK_WARNING_S:
-            parts.append((f"▲ clock {offset:+.1f} s", WARN))
+        parts += list(_gpu_users(host.facts, own, leased=host.lease is not None))
+    grave = [plain(concern.what) for concern in host.concerns if concern.degrades]
+    if grave:
+        more = f", {len(grave) - 1} more" if len(grave) > 1 else ""
+        parts.append((f"▲ {grave[0]}{more}", BAD))
     if not parts and host.reason:
         parts.append((plain(host.reason), MUTED))
     return join(parts, " · ") if parts else cell("–", MUTED)
 
 
-def _gpu_users(facts: HostFacts) -> list[str]:
-    used: dict[str, set[int]] = {}
+def _gpu_users(
+    facts: HostFacts, own: Mapping[str, str], *, leased: bool
+) -> Iterable[tuple[str, str]]:
+    used: dict[tuple[str, str], set[int]] = {}
     for process in facts.gpu_processes:
-        used.setdefault(plain(process.user), set()).add(process.gpu_index)
-    return [f"{user} GPU {ranges(indices)}" for user, indices in used.items()]
+        if not (leased and process.run_id in own):  # the lease says it already
+            used.setdefault((process.run_id, process.user), set()).add(process.gpu_index)
+    for (run_id, user), indices in used.items():
+        who = f"our run {own.get(run_id, run_id)}" if run_id else user
+        yield f"{plain(who)} GPU {ranges(indices)}", ACCENT if run_id else WARN
 
 
 def ranges(numbers: Iterable[int]) -> str:
@@ -74,7 +105,12 @@ def ranges(numbers: Iterable[int]) -> str:
     return ",".join(f"{p[0]}-{p[-1]}" if len(p) > 1 else str(p[0]) for p in parts)
 
 
-def host_rows(hosts: Sequence[HostSnapshot]) -> list[Row]:
+def host_rows(
+    hosts: Sequence[HostSnapshot],
+    *,
+    own: Mapping[str, str] | None = None,
+    now: float | None = None,
+) -> list[Row]:
     return [
         Row(
             host.name,
@@ -87,7 +123,8 @@ def host_rows(hosts: Sequence[HostSnapshot]) -> list[Row]:
                     f"{host.facts.load1:.1f}/{host.facts.cpus}" if host.facts else "–", right=True
                 ),
                 cell(_memory(host.facts), right=True),
-                note(host),
+                note(host, own),
+                cell(age(host, now), MUTED, right=True),
             ),
             find=host.address,
         )
@@ -111,6 +148,11 @@ class HostsPage(Page):
     PANEL = "hosts"
     BINDINGS = bindings("hosts")
 
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._live: dict[str, LiveTelemetry] = {}
+        self._watched: str | None = None
+
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(COLUMNS, id="hosts"), "Hosts", id="hosts-panel")
         yield HostDetail()
@@ -120,11 +162,17 @@ class HostsPage(Page):
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
+        self.set_interval(AGAIN_EVERY_S, self._ask_again)
+
+    def on_screen_suspend(self) -> None:
+        self._watched = None
+        self.workers.cancel_group(self, "watch")
 
     def pull(self) -> None:
         hosts = self.session.hosts
         panel = self.main_panel()
-        panel.table.refill(host_rows(hosts))
+        now = self.session.workspace.cluster.now()
+        panel.table.refill(host_rows(hosts, own=self._own(), now=now))
         panel.retitle("Hosts", summary(hosts))
         panel.say_when_empty(
             "No host matches; Esc takes the filter away"
@@ -133,15 +181,81 @@ class HostsPage(Page):
         )
         self._show_detail()
 
+    def _own(self) -> dict[str, str]:
+        """The runs of the campaign at work by run id."""
+        live = self.session.live
+        return {run.run_id: run.label for run in live.runs if run.state.active} if live else {}
+
     @on(KeyedTable.Moved)
     def _show_detail(self) -> None:
         key = self.main_panel().table.current_key
         host = next((h for h in self.session.hosts if h.name == key), None)
-        self.query_one(HostDetail).show(host)
+        self.query_one(HostDetail).show(
+            host,
+            now=self.session.workspace.cluster.now(),
+            own=self._own(),
+            live=self._live.get(key or ""),
+        )
+        if key != self._watched and self.is_current and key is not None:
+            self._watched = key
+            self.watch_host(key)
+
+    # What is so now ----------------------------------------------------------------------------
+
+    def _ask_again(self) -> None:
+        if self.is_current:
+            self.ask_again()
+
+    @work(exclusive=True, group="refresh", description="ask hosts again that were asked long ago")
+    async def ask_again(self) -> None:
+        try:
+            await self.session.workspace.cluster.refresh(OLD_S)
+        except DlperfError as error:
+            self.post_message(Problem(error))
+
+    @work(exclusive=True, group="watch", description="watch what the host does now")
+    async def watch_host(self, name: str) -> None:
+        """Until another host is under the cursor, or another page in front.
+
+        Where a run of ours is at work its own telemetry is read; nothing more runs on the host.
+        """
+        while True:
+            await asyncio.sleep(REST_S)
+            if (run := self._run_on(name)) is not None:
+                await self._read_of(run, name)
+                continue
+            live = self._live.setdefault(name, LiveTelemetry())
+            with contextlib.suppress(DlperfError):
+                await self.session.workspace.cluster.watch(name, live.feed)
+            await asyncio.sleep(AGAIN_EVERY_S)
+
+    def _run_on(self, host: str) -> RunView | None:
+        live = self.session.live
+        runs = live.runs if live is not None else ()
+        return next((run for run in runs if run.state.active and host in run.hosts), None)
+
+    async def _read_of(self, run: RunView, host: str) -> None:
+        live = self.session.live
+        if live is None:
+            return
+        from backends.campaign.folder.run_telemetry import RunTelemetry  # noqa: PLC0415 (seldom)
+
+        telemetry = RunTelemetry(live.path, run.run_id, [host])
+        try:
+            while (now := self._run_on(host)) is not None and now.run_id == run.run_id:
+                await asyncio.to_thread(telemetry.read)
+                self._live[host] = telemetry.hosts[host]
+                await asyncio.sleep(REST_S)
+        finally:
+            telemetry.close()
+
+    # Keys --------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "open":
             return not isinstance(self.focused, HostDetail)
+        if action == "login":
+            return not self.session.readonly
         return super().check_action(action, parameters)
 
     def action_open(self) -> None:
@@ -162,3 +276,24 @@ class HostsPage(Page):
         except DlperfError as error:
             self.post_message(Problem(error))
         self.tick()
+
+    def action_login(self) -> None:
+        key = self.main_panel().table.current_key
+        inventory = self.session.workspace.cluster.inventory
+        host = inventory.get(key) if key is not None else None
+        if host is not None:
+            self.log_in(login_command(host, inventory))
+
+    @work(exclusive=True, group="login", description="lend the terminal to ssh")
+    async def log_in(self, command: Sequence[str]) -> None:
+        """Runs go on meanwhile: nothing but the drawing waits."""
+        words = shlex.join(command)
+        try:
+            status = await lend_terminal(self.app, command)
+        except SuspendNotSupported:
+            self.post_message(Said(f"this terminal cannot be lent; type: {words}"))
+        except OSError as error:
+            self.post_message(Said(f"{words}: {error.strerror}"))
+        else:
+            if status == SSH_FAILED:
+                self.post_message(Said(f"ssh failed (exit status {status}): {words}"))

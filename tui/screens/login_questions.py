@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.text import Text
 from textual.app import App
 
-from tui.screens.dialogs import Answer, Choice, Dialog, Prompt
 from tui.text import plain, shorten
 from tui.theme import MUTED
+
+if TYPE_CHECKING:
+    from tui.screens.dialogs import Choice, Dialog
 
 Result = TypeVar("Result")
 
@@ -33,6 +35,8 @@ class ConsolePrompter:
         self._app = app
 
     async def secret(self, host: str, prompt: str) -> str | None:
+        from tui.screens.dialogs import Prompt  # noqa: PLC0415 - seldom needed
+
         words = shorten(plain(prompt), LONGEST_PROMPT)
         text = Text.assemble((plain(host), "bold"), " asks:\n\n", words)
         return await self._ask(Prompt("Logging in", text, secret=True))
@@ -61,6 +65,8 @@ class ConsolePrompter:
 
 def trust_question(host: str, fingerprint: str, key_type: str) -> Choice:
     """The answer is "trust" or "no"; what Enter takes without a thought is "no"."""
+    from tui.screens.dialogs import Answer, Choice  # noqa: PLC0415 - seldom needed
+
     text = Text.assemble(
         (plain(host), "bold"),
         " was never seen before: nothing proves that it is the right one. It shows this key:\n\n",

@@ -31,7 +31,7 @@ from tui.screens.page import REFRESH_S, Page
 from tui.session import Session
 from tui.text import cell, count, join
 from tui.theme import ACCENT, GOOD, MUTED, WARN
-from tui.widgets.filter_table import TablePanel, set_frame
+from tui.widgets.filter_table import TablePanel, set_frame, show_text
 from tui.widgets.grid import MatrixGrid
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 
@@ -124,10 +124,10 @@ class MatrixPage(Page):
             self._able = able
             self.refresh_bindings()
         set_frame(panel, f"Matrix · {part.profile.name}", self._footer())
-        self.query_one("#cell", Static).update(cell_text(grid.current, part, self._asked))
+        show_text(self.query_one("#cell", Static), cell_text(grid.current, part, self._asked))
         about = self.query_one("#about", Static)
         set_frame(about, part.profile.name)
-        about.update(profile_text(part.profile))
+        show_text(about, profile_text(part.profile))
 
     def _footer(self) -> Text:
         plan = self._asked.plan

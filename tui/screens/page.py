@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
@@ -10,13 +11,15 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
-from backends.campaign.record.status_view import CampaignSnapshot
 from tui.session import Session
 from tui.typed_ahead import Sight
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.header import Header, Tabs
 from tui.widgets.keybar import KeyBar
 from tui.widgets.keyed_table import KeyedTable
+
+if TYPE_CHECKING:
+    from backends.campaign.record.status_view import CampaignSnapshot
 
 REFRESH_S = 0.25
 
@@ -78,7 +81,10 @@ class Page(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         panels = self.query(TablePanel) if action == "back" else ()
-        return all(panel.filter_text or not panel.table.has_focus for panel in panels)
+        return all(
+            panel.filter_text or (panel.table.display and not panel.table.has_focus)
+            for panel in panels
+        )
 
     def action_filter(self) -> None:
         panel = self.main_panel()
@@ -90,7 +96,3 @@ class Page(Screen[None]):
         panel = self.main_panel()
         if panel is not None and not (panel.filter_text and panel.clear_filter()):
             panel.table.focus()
-
-    def current_key(self) -> str | None:
-        table = self.query(KeyedTable)
-        return table.first().current_key if table else None

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from rich.text import Text
 
+from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, expected_repeats
+from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
-from backends.results.grade import Concern, Grade
+from backends.results.findings import Concern, Grade
 from backends.results.grade_words import finding_lines
 from backends.results.layouts.cells import (
     count_cell,
@@ -19,7 +21,7 @@ from backends.results.layouts.cells import (
 from backends.results.numbers import NOTHING, percent
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
-from backends.results.summary import CaseResult, Group, on_cpus
+from backends.results.summary import Group, on_cpus
 from backends.results.telemetry_words import usual_lines
 from backends.results.translations import EN
 from profiles.format.case import Case
@@ -28,7 +30,7 @@ from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
 
 _COLUMNS = (
-    Column("case", "Case", 18),
+    Column("case", "Case", 18, most=60),
     Column("gpus", "GPUs", 4, right=True),
     Column("throughput", "samples/s", 10, right=True),
     Column("speedup", "Speedup", 7, right=True),
@@ -44,7 +46,7 @@ REPEAT_COLUMNS = (
     Column("state", "State", 11),
     Column("throughput", "samples/s", 10, right=True),
     Column("off", "vs median", 9, right=True),
-    Column("hosts", "Hosts", 14),
+    Column("hosts", "Hosts", 14, most=40),
     Column("note", "Note", None),
 )
 
@@ -246,7 +248,7 @@ def repeat_rows(case: CaseResult) -> list[Row]:
                     cell(f"{'✓' if good else '✗'} {run.state}", "" if good else BAD),
                     cell(number(run.measured), right=True),
                     cell("–" if off is None else f"{off:+.2%}", right=True),
-                    cell(", ".join(run.hosts) or "–"),
+                    cell(fold_nodeset(run.hosts) if run.hosts else "–"),
                     cell(said, MUTED),
                 ),
             )

@@ -15,10 +15,11 @@ from textual.widget import Widget
 from backends.campaign.folder.export_report import export
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.status_view import CampaignSnapshot
+from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
 from backends.results.projection import Projected, Projection, project_group
 from backends.results.publish import LAYOUTS
-from backends.results.summary import CaseResult, Group, summarise
+from backends.results.summary import Group, summarise
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
@@ -41,7 +42,7 @@ from tui.widgets.chart import Chart
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable
-from tui.widgets.plot_data import speedup_plot
+from tui.widgets.plot_data import Measured, speedup_plot
 
 
 class ResultsPage(Page):
@@ -141,12 +142,13 @@ class ResultsPage(Page):
             curves = [
                 (
                     group_label(g, self._groups),
-                    [(float(c.gpus), c.speedup) for c in g.cases if c.speedup is not None],
+                    [m for c in g.cases if (m := _measured(c)) is not None],
                 )
                 for g in sorted(self._groups, key=lambda g: g is not group)
             ]
             width = chart.content_size.width
-            chart.show(speedup_plot(curves, self._farther(group), width=width))
+            cursor = _measured(case)
+            chart.show(speedup_plot(curves, self._farther(group), width=width, cursor=cursor))
             set_frame(chart, f"Speedup over {devices_text(self._groups)}")
         if details.display:
             rule = self.viewed.state.auto if self.viewed else None
@@ -214,6 +216,13 @@ class ResultsPage(Page):
             self.post_message(Problem(error))
         else:
             self.post_message(Said(f"report written to {path}"))
+
+
+def _measured(case: CaseResult) -> Measured | None:
+    """The case as a point of its curve."""
+    if case.speedup is None:
+        return None
+    return Measured(case.nodes, case.gpus_per_node, case.speedup)
 
 
 REPORT = "report"

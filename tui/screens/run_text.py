@@ -20,7 +20,7 @@ from tui.widgets.keyed_table import Column, Row
 COLUMNS = (
     Column("state", "State", 12),
     Column("label", "Run", None),
-    Column("hosts", "Hosts", 16, from_width=96),
+    Column("hosts", "Hosts", 16, from_width=96, most=60),
     Column("progress", "Progress", 13),
     Column("rate", "samples/s", 10, right=True),
     Column("eta", "ETA", 7, right=True),
@@ -35,9 +35,13 @@ def summary(viewed: CampaignSnapshot | None) -> Text:
     parts: list[Text | str | tuple[str, str]] = []
     if viewed.active:
         parts.append((f"▶ {viewed.active} at work", ACCENT))
-    waiting = viewed.total - viewed.done - viewed.active
+    waiting = viewed.total - viewed.done - viewed.active - viewed.paused
     if waiting:
         parts.append((f"{waiting} to come", TEXT))
+    if viewed.paused:
+        parts.append((f"‖ {viewed.paused} paused", WARN))
+    if viewed.held:
+        parts.append(("nothing starts before they go on", WARN))
     parts.append((f"{viewed.done} done", GOOD if viewed.finished and not viewed.failed else TEXT))
     if viewed.failed:
         parts.append((f"✗ {viewed.failed} failed", BAD))
@@ -69,7 +73,7 @@ def _row(run: RunView, *, several: bool) -> Row:
     return Row(
         run.run_id,
         (
-            run_state(run.state),
+            run_state(run.state, paused=run.paused),
             _label(run, several=several),
             cell(fold_nodeset(run.hosts) if run.hosts else "–", "" if run.hosts else MUTED),
             _progress(run),
@@ -122,7 +126,7 @@ def details_text(run: RunView, state: CampaignState) -> Text:
     """State, reason with its evidence, what to do next; then hosts, commands, figures."""
     record = state.runs[run.run_id]
     text = Text(end="")
-    text.append_text(run_state(run.state)).append("  ")
+    text.append_text(run_state(run.state, paused=run.paused)).append("  ")
     text.append(f"{plain(run.profile)}\n", MUTED)
     if run.reason:
         colour = BAD if run.state is RunState.FAILED else WARN
@@ -137,7 +141,9 @@ def details_text(run: RunView, state: CampaignState) -> Text:
         text.append("  │ ", MUTED).append(f"{clean_text(line)}\n")
     if run.state is RunState.FAILED and run.reason in REMEDIES:
         text.append("→ ", ACCENT).append(f"{REMEDIES[run.reason]}\n")
-    if run.state in _NEXT_STEPS:
+    if run.paused:
+        text.append("→ ", ACCENT).append("p lets it start when its turn comes · c leaves it out\n")
+    elif run.state in _NEXT_STEPS:
         text.append("→ ", ACCENT).append(f"{_NEXT_STEPS[run.state]}\n")
     text.append("\n")
     meanwhile = usual_lines([run_result(record, state)])
@@ -155,7 +161,7 @@ def details_text(run: RunView, state: CampaignState) -> Text:
 def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
     if run.hosts:
-        facts.append(("hosts", ", ".join(run.hosts)))
+        facts.append(("hosts", fold_nodeset(run.hosts)))
     if run.throughput is not None:
         facts.append(("throughput", f"{number(run.throughput)} {run.unit}"))
         facts.append(("measured", f"{record.statistic} of {record.window}"))

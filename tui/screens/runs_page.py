@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,22 +18,24 @@ from backends.campaign.record.status_view import (
     RunView,
     chart_series,
 )
+from backends.inventory.nodesets import fold_nodeset
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
-from tui.screens.dialogs import Answer, Choice
+from tui.screens.dialogs import Answer, Choice, Prompt
 from tui.screens.page import Page
+from tui.screens.run_changes import CHANGES, WAITING, possible_changes
 from tui.screens.run_text import COLUMNS, RunRows, details_text, summary
 from tui.session import Session
-from tui.text import plain
+from tui.text import count, plain
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
+from tui.widgets.meters import LABEL_WIDTH
 from tui.widgets.plot_data import throughput_plot
-
-RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
+from tui.widgets.telemetry_panel import TelemetryPanel
 
 
 class RunsPage(Page):
@@ -54,6 +57,7 @@ class RunsPage(Page):
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(COLUMNS, id="runs"), "Runs", id="runs-panel")
         yield Chart(id="chart")
+        yield TelemetryPanel()
         yield Details("Details")
         yield LogPanel()
 
@@ -121,11 +125,18 @@ class RunsPage(Page):
             self.refresh_bindings()
         if viewed is None or run is None:
             return
-        chart = self.query_one(Chart)
-        if chart.display:
+        chart, meters = self.query_one(Chart), self.query_one(TelemetryPanel)
+        self._follow_telemetry(meters, viewed, run)
+        if chart.display or meters.display:
             series = shown_series(viewed, run)
-            chart.show(throughput_plot(series, run.run_id, width=chart.content_size.width))
+            plot = throughput_plot(series, run.run_id, width=chart.content_size.width)
+            if meters.display:
+                plot = replace(plot, label_width=LABEL_WIDTH - 1)
+            chart.show(plot)
             set_frame(chart, f"{plain(run.unit)} over time")
+        if meters.display:
+            waits = (0.0, max(10.0, run.elapsed_s or 0.0))
+            meters.align(*(chart.axis if plot.lines else (LABEL_WIDTH, waits)))
         details = self.query_one(Details)
         if details.display:
             details.show(plain(run.label), details_text(run, viewed.state))
@@ -138,6 +149,19 @@ class RunsPage(Page):
                 empty=self._no_log(run),
                 ended=run.state.ended,
             )
+
+    def _follow_telemetry(
+        self, meters: TelemetryPanel, viewed: CampaignSnapshot, run: RunView
+    ) -> None:
+        record = viewed.state.runs[run.run_id]
+        first = tuple(range(run.case.gpus_per_node))  # as journals of old versions mean it
+        meters.follow(
+            viewed.path,
+            run.run_id,
+            {host: record.devices.get(host, first) for host in run.hosts},
+            record.started_at or 0.0,
+            {h.name: h.facts for h in self.session.hosts if h.facts is not None},
+        )
 
     def _no_log(self, run: RunView) -> str:
         if run.state is RunState.PLANNED:
@@ -153,11 +177,14 @@ class RunsPage(Page):
         upper = self._view if self._view in ("chart", "details") else ""
         upper = upper or ("details" if failed else "chart")
         shown = {upper, "log"} if self.has_class("-tall") else {self._view or upper}
+        metered = self.query_one(TelemetryPanel).known
+        if metered and self.has_class("-tall") and upper == "chart":
+            shown.add("telemetry")
         if run is None:
             shown = set()
         if self._zoomed:
             shown = {self._zoomed}
-        for name in ("chart", "details", "log"):
+        for name in ("chart", "telemetry", "details", "log"):
             self.query_one(f"#{name}").display = name in shown
         self.set_class(self._zoomed == "runs-panel", "-zoomed")
         self.main_panel().display = self._zoomed in ("", "runs-panel")
@@ -169,33 +196,24 @@ class RunsPage(Page):
     ) -> tuple[object, ...]:
         """May the run be cancelled, all be cancelled, the run be retried; and what else decides
         which keys work."""
-        return (*self._endable(viewed, run), run and len(run.hosts), self._zoomed, self._auto)
-
-    def _endable(
-        self, viewed: CampaignSnapshot | None, run: RunView | None
-    ) -> tuple[bool, bool, bool]:
-        live = viewed is not None and not viewed.read_only and not self.session.readonly
-        if viewed is None or not live:
-            return (False, False, False)
-        return (
-            run is not None and not run.state.ended and run.state is not RunState.CANCELLING,
-            viewed.done < viewed.total,
-            run is not None
-            and run.state in RETRIABLE
-            and any(run.run_id == last.run_id for last in viewed.state.latest_attempts()),
-        )
+        metered = self.query_one(TelemetryPanel).display
+        hosts = run and len(run.hosts)
+        readonly = self.session.readonly
+        changes = frozenset[str]() if readonly else possible_changes(viewed, run)
+        return (changes, hosts, self._zoomed, self._auto, metered)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        able = dict(zip(("cancel_run", "cancel_all", "retry"), self._able, strict=False))
-        if action == "retry" and not self.sight.seen:
+        changes, hosts = self._able[:2] if self._able else (frozenset(), None)
+        if action in ("retry", "pause", "pause_all") and not self.sight.seen:
             return False
-        if action in ("cancel_run", "cancel_all", "retry"):
-            return bool(able.get(action))
-        hosts = self._able[3] if self._able else None  # of the selected run, if there is one
-        if action == "next_log":
-            return isinstance(hosts, int) and hosts > 1
-        if action in ("view", "follow", "zoom", "copy", "open"):
-            return hosts is not None
+        if action in CHANGES:
+            return isinstance(changes, frozenset) and action in changes
+        if action in ("next_log", "follow"):  # of a run that waits there is nothing to follow
+            return isinstance(hosts, int) and hosts > (action == "next_log")
+        if action in ("view", "zoom", "copy", "open", "meters"):
+            apt = action != "meters" or self.query_one(TelemetryPanel).display
+            apt = apt and not (action == "open" and isinstance(self.focused, LogPanel))
+            return hosts is not None and apt
         if action == "back" and (self._zoomed or not self._auto):
             return True
         return super().check_action(action, parameters)
@@ -207,7 +225,7 @@ class RunsPage(Page):
         if run.state.ended:
             self.post_message(Said(f"{run.label} has ended; there is nothing to cancel"))
             return
-        where = f" on {', '.join(run.hosts)}" if run.hosts else ""
+        where = f" on {fold_nodeset(run.hosts)}" if run.hosts else ""
         question = Choice(
             "Cancel run",
             f"End {run.label}{where}? Its processes are ended on every host; its log stays.",
@@ -251,9 +269,34 @@ class RunsPage(Page):
             return
         self.tick()
 
+    def action_pause(self) -> None:
+        """Leave the run out; the same key lets it start again."""
+        run, controller = self.selected, self.session.controller
+        if run is None or controller is None:
+            return
+        done = (controller.unpause if run.paused else controller.pause)(run.run_id)
+        if not done:
+            self.post_message(Said(f"{run.label} is about to start; c ends it"))
+        self.tick()
+
+    def action_pause_all(self) -> None:
+        """All that has not started; where nothing is left to pause, let all of it start."""
+        viewed, controller = self.viewed, self.session.controller
+        if viewed is None or controller is None:
+            return
+        waiting = [run for run in viewed.runs if run.state in WAITING]
+        pause = not all(run.paused for run in waiting)
+        act = controller.pause if pause else controller.unpause
+        done = sum(act(run.run_id) for run in waiting if run.paused is not pause)
+        again = "P lets them start" if pause else "they start when their turn comes"
+        self.post_message(Said(f"{count(done, 'run')} {'' if pause else 'un'}paused; {again}"))
+        self.tick()
+
     def action_view(self) -> None:
         """The next of what the lower part can show."""
-        views = ("chart", "details") if self.has_class("-tall") else ("chart", "log", "details")
+        metered = ("telemetry",) if self.query_one(TelemetryPanel).known else ()
+        between = () if self.has_class("-tall") else (*metered, "log")
+        views = ("chart", *between, "details")
         now = next((v for v in views if self.query_one(f"#{v}").display), views[0])
         self._view = views[(views.index(now) + 1) % len(views)]
         self._zoomed = ""
@@ -280,6 +323,17 @@ class RunsPage(Page):
         else:
             log.toggle_follow()
 
+    @on(LogPanel.Asked)
+    def _ask_what_to_look_for(self, event: LogPanel.Asked) -> None:
+        log = self.query_one(LogPanel)
+        words = "Show the next line of the log that has these words:"
+
+        def answered(words: str | None) -> None:
+            if words:
+                log.search(words)
+
+        self.app.push_screen(Prompt("Search", words, value=event.before), answered)
+
     def action_next_log(self) -> None:
         self._host += 1
         if not self.has_class("-tall"):
@@ -297,6 +351,9 @@ class RunsPage(Page):
             self._zoomed = next((n for n in ("log", "details") if n in names), "runs-panel")
         self._show_selected()
         self.call_after_refresh(self._show_selected)
+
+    def action_meters(self) -> None:
+        self.query_one(TelemetryPanel).next_figure()
 
     def action_copy(self) -> None:
         run = self.selected

@@ -20,7 +20,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tui.text import cell, plain, shorten
-from tui.theme import MUTED, SERIES
+from tui.theme import MUTED, SERIES, TEXT
 
 Point = tuple[float, float]
 MAX_LINES = 5
@@ -30,6 +30,7 @@ DOTS, MIDDLE = 4, 2
 """Dots in a row of braille, and which of them, from below, stands for the middle of a word."""
 SMALLEST_TOP = 1e-9
 GOOD_TICKS = 4
+CURSOR = "◉"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Line:
 
     ``tag``: one character drawn at its end and before its legend; colour is not all that tells.
     ``band``: what nobody measured: the line is dashed, and ends between these values.
+    ``marks``: points of it that are drawn as ``mark``. Without a label it is not in the legend.
     """
 
     label: str
@@ -47,13 +49,16 @@ class Line:
     lead: int = 0
     note: str = ""
     band: tuple[float, float] | None = None
+    marks: tuple[Point, ...] = ()
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
     """What to draw, from 0 to at least ``top``; of ``lines`` the first lies on top.
 
-    Ticks: (place, words). ``more``: curves that are left out.
+    Ticks: (place, words). ``more``: curves that are left out. ``label_width``: columns that the
+    words of the value axis take at least. ``cursor``: a point that is drawn over everything else.
     """
 
     lines: tuple[Line, ...] = ()
@@ -63,6 +68,8 @@ class Plot:
     legend: tuple[str, ...] = field(default=())
     more: int = 0
     empty: str = "no data yet"
+    label_width: int = 0
+    cursor: Point | None = None
 
 
 def finite(points: Sequence[Point]) -> list[Point]:
@@ -161,7 +168,7 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
     plt.xlim(*plot.x_limits)
     plt.ylim(*scale.limits)
     plt.xticks([x for x, _ in plot.x_ticks], [plain(words) for _, words in plot.x_ticks])
-    plt.yticks([y for y, _ in scale.ticks], [words for _, words in scale.ticks])
+    plt.yticks([y for y, _ in scale.ticks], [w.rjust(plot.label_width) for _, w in scale.ticks])
     plt.xaxes(True, False)
     plt.yaxes(True, False)
     tags: set[tuple[int, float]] = set()
@@ -178,18 +185,31 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
             plt.scatter(*_columns(dots), color=_rgb(MUTED), marker="·")
         if rest:
             plt.plot(*_columns(rest), color=_rgb(line.colour), marker="braille")
+            marks = finite(line.marks)
+            _draw_marks(plt, marks, line.mark, line.colour, scale)
             if line.tag:
                 x, y = rest[-1][0], scale.middle(rest[-1][1])
+                x -= 2 * column if marks else 0.0  # beside the mark
                 while (place := (round(x / column), y)) in tags:
                     x -= 2 * column  # beside the tag of a curve that ends there too
                 tags.add(place)
                 plt.text(line.tag, x, y, color=_rgb(line.colour), alignment="right")
+    if plot.cursor is not None:
+        _draw_marks(plt, finite([plot.cursor]), CURSOR, TEXT, scale)
     picture: str = plt.build()
     strips = []
     for text in AnsiDecoder().decode(picture):
         text.no_wrap = True
         strips.append(Strip(text.render(console)).crop(0, width))
     return strips[:height]
+
+
+def _draw_marks(
+    plt: ModuleType, points: Sequence[Point], mark: str, colour: str, scale: Scale
+) -> None:
+    if points and mark:
+        places = [(x, scale.middle(y)) for x, y in points]
+        plt.scatter(*_columns(places), color=_rgb(colour), marker=mark)
 
 
 def _draw_dashed(
@@ -234,6 +254,13 @@ class Chart(Widget, can_focus=False):
             self._plot = plot
             self.refresh()
 
+    @property
+    def axis(self) -> tuple[int, tuple[float, float]]:
+        """The column in which the curves begin, and what lies at both ends of it."""
+        rows = max(2, self.size.height - AXIS_ROWS - len(self._legend(self.size.width)))
+        words = [len(words) for _, words in value_scale(self._plot.top, rows).ticks]
+        return max(self._plot.label_width, *words) + 1, self._plot.x_limits
+
     def render_line(self, y: int) -> Strip:
         width, height = self.size
         wanted = (self._plot, width, height)
@@ -259,7 +286,7 @@ class Chart(Widget, can_focus=False):
     def _legend(self, width: int) -> list[Text]:
         """The curves by name in as few lines as they need, two at most."""
         lines = [Text(" ", no_wrap=True, end="")]
-        for line in self._plot.lines:
+        for line in (line for line in self._plot.lines if line.label):
             entry = Text(no_wrap=True, end="")
             tag = f"{line.tag} " if line.tag else ""
             entry.append(f"{tag}{shorten(plain(line.label), 40)}", line.colour)

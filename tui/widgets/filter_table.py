@@ -25,6 +25,20 @@ def set_frame(widget: Widget, title: Text | str, footer: Text | str = "") -> Non
         widget.border_subtitle = below if below.plain else None
 
 
+def show_text(static: Static, text: Text) -> None:
+    """Words in a Static. The page is laid out again only where they take another number of lines,
+    for that costs more than all else that a key does."""
+    before: tuple[Text, int, int] | None = getattr(static, "_said", None)
+    width = static.content_size.width
+    if before is not None and before[0] == text and before[1] == width:
+        return
+    static.update(text, layout=False)
+    lines = static.visual.get_height(static.styles.get_rules(), width) if width else 0
+    if before is None or before[1:] != (width, lines):
+        static.refresh(layout=True)
+    static._said = (text, width, lines)  # type: ignore[attr-defined]
+
+
 class FilterLine(Input):
     """Where ``/`` is typed."""
 
@@ -74,7 +88,7 @@ class TablePanel(Vertical):
         """What stands in the place of no rows; say what to do next."""
         empty = not self.table.found
         if empty:
-            self._empty.update(Text(plain(words), MUTED))
+            show_text(self._empty, Text(plain(words), MUTED))
         self._empty.display = empty
         self.table.display = not empty
 

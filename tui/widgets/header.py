@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -11,11 +12,13 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from backends.campaign.record.status_view import CampaignSnapshot
 from backends.hosts.host_facts import HostSnapshot, HostState
 from tui.key_bindings import PAGES
 from tui.text import GRAVE, count, plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
+
+if TYPE_CHECKING:
+    from backends.campaign.record.status_view import CampaignSnapshot
 
 
 def cluster_words(hosts: Sequence[HostSnapshot]) -> str:

@@ -7,15 +7,16 @@ from itertools import accumulate
 from typing import Any
 
 from rich.cells import cell_len
+from rich.text import Text
 from textual import events
-from textual.app import ComposeResult
 from textual.dom import DOMNode
 from textual.screen import Screen
-from textual.widgets import Footer, Input
-from textual.widgets._footer import FooterKey
+from textual.widget import Widget
+from textual.widgets import Input
 
 from tui.key_bindings import PANELS, key_name
 from tui.key_types import LAST, Key
+from tui.theme import ACCENT, TEXT
 from tui.typed_ahead import typed_ahead
 
 NARROW_KEYS = 5
@@ -42,11 +43,24 @@ def offered(screen: Screen[Any]) -> list[Key]:
     return sorted(found.values(), key=lambda key: key.footer)
 
 
-class KeyBar(Footer):
-    """Footer with the ranked keys of the focused widget and everything around it."""
+class KeyBar(Widget):
+    """The ranked keys of the focused widget and everything around it; a click is the key. None
+    where something lies over the page, for that has the keys.
+
+    One line and no widget per key: these changed with every move of the focus, and cost more than
+    all else that a key did.
+    """
 
     def __init__(self) -> None:
-        super().__init__(show_command_palette=False)
+        super().__init__()
+        self._places: list[tuple[int, Key]] = []  # by the column where each begins
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._changed)
+        self.app.screen_change_signal.subscribe(self, self._changed)
+
+    def _changed(self, screen: Screen[Any]) -> None:
+        self.refresh()
 
     def chosen(self) -> list[Key]:
         """What works here and now, best first, as much as fits."""
@@ -60,17 +74,30 @@ class KeyBar(Footer):
         ends = accumulate(map(_width, others))
         return [key for key, end in zip(others, ends, strict=True) if end <= room] + fixed
 
-    def compose(self) -> ComposeResult:
-        if not self._bindings_ready:
-            return
-        for key in self.chosen():
-            first = key.keys.split(",")[0]
-            yield FooterKey(
-                first, key_name(key), key.label, key.action, tooltip=key.help
-            ).data_bind(compact=Footer.compact)
+    def render(self) -> Text:
+        text = Text(no_wrap=True, end="")
+        self._places = []
+        for key in self.chosen() if self.screen.is_active else ():
+            self._places.append((text.cell_len, key))
+            text.append(f" {key_name(key)} ", f"bold {ACCENT}").append(f"{key.label} ", TEXT)
+        return text
 
-    def on_resize(self, event: events.Resize) -> None:
-        self.call_after_refresh(self.recompose)
+    def _at(self, x: int) -> Key | None:
+        """The key that is shown in this column."""
+        found = None
+        for start, key in self._places:
+            if start <= x < start + _width(key):
+                found = key
+        return found
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        key = self._at(event.x)
+        self.tooltip = key.help if key is not None else None
+
+    def on_click(self, event: events.Click) -> None:
+        key = self._at(event.x)
+        if key is not None:
+            self.app.simulate_key(key.keys.split(",")[0])
 
 
 def _width(key: Key) -> int:

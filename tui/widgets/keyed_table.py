@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich.text import Text
 from textual import events
 from textual.coordinate import Coordinate
+from textual.dom import DOMNode
 from textual.message import Message
 from textual.widgets import DataTable
 
@@ -19,7 +20,8 @@ from tui.theme import MUTED
 class Column:
     """``width``: columns of text; None: what the others leave (one such column, at least 8).
 
-    ``from_width``: the column is left out while the table is narrower than that.
+    ``from_width``: the column is left out while the table is narrower than that. ``most``: it may
+    grow to so many for what its cells hold, where the other column leaves that empty.
     """
 
     key: str
@@ -27,6 +29,7 @@ class Column:
     width: int | None
     from_width: int = 0
     right: bool = False
+    most: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +131,22 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         chosen = [c for c in self._all_columns if total >= c.from_width]
         fixed = sum(c.width for c in chosen if c.width is not None)
         rest = total - fixed - 2 * self.cell_padding * len(chosen)
+        widths = {c.key: c.width or 0 for c in chosen}
+        spare = rest - max((self._needs(c) for c in chosen if c.width is None), default=0)
+        for column in chosen:
+            if spare > 0 and column.most > widths[column.key]:
+                more = min(self._needs(column), column.most) - widths[column.key]
+                more = max(0, min(more, spare))
+                widths[column.key] += more
+                spare, rest = spare - more, rest - more
         return tuple(
-            (c.key, max(self.FLEX_MIN, rest) if c.width is None else c.width) for c in chosen
+            (c.key, max(self.FLEX_MIN, rest) if c.width is None else widths[c.key]) for c in chosen
         )
+
+    def _needs(self, column: Column) -> int:
+        """For the longest of its cells."""
+        number = self._all_columns.index(column)
+        return max((row.cells[number].cell_len for row in self._rows), default=0)
 
     def _draw(self) -> None:
         if not self.is_mounted or not self._laid_out():
@@ -208,3 +224,9 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         event.stop()
+
+
+def current_key(node: DOMNode) -> str | None:
+    """Of the first table in ``node``; None before it is composed, and when it has gone."""
+    tables = node.query(KeyedTable)
+    return tables.first().current_key if tables else None

@@ -1,45 +1,77 @@
-"""A log that can be followed, or held still while it goes on."""
+"""A log that can be followed, held still while it goes on, and searched."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.geometry import Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tui.key_bindings import bindings
 from tui.text import count, join, plain
-from tui.theme import GOOD, MUTED, WARN
+from tui.theme import ACCENT, GOOD, MUTED, WARN
+from tui.widgets.cut_marks import marked
 from tui.widgets.filter_table import set_frame
+from tui.widgets.log_lines import LogLine, Part, Row, read_part, rows_of
+from tui.widgets.log_search import ERRORS, Search, Sought, words_sought
 from tui.widgets.log_tail import LogTail
 
 MAX_LINES = 5_000
 
 
 class LogPanel(ScrollView, can_focus=True):
-    """Lines of one file. While it is held, new lines are counted and wait."""
+    """Lines of one file: its end, followed, or a part of it. While it is held, new lines are
+    counted and wait."""
 
     PANEL = "log"
     BINDINGS = bindings("log")
 
+    class Asked(Message):
+        """What is to be looked for? ``before``: what was, the last time."""
+
+        def __init__(self, before: str) -> None:
+            super().__init__()
+            self.before = before
+
     def __init__(self) -> None:
         super().__init__(id="log", classes="panel")
-        self._lines: deque[str] = deque(maxlen=MAX_LINES)
-        self._waiting: deque[str] = deque(maxlen=MAX_LINES)
-        self._unseen = 0
-        self._width = 0
         self._tail: LogTail | None = None
         self._read_by: LogTail | None = None  # in a thread, at this moment
         self._title = "Log"
         self._empty = ""
+        self._wrapped = False
+        self._able: tuple[object, ...] = ()  # what can be done to it, as the footer has it
+        self._search: Search | None = None  # in a thread, at this moment
+        self._sought: Sought | None = None
+        self._begin_with(None)
+
+    def _begin_anew(self, path: Path | None) -> None:
+        self._stop_searching()
+        self._begin_with(path)
+        self._lay_out()
+
+    def _begin_with(self, path: Path | None) -> None:
+        """Its end, followed."""
+        self._tail = LogTail(path) if path is not None else None
+        self._lines: deque[LogLine] = deque(maxlen=MAX_LINES)
+        self._rows: list[Row] = []
+        self._behind: int | None = None  # bytes behind the part that is shown; None: its end is
+        self._waiting: deque[LogLine] = deque(maxlen=MAX_LINES)
+        self._unseen = 0
         self._ended = False
+        self._said = ""  # of a search
+        self._match: int | None = None  # where the line begins that was found last
         self.following = True
 
     @property
@@ -49,21 +81,18 @@ class LogPanel(ScrollView, can_focus=True):
     def show(self, path: Path | None, title: str, *, empty: str, ended: bool) -> None:
         """Show a file; a different one than before starts at its end, followed."""
         if path != self.path:
-            self._tail = LogTail(path) if path is not None else None
-            self._lines.clear()
-            self._waiting.clear()
-            self._unseen = self._width = 0
-            self._ended = False
-            self.following = True
-            self.virtual_size = Size(0, 0)
+            self._begin_anew(path)
             self.scroll_home(animate=False, immediate=True, force=True)
         self._title, self._empty = title, empty
+        self._look(ended=ended)
+        self._retitle()
+
+    def _look(self, *, ended: bool) -> None:
         if self._tail is None:
             self.refresh()
         elif self._read_by is not self._tail:  # else its file system takes its time
             self._read_by = self._tail
             self.run_worker(self._read(self._tail, ended=ended), group="log")
-        self._retitle()
 
     async def _read(self, tail: LogTail, *, ended: bool) -> None:
         """In a thread: a file system that does not answer must not hold up the console."""
@@ -76,12 +105,12 @@ class LogPanel(ScrollView, can_focus=True):
             self._take(tail, lines, ended=ended)
             self._retitle()
 
-    def _take(self, tail: LogTail, lines: list[str], *, ended: bool) -> None:
+    def _take(self, tail: LogTail, lines: list[LogLine], *, ended: bool) -> None:
         if ended and not self._ended and not lines:
             self._ended = True
             lines = tail.finish()
         if lines and not self._lines and tail.skipped_bytes:
-            lines.insert(0, f"… {tail.skipped_bytes:,} bytes before: {plain(tail.path)}")
+            lines.insert(0, _bytes_before(lines[0].start, tail.path))
         if not lines:
             return
         if self.following:
@@ -90,23 +119,36 @@ class LogPanel(ScrollView, can_focus=True):
             self._waiting.extend(lines)
             self._unseen += len(lines)
 
-    def _add(self, lines: Sequence[str]) -> None:
+    def _add(self, lines: Sequence[LogLine]) -> None:
         self._lines.extend(lines)
-        self._width = max(self._width, *(len(line) for line in lines))
-        self.virtual_size = Size(self._width, len(self._lines))
+        self._lay_out()
         self._to_end()
+
+    # Where its lines stand ---------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        width = max(1, self.scrollable_content_region.width) if self._wrapped else None
+        self._rows = list(rows_of(self._lines, width))
+        longest = max((len(row.text) for row in self._rows), default=0)
+        self.virtual_size = Size(longest, len(self._rows))
         self.refresh()
 
     def _to_end(self) -> None:
         self.scroll_end(animate=False, immediate=True, x_axis=False, force=True)
 
     def on_resize(self, event: events.Resize) -> None:
+        if self._wrapped:
+            self._lay_out()
         if self.following:
             self._to_end()
 
     def _retitle(self) -> None:
         state: tuple[str, str]
-        if not self.following:
+        if self._search is not None:
+            state = (f"looking for {plain(self._search.sought.words)} …", ACCENT)
+        elif self._said:
+            state = (f"{plain(self._said)} · f follows", MUTED)
+        elif not self.following:
             new = count(self._unseen, "new line")
             state = (f"held · {new}, press f to follow", WARN if self._unseen else MUTED)
         elif self._ended:
@@ -114,10 +156,21 @@ class LogPanel(ScrollView, can_focus=True):
         else:
             state = ("following", GOOD)
         set_frame(self, plain(self._title), join([state]) if self._lines else "")
+        able = tuple(self.check_action(name, ()) for name in ("search", "again", "wrap"))
+        if able != self._able:
+            self._able = able
+            self.refresh_bindings()
+
+    # Following and holding -----------------------------------------------------------------------
 
     def toggle_follow(self) -> None:
         """Hold what is shown, or show what has come since and follow."""
+        if not self.following and self._behind is not None:
+            self._begin_anew(self.path)
+            self._look(ended=False)
+            return
         self.following = not self.following
+        self._said = ""
         if self.following:
             waiting, self._unseen = list(self._waiting), 0
             self._waiting.clear()
@@ -132,16 +185,179 @@ class LogPanel(ScrollView, can_focus=True):
             self.toggle_follow()
 
     def action_scroll_up(self) -> None:
-        self.hold()
-        super().action_scroll_up()
+        self._back(1, super().action_scroll_up)
 
     def action_page_up(self) -> None:
-        self.hold()
-        super().action_page_up()
+        self._back(self.size.height, super().action_page_up)
 
     def action_scroll_home(self) -> None:
         self.hold()
-        super().action_scroll_home()
+        if self._lines and self._lines[0].start > 0:
+            self._go_to(0, top=True)
+        else:
+            super().action_scroll_home()
+
+    def action_scroll_down(self) -> None:
+        self._forth(super().action_scroll_down)
+
+    def action_page_down(self) -> None:
+        self._forth(super().action_page_down)
+
+    def action_scroll_end(self) -> None:
+        if self._behind:
+            self.toggle_follow()
+        else:
+            super().action_scroll_end()
+
+    def _back(self, rows: int, scroll: Callable[[], None]) -> None:
+        """Up; from the first line that is here to those before it."""
+        self.hold()
+        if self.scroll_offset.y == 0 and self._lines and self._lines[0].start > 0:
+            self._go_to(self._lines[0].start, rows_above=rows)
+        else:
+            scroll()
+
+    def _forth(self, scroll: Callable[[], None]) -> None:
+        if self._behind and self._lines and self.scroll_offset.y >= self.max_scroll_y:
+            self._go_to(self._lines[-1].start, rows_above=self.size.height - 1)
+        else:
+            scroll()
+
+    def action_wrap(self) -> None:
+        """Long lines whole, on several rows, or cut."""
+        top = self._rows[self._top].line if self._rows else 0
+        self._wrapped = not self._wrapped
+        self._lay_out()
+        self.scroll_to(x=0, animate=False, immediate=True, force=True)
+        if self.following:
+            self._to_end()
+        else:
+            self._scroll_to_line(top, 0)
+
+    # Searching -----------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("search", "error"):
+            return bool(self._lines)
+        if action == "again":
+            return bool(self._lines) and self._sought is not None
+        if action == "wrap":
+            return self._wrapped or self.virtual_size.width > self.size.width > 0
+        return super().check_action(action, parameters)
+
+    def action_search(self) -> None:
+        """Ask for words, then find the next line that has them."""
+        asked = self._sought is not None and self._sought is not ERRORS
+        self.post_message(self.Asked(self._sought.words if self._sought and asked else ""))
+
+    def search(self, words: str) -> None:
+        """Show the next line that has the words."""
+        self._seek(words_sought(words), forward=True)
+
+    def action_again(self, direction: int) -> None:
+        if self._sought is not None:
+            self._seek(self._sought, forward=direction > 0)
+
+    def action_error(self, direction: int) -> None:
+        self._seek(ERRORS, forward=direction > 0)
+
+    def _seek(self, sought: Sought, *, forward: bool) -> None:
+        """From the line that was found last, where that is in sight, else from the first one."""
+        self._stop_searching()
+        if self.path is None or not self._rows:
+            return
+        if self.following:
+            self.toggle_follow()
+        shown = self._rows[self._top : self._top + self.size.height]
+        starts = [self._lines[row.line].start for row in shown]
+        beyond = self._match in starts
+        place = self._match if beyond and self._match is not None else starts[0]
+        self._sought = sought
+        search = self._search = Search(self.path, sought)
+        if forward:
+            looks = (partial(search.after, place, beyond=beyond), partial(search.after, 0))
+        else:
+            looks = (partial(search.before, place), partial(search.before, 1 << 62))
+        self.run_worker(self._find(search, looks, forward=forward), group="log search")
+        self._retitle()
+
+    def _stop_searching(self) -> None:
+        if self._search is not None:
+            self._search.stop()
+            self._search = None
+
+    async def _find(
+        self, search: Search, looks: Sequence[Callable[[], int | None]], *, forward: bool
+    ) -> None:
+        """In a thread: a log may be long. What lies on the other side comes second."""
+        words, found, wrapped = search.sought.words, None, False
+        try:
+            for look in looks:
+                wrapped = look is not looks[0]
+                found = await asyncio.to_thread(look)
+                if found is not None or search is not self._search:
+                    break
+        except OSError as error:
+            words = f"{words}: {error.strerror}"
+        if search is not self._search:
+            return
+        self._search = None
+        if found is None:
+            self._said = f"nothing found: {words}"
+        else:
+            self._match = found
+            end = "top" if forward else "end"
+            self._said = f"{words} · on from the {end}" if wrapped else words
+            self._go_to(found, rows_above=self.size.height // 3)
+        self._retitle()
+
+    # Other parts of the file ---------------------------------------------------------------------
+
+    def _go_to(self, start: int, *, rows_above: int = 0, top: bool = False) -> None:
+        """Show the line that begins at ``start``; read what lies around it where it is not here."""
+        here = [n for n, line in enumerate(self._lines) if line.start == start]
+        at_edge = not {0, len(self._lines) - 1}.isdisjoint(here)
+        if here and not (at_edge and (self._lines[0].start or self._behind)):
+            self._scroll_to_line(here[-1], 0 if top else rows_above)
+        elif self.path is not None:
+            shown = self._tail
+            reading = partial(read_part, self.path, start)
+
+            async def read() -> None:
+                try:
+                    part = await asyncio.to_thread(reading)
+                except OSError:
+                    return  # it went away; what is shown stays
+                if shown is self._tail:
+                    self._show_part(part, start, rows_above)
+
+            self.run_worker(read(), group="log part", exclusive=True)
+
+    def _show_part(self, part: Part, start: int, rows_above: int) -> None:
+        path = self.path
+        lines = list(part.lines)
+        if part.before and lines and path is not None:
+            lines.insert(0, _bytes_before(part.before, path))
+        self._lines = deque(lines)
+        self.following = False
+        self._behind = part.behind
+        self._lay_out()
+        # The last one, for a word on what lies before begins there, too.
+        here = max((n for n, line in enumerate(self._lines) if line.start <= start), default=0)
+        self._scroll_to_line(here, rows_above)
+        self._retitle()
+
+    def _scroll_to_line(self, line: int, rows_above: int) -> None:
+        row = next((n for n, row in enumerate(self._rows) if row.line == line), 0)
+        target = max(0, row - rows_above)
+        self.scroll_to(y=target, animate=False, immediate=True, force=True)
+        self.refresh()
+
+    @property
+    def _top(self) -> int:
+        return min(self.scroll_offset.y, max(0, len(self._rows) - 1))
+
+    # Drawing -------------------------------------------------------------------------------------
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
@@ -152,6 +368,26 @@ class LogPanel(ScrollView, can_focus=True):
             strip = Strip(text.render(self.app.console), text.cell_len)
             return strip.crop_extend(0, width, base).apply_style(base)
         scroll_x, scroll_y = self.scroll_offset
-        line = y + scroll_y
-        words = self._lines[line] if line < len(self._lines) else ""
-        return Strip([Segment(words, base)]).crop_extend(scroll_x, scroll_x + width, base)
+        number = y + scroll_y
+        row = self._rows[number] if number < len(self._rows) else Row(-1, "")
+        strip = Strip(self._segments(row, base))
+        length = strip.cell_length
+        strip = strip.crop_extend(scroll_x, scroll_x + width, base)
+        return marked(strip, base, left=scroll_x > 0 < length, right=length > scroll_x + width)
+
+    def _segments(self, row: Row, base: Style) -> list[Segment]:
+        """The row, with what was looked for in reverse, the line that was found in colour."""
+        if self._sought is None or not row.text:
+            return [Segment(row.text, base)]
+        found = row.line >= 0 and self._lines[row.line].start == self._match
+        hit = base + Style(reverse=True, color=ACCENT if found else None)
+        segments, at = [], 0
+        for match in islice(self._sought.pattern.finditer(row.text), 100):
+            segments.append(Segment(row.text[at : match.start()], base))
+            segments.append(Segment(match.group(), hit))
+            at = match.end()
+        return [*segments, Segment(row.text[at:], base)]
+
+
+def _bytes_before(many: int, path: Path) -> LogLine:
+    return LogLine(many, f"… {many:,} bytes before: {plain(path)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from profiles.cleantext import LineCleaner
+from tui.widgets.log_lines import LineReader, LogLine
 
 TAIL_BYTES = 128 * 1024
 CHUNK_BYTES = 256 * 1024
@@ -19,11 +19,11 @@ class LogTail:
         self.skipped_bytes = 0
         self._tail_bytes = tail_bytes
         self._offset = 0
-        self._cleaner = LineCleaner()
+        self._reader = LineReader()
         self._begun = False
         self._drop_first = False
 
-    def read(self) -> list[str]:
+    def read(self) -> list[LogLine]:
         """Lines that were completed since the last call; none while there is no such file."""
         try:
             if not self.path.is_file():  # a pipe would be waited for
@@ -37,18 +37,18 @@ class LogTail:
         except OSError:
             return []
         self._offset += len(data)
-        lines = self._cleaner.feed(data)
+        lines = self._reader.feed(data)
         if self._drop_first and lines:
             self._drop_first = False
             del lines[0]
         return lines
 
-    def finish(self) -> list[str]:
+    def finish(self) -> list[LogLine]:
         """The last line without a line end, once nothing more will be written."""
-        return self._cleaner.finish()
+        return self._reader.finish()
 
     def _begin(self, size: int) -> None:
         self._begun = True
-        self._cleaner = LineCleaner()
         self._offset = self.skipped_bytes = max(0, size - self._tail_bytes)
+        self._reader = LineReader(self._offset)
         self._drop_first = self.skipped_bytes > 0

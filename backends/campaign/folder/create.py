@@ -77,6 +77,7 @@ async def open_campaign(
                 forced=request.forced,
                 overridden=against.stops,
                 warned=against.warnings,
+                hosts=len(plan.hosts),
                 explain=tuple(dict.fromkeys(p.profile.name for p in plan.profiled)),
                 frozen=digest,
                 place=place.inodes,
@@ -133,6 +134,7 @@ def planned_runs(plan: Plan, now: float) -> list[ev.RunPlanned]:
             repeat=repeat,
             workload=workload.name,
             arithmetic=str(workload.arithmetic) if workload.name else "",
+            expected_s=planned.expected_s or 0.0,
         )
         for number, (repeat, planned) in enumerate(plan.rounds(), 1)
         for workload in [workload_of(planned.profile.workload, planned.case, planned.settings)]

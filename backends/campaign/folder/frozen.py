@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any  # JSON
 
 from backends import version
-from backends.campaign.folder.paths import safe_name
 from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record import events as ev
 from backends.campaign.record.codec import event_of
@@ -26,6 +25,7 @@ from backends.inventory.host_entry import Host
 from backends.inventory.host_to_toml import host_of, host_table
 from backends.remote.wrapper_messages import StagedTree
 from profiles.errors import DlperfError
+from profiles.logs.own_log_names import safe_name
 
 if TYPE_CHECKING:
     from backends.campaign.plan.profile_setup import ProfileSetup
@@ -278,7 +278,7 @@ def _sha256(data: bytes) -> str:
 
 _OF_A_CASE = (
     *("profile", "framework", "model", "unit", "nodes", "gpus_per_node", "parameters"),
-    *("workload", "arithmetic"),
+    *("workload", "arithmetic", "expected_s"),
 )
 
 

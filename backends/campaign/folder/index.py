@@ -34,6 +34,7 @@ class CampaignSummary:
     problem: str = ""
     elsewhere: bool = False  # it goes on in another directory, or may: this one is a copy
     about: About = field(default_factory=About)  # what people say of it
+    paused: int = 0  # runs that are not to be started
 
 
 def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[CampaignSummary, ...]:
@@ -110,4 +111,5 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         problem=elsewhere if not state.finished else "",
         elsewhere=bool(elsewhere),
         about=read_about(path),
+        paused=sum(run.paused for run in latest),
     )

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from datetime import datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.file_modes import Share, make_directory
-from profiles.format.case import Case
+from profiles.logs.own_log_names import log_path, safe_name
 
 if TYPE_CHECKING:
     from backends.campaign.record.run_record import RunRecord
     from backends.campaign.record.status_view import RunView
     from profiles.format.profile import Profile
-
-_UNSAFE = re.compile(r"[^A-Za-z0-9._+-]+")
-
-
-def safe_name(text: str, fallback: str = "x") -> str:
-    """A single path component out of any text: no separators, no leading dot, never empty."""
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    name = _UNSAFE.sub("-", plain.strip()).strip("-.").replace("..", ".")
-    return name[:80] or fallback
 
 
 def campaign_name(now: float, slug: str) -> str:
@@ -45,48 +34,9 @@ def create_directory(campaigns: Path, name: str, share: Share = Share.PRIVATE) -
     raise FileExistsError(name)
 
 
-def log_path(
-    profile: Profile,
-    case: Case,
-    repeat: int,
-    attempt: int,
-    taken: Container[str] = (),
-    *,
-    profiled: bool = False,
-) -> str:
-    """``logs/<framework>/<model>/<tag>/<model>_b<batch>_<precision>_<repeat>.log``.
-
-    Parameters that are not at the profile's default follow the precision; a retry ends in ``-a2``,
-    so that the failed attempt's log stays; a profiled run has no number. Where two profiles share
-    framework and model, the one that finds its name ``taken`` puts its own name in front.
-    """
-    model = safe_name(profile.model.lower())
-    parts = [model]
-    if case.batch_size is not None:
-        parts.append(f"b{case.batch_size}")
-    parts.append(safe_name(case.precision or "fp32"))
-    parts += [f"{safe_name(k)}-{safe_name(str(v))}" for k, v in _others(profile, case).items()]
-    number = "profiled" if profiled else str(repeat)
-    parts.append(f"{number}-a{attempt}" if attempt > 1 else number)
-    folder = PurePosixPath("logs", safe_name(profile.framework.lower()), model, case.tag)
-    path = str(folder / ("_".join(parts) + ".log"))
-    if path in taken:
-        path = str(folder / ("_".join([safe_name(profile.name), *parts]) + ".log"))
-    return path
-
-
 def run_log_path(profile: Profile, run: RunRecord, taken: Container[str]) -> str:
     """:func:`log_path` of a run; ``taken``: those of the campaign's other runs."""
     return log_path(profile, run.case, run.repeat, run.attempt, taken, profiled=run.profiled)
-
-
-def _others(profile: Profile, case: Case) -> Mapping[str, object]:
-    return {
-        name: value
-        for name, value in sorted(case.parameters.items())
-        if name not in ("batch_size", "precision")
-        and (name not in profile.parameters or profile.parameters[name].default != value)
-    }
 
 
 def host_log_path(rank0: str, host: str) -> str:

@@ -21,8 +21,11 @@ from profiles.cleantext import clean_line
 BLOCK = 1 << 18
 """At most so many bytes are written, and then read by a parser on the event loop, at once."""
 BACKLOG = 8 << 20
+COLLECT_S = 0.25
+"""What comes within this time of a write is written, and parsed, together: else each log that grows
+ten times a second changes threads as often."""
 STUCK_S = 2.0
-CLOSE_LIMIT_S = 2.0
+SETTLE_LIMIT_S = CLOSE_LIMIT_S = 2.0
 
 
 def _nobody(_data: bytes) -> None:
@@ -40,10 +43,14 @@ class RawLog:
     ----------
     path: the file. Whatever else lies there (a link, a directory) is set aside, never written to.
     executor: whose threads write; None: the event loop's own.
+    collect_s: at least so long is from one write to the next, unless somebody waits for it.
     """
 
-    def __init__(self, path: Path, executor: Executor | None = None) -> None:
+    def __init__(
+        self, path: Path, executor: Executor | None = None, *, collect_s: float = COLLECT_S
+    ) -> None:
         self.path = path
+        self._collect_s = collect_s
         self.problem = ""
         self.size = 0
         self._strand = Strand(executor)
@@ -52,6 +59,9 @@ class RawLog:
         self._queue: deque[bytes] = deque()
         self._backlog = 0
         self._writing = False
+        self._awaited = 0
+        self._write_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
         self._closing = False
         self._error: Exception | None = None
         self._idle = asyncio.Event()
@@ -97,7 +107,7 @@ class RawLog:
 
         Returns the name under which that is kept, empty when there is nothing to keep.
         """
-        self._queue.clear()
+        self._forget()
         await self._idle.wait()
         await self._strand.call(self._close_file)
         return await self._open(anew=True)
@@ -114,14 +124,20 @@ class RawLog:
         self._queue.append(data)
         self._backlog += len(data)
         self._idle.clear()
-        if not self._writing:
-            self._flush()
+        self._go_on()
 
     async def drained(self) -> None:
         """Until all bytes are in the file, or a problem came up; raises like :meth:`append`."""
-        await self._idle.wait()
+        await self._all_written()
         if self._error is not None:
             raise self._error
+
+    async def settle(self) -> None:
+        """As :meth:`drained`, for as long as may be waited for a slow disk; raises nothing."""
+        if not self.held_up:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(SETTLE_LIMIT_S):
+                    await self._all_written()
 
     async def replay(self, take: Callable[[bytes], None]) -> LogDigest:
         """Hand over, in the thread, what the file holds already; returns its digest."""
@@ -151,11 +167,15 @@ class RawLog:
         return await self._strand.call(lambda: self._last_lines(count))
 
     async def close(self) -> None:
-        """What was not written is fetched again another time. Waits for a slow disk only so long;
-        the file is closed in any case, once it answers."""
+        """Write what is to be written, and close. Waits for a slow disk only so long; the file is
+        closed in any case, once it answers. What was not written is fetched again another time."""
         self._closing = True
-        self._queue.clear()
-        await asyncio.wait({self._strand.call(self._close_file)}, timeout=CLOSE_LIMIT_S)
+        try:
+            await self.settle()
+        finally:
+            self._forget()
+            closed = self._strand.call(self._close_file)
+        await asyncio.wait({closed}, timeout=CLOSE_LIMIT_S)
 
     # On the event loop ---------------------------------------------------------------------------
 
@@ -163,7 +183,42 @@ class RawLog:
         self.size, self.problem, kept = await self._strand.call(lambda: self._open_file(anew))
         return kept
 
+    async def _all_written(self) -> None:
+        self._awaited += 1
+        try:
+            self._go_on()
+            await self._idle.wait()
+        finally:
+            self._awaited -= 1
+
+    def _go_on(self) -> None:
+        """Write what waits: now if it is much, if somebody waits for it or if the last write was a
+        while ago, else together with what comes until then."""
+        if self._writing or not self._queue:
+            return
+        loop = asyncio.get_running_loop()
+        at_once = self._awaited or self._backlog >= BLOCK
+        if at_once or loop.time() >= self._write_at:
+            self._flush()
+        elif self._timer is None:
+            self._timer = loop.call_at(self._write_at, self._flush)
+
+    def _forget(self) -> None:
+        """What waits is not written."""
+        self._stop_timer()
+        self._queue.clear()
+        if not self._writing:
+            self._backlog = 0
+            self._idle.set()
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
     def _flush(self) -> None:
+        self._stop_timer()
+        self._write_at = asyncio.get_running_loop().time() + self._collect_s
         data = bytearray()
         while self._queue and len(data) < BLOCK:
             data += self._queue.popleft()
@@ -187,7 +242,7 @@ class RawLog:
             self._error = error
             self._queue.clear()
         if self._queue:
-            self._flush()
+            self._go_on()
         else:
             self._backlog = 0
             self._idle.set()

@@ -19,7 +19,7 @@ from backends.campaign.folder.reader import read_campaign
 from backends.campaign.folder.unbegun import is_unbegun
 from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record import journal, lock
-from backends.campaign.record.run_record import RunState
+from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
 from backends.inventory.nodesets import fold_nodeset
 from profiles.errors import DlperfError

@@ -50,4 +50,5 @@ def _planned(
         profiled=run.profiled,
         workload=run.workload,
         arithmetic=run.arithmetic,
+        expected_s=run.expected_s,
     )

@@ -17,6 +17,8 @@ from backends.inventory.host_to_toml import host_of, host_table
 from backends.results.auto_repeats import AutoRepeats, limited, parse_repeats
 from backends.results.result_files import write_in_campaign
 from profiles.errors import SelectionError
+from profiles.format.validators import key_text
+from profiles.schema_mistakes import mistakes, read_toml
 
 
 class _Asked(BaseModel):
@@ -97,7 +99,7 @@ def read_request(path: Path) -> Request:
     """
     file = path / REQUEST_NAME if path.is_dir() else path
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
+        data = read_toml(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SelectionError(
             "no such file", where=str(file), remedy="give a campaign.toml or a campaign directory"
@@ -110,11 +112,10 @@ def read_request(path: Path) -> Request:
         parsed = _File.model_validate(data)
         hosts = tuple(host_of(table) for table in parsed.hosts)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
+        first = mistakes(error.errors(include_url=False), data)[0]
         raise SelectionError(
-            f"{key}: {first['msg'][:1].lower()}{first['msg'][1:]}",
-            where=str(file),
+            first.what,
+            where=f"{file}: {key_text(first.at)}",
             remedy="is it a campaign.toml? 'dlperf-tui run' writes one",
         ) from None
     except (TypeError, ValueError) as error:

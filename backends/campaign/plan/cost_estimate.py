@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backends.campaign.plan.plan import Plan
-from profiles.durations import parse_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +25,10 @@ def plan_price(plan: Plan) -> PlanPrice | None:
     """None where a profile does not say how long its runs take."""
     device_s = 0.0
     for planned in plan.cases:
-        if planned.profile.launch.expected is None:
+        if (seconds := planned.expected_s) is None:
             return None
         runs = planned.repeats + (planned in plan.profiled)
-        device_s += runs * planned.case.gpus * parse_duration(planned.profile.launch.expected)
+        device_s += runs * planned.case.gpus * seconds
     prices = [host.price_per_hour for host in plan.hosts if host.price_per_hour is not None]
     hours = device_s / 3600
     cost = None

@@ -132,6 +132,7 @@ def _planned(
                 profiled=profiled,
                 workload=first.workload,
                 arithmetic=first.arithmetic,
+                expected_s=first.expected_s,
             )
 
 

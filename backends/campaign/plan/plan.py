@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from backends.campaign.plan.selection import Selection
 from backends.inventory.host_entry import Host
 from profiles.format.case import Case
+from profiles.format.expected_duration import expected_s
 
 if TYPE_CHECKING:
     from profiles.format.profile import Profile
@@ -23,6 +24,11 @@ class PlannedCase:
     repeats: int
     settings: Mapping[str, str]
     infeasible: str = ""
+
+    @property
+    def expected_s(self) -> float | None:
+        """How long a run of it takes, by its profile; None where that does not say."""
+        return expected_s(self.profile, self.case, self.settings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ from profiles.case_tag import format_tag
 from profiles.durations import parse_duration
 from profiles.errors import SelectionError
 from profiles.format.case import Case, read_key
-from profiles.format.case_matrix import HostCapacity, can_vary, expand, infeasible
+from profiles.format.case_matrix import can_vary, expand, infeasible
 from profiles.format.catalog import Catalog
+from profiles.format.host_capacity import HostCapacity
 from profiles.format.profile import Profile
 from profiles.format.site_settings import resolve_settings, split_overrides
 
@@ -153,7 +154,7 @@ def _expected_s(plan: Plan) -> float | None:
     exact but for the seams between the rounds; the profiled runs are a round of their own.
     """
     cases = plan.cases
-    if any(planned.profile.launch.expected is None for planned in cases):
+    if any(planned.expected_s is None for planned in cases):
         return None
     total, due, span = _round_s(plan.profiled, len(plan.hosts)), -1, 0.0
     for repeat in range(1, max((planned.repeats for planned in cases), default=0) + 1):
@@ -168,9 +169,8 @@ def _round_s(cases: Sequence[PlannedCase], hosts: int) -> float:
     """One run of each case."""
     free_at = [0.0] * max(1, hosts)
     for planned in cases:
-        launch = planned.profile.launch
         free_at.sort()
         nodes = min(planned.case.nodes, len(free_at))
-        ends = free_at[nodes - 1] + parse_duration(launch.expected or "0s")
-        free_at[:nodes] = [ends + parse_duration(launch.settle)] * nodes
+        ends = free_at[nodes - 1] + (planned.expected_s or 0.0)
+        free_at[:nodes] = [ends + parse_duration(planned.profile.launch.settle)] * nodes
     return max(free_at)

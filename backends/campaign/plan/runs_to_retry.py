@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from backends.campaign.record.run_record import RunRecord, RunState
+from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
 from profiles.errors import SelectionError
 

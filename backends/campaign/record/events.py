@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # only a journal that is read needs pydantic
         Whole,
     )
 
-SCHEMA = 4
+SCHEMA = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +60,7 @@ class CampaignCreated(Event):
     place: Text = ""  # inode numbers: backends.campaign.folder.directory_identity
     host: Text = ""  # the machine it was made on
     path: Text = ""  # … and under which path
+    hosts: Count = 0  # how many it was planned on; 0: nobody said
     explain: Texts = ()  # profiles whose cases get a profiled run each, after all repeats
 
 
@@ -107,7 +108,7 @@ class RunPlanned(Event):
 
     ``profiled``: no repeat, but the run that tells where the time of each rank goes. ``workload``,
     ``arithmetic``: what :mod:`profiles.format.workload_section` says of it; empty where that is
-    not known.
+    not known. ``expected_s``: how long it will take, by its profile; 0 where that does not say.
     """
 
     run_id: Text
@@ -125,6 +126,7 @@ class RunPlanned(Event):
     profiled: Truth = False
     workload: Text = ""
     arithmetic: Text = ""
+    expected_s: Time = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,6 +297,19 @@ class RunCancelled(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunPaused(Event):
+    """The run is not started before it is unpaused; of one that has started this says nothing."""
+
+    run_id: Text
+    by: Text = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunUnpaused(Event):
+    run_id: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostVerified(Event):
     """A later look found nothing of an ended run on one of its hosts any more."""
 
@@ -304,9 +319,12 @@ class HostVerified(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingsRestarted(Event):
-    """The log here was not the host's any more: it is read anew from its first byte."""
+    """The log here was not the host's any more: it is read anew from its first byte.
+
+    ``why``: as a warning about the run; empty in journals of older versions."""
 
     run_id: Text
+    why: Text = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -360,6 +378,8 @@ EVENT_TYPES: Mapping[str, type[Event]] = {
         RunSucceeded,
         RunFailed,
         RunCancelled,
+        RunPaused,
+        RunUnpaused,
         HostVerified,
         ReadingsRestarted,
         Noted,

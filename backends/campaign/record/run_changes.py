@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from backends.campaign.record import events as ev
-from backends.campaign.record.run_record import NewReadings, RunRecord, RunState, Series
+from backends.campaign.record.run_record import NewReadings, RunRecord, Series
+from backends.campaign.record.run_state import RunState
+from profiles.throughput.mfu import credible, is_fp8
 
 END_LOST = "how it ended is in a line of the journal that cannot be read"
 
@@ -43,6 +45,7 @@ def _record(event: ev.RunPlanned, *, imported: bool) -> RunRecord:
         profiled=event.profiled,
         workload=event.workload,
         arithmetic=event.arithmetic,
+        expected_s=event.expected_s,
     )
 
 
@@ -140,9 +143,9 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         used=event.used,
         window=event.window,
         statistic=event.statistic,
-        metrics=event.metrics,
+        metrics=credible(event.metrics, fp8=_in_fp8(run)),  # also of what others entered
         gpu_memory_mib=event.gpu_memory_mib,
-        warnings=event.warnings,
+        warnings=(*run.warnings, *event.warnings),
         fingerprint=event.fingerprint,
         steady=event.steady,
         ranks=event.ranks,
@@ -152,6 +155,10 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         hosts=run.hosts or event.hosts,
         reason="",
     )
+
+
+def _in_fp8(run: RunRecord) -> bool:
+    return is_fp8(run.arithmetic) or is_fp8(run.case.precision or "")
 
 
 def _failed(run: RunRecord, event: ev.RunFailed) -> RunRecord:
@@ -185,6 +192,14 @@ def _cancelled(run: RunRecord, event: ev.RunCancelled) -> RunRecord:
     )
 
 
+def _paused(run: RunRecord, event: ev.RunPaused) -> RunRecord:
+    return replace(run, paused_at=event.t, paused_by=event.by) if run.pausable else run
+
+
+def _unpaused(run: RunRecord, event: ev.RunUnpaused) -> RunRecord:
+    return replace(run, paused_at=None, paused_by="") if run.paused else run
+
+
 def _host_verified(run: RunRecord, event: ev.HostVerified) -> RunRecord:
     if not run.state.ended or (cleanup := run.cleanup.without(event.host)) is run.cleanup:
         return run
@@ -192,10 +207,12 @@ def _host_verified(run: RunRecord, event: ev.HostVerified) -> RunRecord:
 
 
 def _restarted(run: RunRecord, event: ev.ReadingsRestarted) -> RunRecord:
-    if not run.state.active or not run.reading_count:
+    if not run.state.active:
         return run
+    told = (event.why,) if event.why and event.why not in run.warnings else ()
     return replace(
         run,
+        warnings=(*run.warnings, *told),
         reading_count=0,
         warmup=0,
         last_step=None,
@@ -216,6 +233,8 @@ RUN_CHANGES: Mapping[type[ev.Event], Callable[[RunRecord, Any], RunRecord]] = {
     ev.RunSucceeded: _succeeded,
     ev.RunFailed: _failed,
     ev.RunCancelled: _cancelled,
+    ev.RunPaused: _paused,
+    ev.RunUnpaused: _unpaused,
     ev.HostVerified: _host_verified,
     ev.ReadingsRestarted: _restarted,
 }

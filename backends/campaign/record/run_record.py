@@ -5,12 +5,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_status import UNKNOWN, Cleanup
+from backends.campaign.record.run_state import RunState
 from profiles.format.case import Case
 from profiles.scalars import Scalar
 from profiles.throughput.rank_times import RankTime
@@ -21,26 +21,6 @@ if TYPE_CHECKING:
     from backends.hosts.telemetry_summary import Telemetry
 
 SERIES_POINTS = 512
-
-
-class RunState(StrEnum):
-    PLANNED = "planned"
-    QUEUED = "queued"
-    STARTING = "starting"
-    RUNNING = "running"
-    CANCELLING = "cancelling"
-    SUCCEEDED = "succeeded"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-    @property
-    def active(self) -> bool:
-        """Something of the run may exist on its hosts."""
-        return self in (RunState.STARTING, RunState.RUNNING, RunState.CANCELLING)
-
-    @property
-    def ended(self) -> bool:
-        return self in (RunState.SUCCEEDED, RunState.FAILED, RunState.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +84,13 @@ class RunRecord:
     profiled: bool = False  # no repeat: it tells where the time goes, and counts for nothing
     workload: str = ""  # what published figures call it, and its precision
     arithmetic: str = ""
+    expected_s: float = 0.0  # by its profile; 0: that does not say
     state: RunState = RunState.PLANNED
     planned_at: float = 0.0
     not_before: float = 0.0
     retry_of: str = ""
+    paused_at: float | None = None  # it is not started until somebody says so
+    paused_by: str = ""
     hosts: tuple[str, ...] = ()
     devices: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
     job_id: str = ""
@@ -147,6 +130,16 @@ class RunRecord:
     @property
     def case(self) -> Case:
         return Case(self.profile, self.nodes, self.gpus_per_node, self.parameters)
+
+    @property
+    def pausable(self) -> bool:
+        """It has not started, and may."""
+        return self.state in (RunState.PLANNED, RunState.QUEUED) and not self.paused
+
+    @property
+    def paused(self) -> bool:
+        waits = self.state in (RunState.PLANNED, RunState.QUEUED)
+        return waits and self.paused_at is not None
 
     def delay_s(self, now: float) -> float:
         """How long it is still to wait, ``now`` in seconds since the epoch; never longer than was

@@ -53,4 +53,6 @@ def run_result(run: RunRecord, state: CampaignState) -> RunResult:
         warned=state.warned,
         stopped=str(state.settled.get(run.case.key, "")) if state.auto else None,
         campaign=state.campaign,
+        paused_by=run.paused_by if run.paused else None,
+        paused_at=run.paused_at if run.paused else None,
     )

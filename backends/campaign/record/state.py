@@ -26,7 +26,8 @@ from typing import Any
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_changes import RUN_CHANGES, planned_runs
-from backends.campaign.record.run_record import NewReadings, RunRecord, RunState
+from backends.campaign.record.run_record import NewReadings, RunRecord
+from backends.campaign.record.run_state import RunState
 from backends.results.auto_repeats import AutoRepeats, Quantity, Stop
 from profiles.format.case import Case
 
@@ -65,6 +66,7 @@ class CampaignState:
     warned: tuple[str, ...] = ()
     finished: bool = False
     cancel_asked: bool = False  # of all that is; nothing is started while it holds
+    hosts: int = 0  # it was planned on so many; 0: an older journal does not say
     explain: tuple[str, ...] = ()  # profiles whose cases get a profiled run each
     auto: AutoRepeats | None = None  # repeats until it is known; None: so many were asked for
     settled: Mapping[str, Stop] = field(default_factory=dict)  # by case: why no further repeats
@@ -188,6 +190,7 @@ def _created(state: CampaignState, event: ev.CampaignCreated) -> CampaignState:
         imported=event.imported,
         forced=event.forced,
         overridden=event.overridden,
+        hosts=event.hosts,
         explain=event.explain,
         warned=event.warned,
         frozen=event.frozen,
@@ -270,6 +273,7 @@ def _requeued(state: CampaignState, event: ev.RunRequeued) -> CampaignState:
         profiled=run.profiled,
         workload=run.workload,
         arithmetic=run.arithmetic,
+        expected_s=run.expected_s,
         state=RunState.QUEUED,
         retry_of=run.run_id,
         job_id=event.job_id or run.job_id,

@@ -6,15 +6,18 @@ pushed. Estimates are labelled as such by their names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
-from statistics import median
 
+from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_status import Cleanup
+from backends.campaign.record.run_estimates import case_key, estimates, remaining_s
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.engines.engine import Waiting, WaitKind
+from backends.inventory.nodesets import fold_nodeset
 from profiles.durations import format_duration
 from profiles.format.case import Case
 
@@ -30,6 +33,7 @@ class RunView:
     repeat: int
     attempt: int
     state: RunState
+    paused: bool  # planned or queued, and not to be started
     state_text: str  # "running", "host2: connection lost 12 s ago, retrying", "waiting for node3"
     hosts: tuple[str, ...]
     out_of_reach: tuple[str, ...]  # of its hosts, while it is active
@@ -50,13 +54,23 @@ class RunView:
 
 @dataclass(frozen=True, slots=True)
 class ChartSeries:
-    """samples/s over seconds since the run's start; ``warmup`` points come first."""
+    """A run's thinned readings, from its start at ``start``; the first ``warmup`` are its warm-up.
+
+    :attr:`points` are made when they are asked for: a screen draws a few of the runs at work.
+    """
 
     run_id: str
     label: str
     unit: str
-    points: tuple[tuple[float, float], ...]
-    warmup: int
+    readings: Series
+    start: float = 0.0
+    warmup: int = 0
+
+    @property
+    def points(self) -> tuple[tuple[float, float], ...]:
+        """samples/s over seconds since the run's start, as they were made, not as they came."""
+        times = spread(self.readings.times, self.start)
+        return tuple((t - self.start, v) for t, v in zip(times, self.readings.values, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +84,7 @@ class CampaignSnapshot:
     done: int
     failed: int
     active: int
+    paused: int
     total: int
     eta_s: float | None
     finished: bool
@@ -83,11 +98,18 @@ class CampaignSnapshot:
         return replace(self, notes=(*self.notes, (t, level, text)))
 
     @property
+    def held(self) -> bool:
+        """All that is left to do is paused: nothing happens until somebody unpauses it."""
+        return 0 < self.paused == self.total - self.done
+
+    @property
     def summary(self) -> str:
         """For the header: "9/24 runs · ETA 41m"."""
         parts = [f"{self.done}/{self.total} runs"]
         if self.failed:
             parts.append(f"{self.failed} failed")
+        if self.paused:
+            parts.append(f"{self.paused} paused")
         if self.finished:
             parts.append("finished")
         elif self.eta_s is not None:
@@ -100,7 +122,6 @@ def take(
     path: Path,
     *,
     now: float,
-    expected_s: Mapping[str, float],
     waiting: Mapping[str, Waiting] | None = None,
     revision: int = 0,
     read_only: bool = False,
@@ -108,20 +129,19 @@ def take(
 ) -> CampaignSnapshot:
     """A snapshot at ``now`` (seconds since the epoch).
 
-    ``expected_s``: a run's typical duration by profile name, used until this campaign has
-    measured its own. ``waiting``: by run id, what a planned run waits for. ``ended``: kept by the
-    caller between snapshots of one campaign; the views of ended runs, which do not change.
+    ``waiting``: by run id, what a planned run waits for. ``ended``: kept by the caller between
+    snapshots of one campaign; the views of ended runs, which do not change.
     """
     latest = state.latest_attempts()
-    durations = _durations(state, expected_s)
+    durations = estimates(state.runs.values())
     waiting = waiting or {}
     known = {} if ended is None else ended
     views = []
     for run in state.runs.values():
         before = known.get(run.run_id)
         if before is None or before[0] is not run:
-            expected = durations.get(_duration_key(run))
-            view = _view(run, path, now, expected, waiting.get(run.run_id))
+            expected = durations.get(case_key(run))
+            view = _view(run, path, now, expected, waiting.get(run.run_id), watched=not read_only)
             before = (run, view)
             if run.state.ended:
                 known[run.run_id] = before
@@ -138,8 +158,14 @@ def take(
         done=len(done),
         failed=sum(run.state is RunState.FAILED for run in done),
         active=len(active),
+        paused=sum(run.paused for run in latest),
         total=len(latest),
-        eta_s=_campaign_eta(latest, views, durations),
+        eta_s=remaining_s(
+            [run for run in latest if not (run.state.ended or run.paused)],
+            durations,
+            now,
+            state.hosts,
+        ),
         finished=state.finished,
         simulated=state.simulated,
         read_only=read_only,
@@ -153,40 +179,19 @@ def _notes(state: CampaignState) -> tuple[tuple[float, str, str], ...]:
     return (*state.notes, (state.created_at or 0.0, "stop", state.damage))
 
 
-def _duration_key(run: RunRecord) -> str:
-    return f"{run.profile}/{run.nodes}n{run.gpus_per_node}g"
-
-
-def _durations(state: CampaignState, expected_s: Mapping[str, float]) -> dict[str, float]:
-    """Seconds a run of each (profile, case) takes: this campaign's median, else the profile's."""
-    seen: dict[str, list[float]] = {}
-    by_profile: dict[str, list[float]] = {}
-    for run in state.runs.values():
-        if run.state is RunState.SUCCEEDED and run.started_at and run.ended_at:
-            took = run.ended_at - run.started_at
-            seen.setdefault(_duration_key(run), []).append(took)
-            by_profile.setdefault(run.profile, []).append(took)
-    result: dict[str, float] = {}
-    for run in state.runs.values():
-        key = _duration_key(run)
-        if key in result:
-            continue
-        if key in seen:
-            result[key] = median(seen[key])
-        elif run.profile in by_profile:
-            result[key] = median(by_profile[run.profile])
-        elif run.profile in expected_s:
-            result[key] = expected_s[run.profile]
-    return result
-
-
 def _label(run: RunRecord) -> str:
     text = f"{run.case.label} {'profiled' if run.profiled else f'#{run.repeat}'}"
     return f"{text} attempt {run.attempt}" if run.attempt > 1 else text
 
 
 def _view(
-    run: RunRecord, path: Path, now: float, expected: float | None, waiting: Waiting | None
+    run: RunRecord,
+    path: Path,
+    now: float,
+    expected: float | None,
+    waiting: Waiting | None,
+    *,
+    watched: bool,
 ) -> RunView:
     elapsed = None
     if run.started_at is not None:
@@ -207,7 +212,8 @@ def _view(
         repeat=run.repeat,
         attempt=run.attempt,
         state=run.state,
-        state_text=_state_text(run, now, waiting),
+        paused=run.paused,
+        state_text=_state_text(run, now, waiting, watched=watched),
         hosts=run.hosts,
         out_of_reach=tuple(run.lost_hosts) if run.state.active else (),
         unit=run.unit,
@@ -216,7 +222,7 @@ def _view(
         elapsed_s=elapsed,
         readings=run.reading_count,
         last_step=run.last_step,
-        throughput_now=run.last_throughput,
+        throughput_now=None if run.state is RunState.CANCELLING else run.last_throughput,
         throughput=run.throughput,
         reason=run.reason,
         evidence=run.evidence,
@@ -226,20 +232,33 @@ def _view(
     )
 
 
-def _state_text(run: RunRecord, now: float, waiting: Waiting | None) -> str:
+def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched: bool) -> str:
+    """``watched``: by who asks; others cannot know whether anybody tries again."""
+    if run.paused:
+        return paused_text(run, now)
     if run.state is RunState.PLANNED and (delay_s := run.delay_s(now)):
         return f"retry in {format_duration(delay_s)}"
     if run.state in (RunState.PLANNED, RunState.QUEUED) and waiting is not None:
         return waiting_text(waiting)
     if run.lost_hosts and run.state.active:
         host, (since, reason) = next(iter(run.lost_hosts.items()))
-        return f"{host}: {reason or 'connection lost'} {format_duration(now - since)} ago, retrying"
+        lost = f"{host}: {reason or 'connection lost'} {format_duration(now - since)} ago"
+        lost = f"{lost}, retrying" if watched else lost
+        return f"{run.state}, {lost}" if run.state is RunState.CANCELLING else lost
     return str(run.state)
+
+
+def paused_text(run: RunRecord, now: float) -> str:
+    """ "paused by alice since 14:02": the reader's time of day; of another day with the date."""
+    since, today = (datetime.fromtimestamp(t).astimezone() for t in (run.paused_at or 0.0, now))
+    form = "%H:%M" if since.date() == today.date() else "%Y-%m-%d %H:%M"
+    by = f" by {run.paused_by}" if run.paused_by else ""
+    return f"paused{by} since {since.strftime(form)}"
 
 
 def waiting_text(waiting: Waiting) -> str:
     """Why a run waits, in words: "waiting for node3: held by bob"."""
-    hosts = ", ".join(waiting.hosts[:3])
+    hosts = fold_nodeset(waiting.hosts)
     match waiting.kind:
         case WaitKind.UNUSABLE:
             return f"waiting for {hosts}: {waiting.detail}"
@@ -266,31 +285,11 @@ def _series(state: CampaignState) -> tuple[ChartSeries, ...]:
 
 def chart_series(run: RunRecord) -> ChartSeries:
     """The thinned readings of one run, in seconds since it started."""
-    start = run.started_at or 0.0
-    series: Series = run.series
     return ChartSeries(
         run_id=run.run_id,
         label=_label(run),
         unit=run.unit,
-        points=tuple((t - start, value) for t, value in series.points),
-        warmup=-(-run.warmup // series.stride),
+        readings=run.series,
+        start=run.started_at or 0.0,
+        warmup=-(-run.warmup // run.series.stride),
     )
-
-
-def _campaign_eta(
-    latest: Sequence[RunRecord], views: Sequence[RunView], durations: Mapping[str, float]
-) -> float | None:
-    """Seconds until the end, as if what is left shares the hosts as it does now."""
-    left = [run for run in latest if not run.state.ended]
-    if not left:
-        return None
-    by_id = {view.run_id: view for view in views}
-    total = 0.0
-    for run in left:
-        expected = durations.get(_duration_key(run))
-        if expected is None:
-            return None
-        view = by_id[run.run_id]
-        total += view.eta_s if view.eta_s is not None else expected
-    parallel = max(1, sum(run.state.active for run in left))
-    return total / parallel

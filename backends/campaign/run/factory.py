@@ -62,15 +62,6 @@ class RunFactory:
         self._clock = clock
         self._disk = disk or ThreadPoolExecutor(DISK_THREADS, thread_name_prefix="raw log")
 
-    @property
-    def expected_s(self) -> Mapping[str, float]:
-        """A run's usual seconds by profile, where the profile says so."""
-        return {
-            name: parse_duration(setup.profile.launch.expected)
-            for name, setup in self._setups.items()
-            if setup.profile.launch.expected
-        }
-
     def profile(self, name: str) -> Profile:
         return self._setup(name).profile
 

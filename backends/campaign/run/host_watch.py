@@ -30,12 +30,14 @@ class DiskFullError(Exception):
 class HostWatch:
     """One host's telemetry during one run. Best effort: a run never waits for it, or fails by it.
 
-    ``log``: the CSV file, a raw copy of what the host prints; continued on resume.
+    ``log``: the CSV file, a raw copy of what the host prints but for empty lines, which tell that
+    it lives; continued on resume.
     """
 
     def __init__(self, host: AllocatedHost, log: RawLog) -> None:
         self._host = host
         self._log = log
+        self._line_ended = False  # by what came last
 
     async def follow(self) -> None:
         """Until cancelled."""
@@ -54,7 +56,9 @@ class HostWatch:
     def _take(self, data: bytes) -> None:
         if self._log.problem or self._log.crowded:
             raise DiskFullError
-        self._log.append(data)
+        if not (self._line_ended and data == b"\n"):
+            self._log.append(data)
+        self._line_ended = data.endswith(b"\n")
 
     def summary(self, trained: Span, slow: Mapping[int, Span]) -> Telemetry:
         """Of what is in the file, if there is one; times are those of this machine. Blocking."""

@@ -43,7 +43,7 @@ class LogMirror:
     log: the local file; opened and closed by :meth:`open` and :meth:`close`.
     boot_id: of the boot that the run was started in; empty: not known.
     take: gets the bytes that are in the local file, in order.
-    restarted: told when the log is fetched anew, so that it is read from its first byte again.
+    restarted: told why when the log is fetched anew, so that it is read from its first byte again.
     note: tells the operator.
     """
 
@@ -56,7 +56,7 @@ class LogMirror:
         *,
         boot_id: str = "",
         take: Callable[[bytes], None] = lambda data: None,
-        restarted: Callable[[], None] = lambda: None,
+        restarted: Callable[[str], None] = lambda why: None,
         note: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.remote = remote
@@ -246,6 +246,7 @@ class LogMirror:
             for task in (following, full):
                 task.cancel()
             await asyncio.gather(following, full, return_exceptions=True)
+            await self.log.settle()  # whatever ended it: what came is read before that is told
 
     async def _first_of(self, tasks: set[asyncio.Task[Any]]) -> None:
         """Until one of them is done; says so when the disk does not answer meanwhile."""
@@ -297,8 +298,9 @@ class LogMirror:
     async def _anew(self, why: str) -> None:
         kept = await self.log.restart()
         rest = f"; what lay here is kept as {kept}" if kept else ""
-        self._note(f"{self.log.path.name} {why}: the log on {self.name} is fetched again{rest}")
-        self._restarted()
+        what = f"{self.log.path.name} {why}: the log on {self.name} is fetched again{rest}"
+        self._note(what)
+        self._restarted(what)
 
     def _tell(self, problem: str) -> None:
         if not self._told:

@@ -21,7 +21,7 @@ from profiles.throughput.window import warm_up
 if TYPE_CHECKING:
     from backends.campaign.record.event_values import JournaledReading
 
-EVERY_S = 0.5
+EVERY_S = 0.2  # at most
 
 
 class ReadingFeed:
@@ -48,6 +48,7 @@ class ReadingFeed:
         self._came = came
         self._sent = run.reading_count
         self._warmup = run.warmup
+        self._new = asyncio.Event()  # set before pump waits for it, or on the event loop
         self._begin()
 
     def _begin(self) -> None:
@@ -75,11 +76,11 @@ class ReadingFeed:
         measured = measure_run(self._profile, self._case, self.parser, self._tally)
         return with_all_logs(self._profile, self._case, measured, logs, profiled=self._run.profiled)
 
-    def restart(self) -> None:
+    def restart(self, why: str) -> None:
         """The log is read anew from its first byte; what was sent of it does not count."""
         self._begin()
         self._sent = self._warmup = 0
-        self._recorder.note(ev.ReadingsRestarted(t=self._clock(), run_id=self._run.run_id))
+        self._recorder.note(ev.ReadingsRestarted(t=self._clock(), run_id=self._run.run_id, why=why))
 
     def _note(self, readings: Readings) -> None:
         if not readings:
@@ -87,6 +88,7 @@ class ReadingFeed:
         self._tally.take(readings)
         now = round(self._clock(), 3)
         self._came()
+        self._new.set()
         facts = Facts(self._case, self.parser.stated, self._profile.measure.computed)
         self.last = self._journaled(readings, readings.stop - 1, facts, now)
         new = readings[max(0, self._sent - readings.start) :]
@@ -111,10 +113,12 @@ class ReadingFeed:
         return int(step) if step is not None and step.is_integer() else step, value, now
 
     async def pump(self) -> None:
-        """Send now and then; until cancelled."""
+        """Send readings soon after they came, several at once; until cancelled."""
         while True:
-            await asyncio.sleep(EVERY_S)
+            await self._new.wait()
+            self._new.clear()
             self.send()
+            await asyncio.sleep(EVERY_S)
 
     def send(self) -> None:
         if self.count <= self._sent or self.last is None:

@@ -123,9 +123,9 @@ class RunSupervisor:
         def take(data: bytes) -> None:
             (self.feed.take if first else self._others[member.name].take)(data)
 
-        def restarted() -> None:
+        def restarted(why: str) -> None:
             if first:
-                self.feed.restart()
+                self.feed.restart(why)
             else:
                 self._others[member.name] = FailureLog(self.profile)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from backends.results.case_result import CaseResult
 from backends.results.device_words import words_of
 from backends.results.layouts.cells import speedup_cell
 from backends.results.layouts.common import (
@@ -17,7 +18,7 @@ from backends.results.layouts.common import (
 from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import trimmed
 from backends.results.render import Column, Table
-from backends.results.summary import CaseResult, Group
+from backends.results.summary import Group
 
 TIME_TO_TRAIN = ("time_to_train", "time_to_train_s", "time2train", "train_time_s")
 ACCURACY = ("accuracy", "top1", "val_top1", "top_1", "acc", "miou", "mIoU", "map", "mAP")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from backends.results.grade import Concern
+from backends.results.case_result import CaseResult
+from backends.results.findings import Concern
 from backends.results.numbers import NOTHING, fixed, percent, ratio
 from backends.results.ratios import Method, RatioInterval
 from backends.results.statistics import CV_AMBER, CV_RED
-from backends.results.summary import CaseResult, Group
+from backends.results.summary import Group
 
 
 def speedup_cell(case: CaseResult, group: Group, *, nothing: str = NOTHING) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backends.results.busbw_curve import curve, is_collective, size_text
+from backends.results.case_result import CaseResult
 from backends.results.layouts.common import DEFAULT, LayoutOptions, group_title, simulated
 from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import NOTHING, fixed, trimmed
 from backends.results.render import Column, Table
-from backends.results.summary import CaseResult, Group
+from backends.results.summary import Group
 from backends.results.translations import Lang, pick, words
 from profiles.errors import SelectionError
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from backends.results.grade import Concern
+from backends.results.findings import Concern
 from backends.results.scaling_loss import Scaling, scaling
 from backends.results.summary import Group, parameters_text
 from backends.results.translations import Lang, Words

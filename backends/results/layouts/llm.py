@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_heading
 from backends.results.layouts.common import (
     DEFAULT,
@@ -16,10 +17,11 @@ from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import NOTHING, percent, trimmed
 from backends.results.render import Column, Table
 from backends.results.run_result import TOKENS
-from backends.results.summary import CaseResult, Group
+from backends.results.summary import Group
 from backends.results.telemetry_figures import cost_per_1e9_tokens, joules_per_sample, typical
 from backends.results.translations import Lang, pick, words
 from profiles.errors import SelectionError
+from profiles.gpu_models import nearest_peak
 
 _PARALLEL = (
     ("TP", "tensor_parallel"),
@@ -152,16 +154,23 @@ def _flop(metrics: Mapping[str, float], lang: Lang) -> str:
 
 
 def _peak(metrics: Mapping[str, float], group: Group, lang: Lang) -> str:
-    """What MFU is a share of, from the two figures themselves."""
+    """What MFU is a share of: a peak that we know, or one that whoever printed it took."""
     speed, mfu = metrics.get("tflop_per_s_per_gpu"), metrics.get("mfu")
-    if not speed or not mfu:
+    if not mfu:
         return ""
-    peak = trimmed(speed / mfu, 0)
+    peak = nearest_peak(speed / mfu) if speed else None
+    if peak is None:
+        return pick(
+            lang,
+            "MFU: not reckoned here; the peak that it is a share of is not stated",
+            "MFU：并非由本程序计算，未说明所依据的峰值",
+        )
+    shown = trimmed(peak, 1)
     device = pick(lang, "device", "设备") if group.on_cpus else "GPU"
     return pick(
         lang,
-        f"MFU: of a dense peak of {peak} TFLOP/s per {device}",
-        f"MFU：相对于每{device}稠密峰值 {peak} TFLOP/s",
+        f"MFU: of a dense peak of {shown} TFLOP/s per {device}",
+        f"MFU：相对于每{device}稠密峰值 {shown} TFLOP/s",
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from backends.results.case_result import CaseResult
 from backends.results.dataframe import results_csv
 from backends.results.device_words import words_of
-from backends.results.grade import Concern
+from backends.results.findings import Concern
 from backends.results.layouts.cells import (
     count_cell,
     cv_cell,
@@ -26,7 +27,7 @@ from backends.results.layouts.layout import Results, layout_of_tables
 from backends.results.numbers import NOTHING, fixed, percent
 from backends.results.ratios import Method
 from backends.results.render import Column, Table, render_csv
-from backends.results.summary import CaseResult, Group
+from backends.results.summary import Group
 from backends.results.translations import Words
 from profiles.errors import SelectionError
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -32,6 +33,20 @@ def _re2() -> ModuleType:
 
     module: ModuleType = re2
     return module
+
+
+@functools.lru_cache(maxsize=64)
+def finder(words: tuple[bytes, ...]) -> Callable[[bytes], bool]:
+    """Whether a text has one of the words, which are ASCII: ten times as fast as looking for each.
+
+    Without RE2 a text may be said to have one.
+    """
+    if not available() or not words:
+        return lambda text: bool(words)
+    options = _re2().Options()
+    options.encoding = _re2().Options.Encoding.LATIN1  # of bytes
+    pattern = _re2().compile(b"|".join(map(re.escape, words)), options)
+    return lambda text: pattern.search(text) is not None
 
 
 class LinearPattern:

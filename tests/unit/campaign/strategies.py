@@ -20,7 +20,7 @@ doubts = st.builds(Doubt, st.sampled_from(HOSTS), st.sampled_from(Why), texts)
 cleanups = st.builds(Cleanup, st.booleans(), st.lists(doubts, max_size=2).map(tuple))
 
 
-def planned(run_id: str, t: float = 0.0) -> ev.RunPlanned:
+def planned(run_id: str, t: float = 0.0, expected_s: float = 0.0) -> ev.RunPlanned:
     stem, _, attempt = run_id.rpartition("-a")
     return ev.RunPlanned(
         t=t,
@@ -35,6 +35,7 @@ def planned(run_id: str, t: float = 0.0) -> ev.RunPlanned:
         repeat=int(stem[-1]),
         attempt=int(attempt),
         retry_of=f"{stem}-a{int(attempt) - 1}" if int(attempt) > 1 else "",
+        expected_s=expected_s,
     )
 
 
@@ -169,6 +170,8 @@ events = st.one_of(
     st.builds(ev.HostVerified, t=times, run_id=run_ids, host=st.sampled_from(HOSTS)),
     st.builds(ev.ReadingsRestarted, t=times, run_id=run_ids),
     st.builds(ev.CancelAsked, t=times),
+    st.builds(ev.RunPaused, t=times, run_id=run_ids, by=texts),
+    st.builds(ev.RunUnpaused, t=times, run_id=run_ids),
     st.builds(ev.Noted, t=times, text=texts),
     st.builds(ev.CampaignFinished, t=times),
     st.builds(ev.CampaignReopened, t=times),

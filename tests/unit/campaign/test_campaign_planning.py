@@ -16,8 +16,6 @@ from backends.campaign.folder.paths import (
     create_directory,
     diagnosis_path,
     host_log_path,
-    log_path,
-    safe_name,
     telemetry_path,
 )
 from backends.campaign.plan.campaign_file import Request, read_request, write_request
@@ -31,6 +29,7 @@ from backends.inventory.host_entry import Host
 from profiles.errors import SelectionError
 from profiles.format.case import Case
 from profiles.format.catalog import Catalog
+from profiles.logs.own_log_names import log_path, safe_name
 
 EXPLAINED = ("rank", "step", "compute", "communication", "input")
 PROFILE = """

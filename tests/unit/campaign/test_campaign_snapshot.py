@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, take
@@ -20,8 +22,7 @@ A, B = "r-0001-a1", "r-0002-a1"
 
 
 def shown(state: CampaignState, now: float, **more: object) -> CampaignSnapshot:
-    values: dict[str, object] = {"expected_s": {}}
-    return take(state, Path("/c"), now=now, **{**values, **more})  # type: ignore[arg-type]
+    return take(state, Path("/c"), now=now, **more)  # type: ignore[arg-type]
 
 
 def view(snapshot: CampaignSnapshot, run_id: str) -> RunView:
@@ -32,6 +33,12 @@ def test_a_lost_connection_is_told_with_its_age() -> None:
     lost = ev.ContactChanged(t=100.0, run_id=A, host="node2", lost=True, reason="connection lost")
     state = fold([planned(A), assigned(A), ev.RunLaunched(t=2.0, run_id=A), lost])
     assert view(shown(state, 112.0), A).state_text == "node2: connection lost 12s ago, retrying"
+    read = shown(state, 112.0, read_only=True)
+    assert view(read, A).state_text == "node2: connection lost 12s ago"  # nobody may be retrying
+    ending = fold([ev.RunCancelling(t=105.0, run_id=A)], state)
+    told = view(shown(ending, 112.0, read_only=True), A)
+    assert told.state_text == "cancelling, node2: connection lost 12s ago"
+    assert told.throughput_now is None
     back = ev.ContactChanged(t=120.0, run_id=A, host="node2", lost=False)
     assert view(shown(fold([back], state), 121.0), A).state_text == "running"
 
@@ -61,11 +68,54 @@ def test_a_retry_is_never_told_or_made_to_wait_longer_than_was_meant(
 
 
 def test_the_estimate_is_the_profiles_until_the_campaign_has_its_own() -> None:
-    state = fold([planned(A), planned(B), assigned(A)])
-    assert shown(state, 5.0).eta_s is None
-    assert shown(state, 5.0, expected_s={"p": 20.0}).eta_s == pytest.approx(16.0 + 20.0)
+    assert shown(fold([planned(A), planned(B), assigned(A)]), 5.0).eta_s is None
+    state = fold([planned(A, expected_s=20.0), planned(B, expected_s=20.0), assigned(A)])
+    assert shown(state, 5.0).eta_s == pytest.approx(16.0 + 20.0)
     state = fold([succeeded(A, t=31.0)], state)
-    assert shown(state, 31.0, expected_s={"p": 20.0}).eta_s == pytest.approx(30.0)
+    assert shown(state, 31.0).eta_s == pytest.approx(30.0)
+
+
+def test_a_retry_is_expected_to_take_what_its_first_attempt_was() -> None:
+    first = planned(RUN_IDS[1], expected_s=20.0)
+    state = fold([first])
+    again = next_attempt(state.runs[first.run_id], 3.0)
+    assert fold([again], state).runs[again.run_id].expected_s == 20.0
+
+
+@pytest.fixture
+def of_size() -> Callable[..., ev.RunPlanned]:
+    """A planned run on so many nodes, of which the profile expects so many seconds."""
+
+    def make(number: int, nodes: int, expected_s: float) -> ev.RunPlanned:
+        run_id = f"r-{number:04d}-a1"
+        return replace(planned(A), run_id=run_id, nodes=nodes, repeat=number, expected_s=expected_s)
+
+    return make
+
+
+def test_what_was_measured_of_one_case_corrects_what_is_expected_of_the_others(
+    of_size: Callable[..., ev.RunPlanned],
+) -> None:
+    state = fold([of_size(1, 2, 20.0), of_size(2, 1, 40.0), assigned(A), succeeded(A, t=31.0)])
+    assert shown(state, 31.0).eta_s == pytest.approx(40.0 * 30.0 / 20.0)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "nodes", "eta_s"),
+    [
+        (4, (1, 1, 1, 1), 10.0),
+        (2, (1, 1, 1, 1), 20.0),
+        (4, (4, 1, 1, 1, 1), 20.0),
+        (4, (3, 3, 1), 20.0),
+        (0, (2, 1, 1), 20.0),  # an older journal does not say how many: as many as one run needs
+    ],
+)
+def test_runs_share_the_hosts_that_the_campaign_was_planned_on(
+    of_size: Callable[..., ev.RunPlanned], hosts: int, nodes: tuple[int, ...], eta_s: float
+) -> None:
+    created = ev.CampaignCreated(t=0.0, campaign="c", hosts=hosts)
+    runs = [of_size(number, size, 10.0) for number, size in enumerate(nodes, 1)]
+    assert shown(fold([created, *runs]), 0.0).eta_s == pytest.approx(eta_s)
 
 
 def test_the_chart_shows_what_runs_else_what_ran_last() -> None:

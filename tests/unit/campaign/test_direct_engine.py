@@ -15,7 +15,7 @@ from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.host_entry import Host
 from backends.transports.local import LocalTransport
 from backends.transports.transport import Transport
-from profiles.format.case_matrix import HostCapacity
+from profiles.format.host_capacity import HostCapacity
 
 
 def offer(

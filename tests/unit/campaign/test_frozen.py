@@ -75,6 +75,7 @@ def test_a_plan_comes_back_run_for_run(
             gpus_per_node=gpus,
             parameters=parameters,  # type: ignore[arg-type]  # scalars
             repeat=number,
+            expected_s=40.0 * nodes,
         )
         for number, (nodes, gpus, parameters) in enumerate(chosen, 1)
     ]

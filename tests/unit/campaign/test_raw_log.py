@@ -6,14 +6,17 @@ import asyncio
 import errno
 import hashlib
 import os
+import tempfile
 import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from backends.campaign.folder.rawlog import BACKLOG, RawLog
+from backends.campaign.folder.rawlog import BACKLOG, BLOCK, RawLog
 from backends.campaign.folder.strand import Strand
 from backends.remote.wrapper_messages import LogDigest
 from tests.support.waiting import until
@@ -179,6 +182,115 @@ async def test_a_disk_that_does_not_answer_stops_nobody(tmp_path: Path) -> None:
     answers.set()
     executor.shutdown()
     assert log.path.read_bytes() == b"x" * 1000, "what was under way when it closed is there"
+
+
+async def test_what_comes_in_quick_succession_is_written_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: sizes.append(len(data)) or write(fd, data))
+    log = RawLog(tmp_path / "a.log", collect_s=3600)
+    await log.open()
+    log.append(b"first\n")
+    await until(lambda: log.size == 6, what="a first line, which waits for nothing")
+    for _ in range(100):
+        log.append(b"more\n")
+        await asyncio.sleep(0)
+    assert (log.size, log.offset) == (6, 506)
+    await log.drained()
+    assert log.path.read_bytes() == b"first\n" + b"more\n" * 100
+    assert sizes == [6, 500]
+    log.append(b"x" * BLOCK)
+    await until(lambda: log.size == 506 + BLOCK, what="what is too much to wait")
+    log.append(b"last, without a newline")
+    assert log.size < log.offset
+    await log.close()
+    assert log.path.read_bytes().endswith(b"xlast, without a newline")
+
+
+async def test_what_waits_is_written_when_its_time_has_come(tmp_path: Path) -> None:
+    log = RawLog(tmp_path / "a.log", collect_s=0.05)
+    await log.open()
+    for number in range(3):
+        log.append(b"%d" % number)
+        log.append(b"%d" % number)
+        await until(lambda size=2 * (number + 1): log.size == size)  # type: ignore[misc]
+    await log.close()
+    assert log.path.read_bytes() == b"001122"
+
+
+async def test_a_log_that_begins_anew_forgets_what_waits(tmp_path: Path) -> None:
+    log = RawLog(tmp_path / "a.log", collect_s=3600)
+    await log.open()
+    log.append(b"written")
+    await until(lambda: log.size == 7)
+    log.append(b"waits")
+    assert await log.restart() == "a.log.kept-1"
+    assert (log.size, log.offset) == (0, 0)
+    log.append(b"new")
+    await log.drained()
+    await log.close()
+    assert log.path.read_bytes() == b"new"
+    assert log.path.with_name("a.log.kept-1").read_bytes() == b"written"
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.binary(min_size=1, max_size=2000),
+        st.sampled_from(["turn", "wait", "drain", "settle"]),
+    ),
+    max_size=30,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS, st.sampled_from([0.0, 0.002, 3600.0]), st.booleans())
+def test_at_any_moment_the_file_is_how_what_came_begins_and_what_is_read_is_in_it(
+    steps: list[bytes | str], collect_s: float, cancelled: bool
+) -> None:
+    """Whoever is killed there goes on at its last byte; who closes has written all."""
+
+    async def follow(path: Path) -> None:
+        log = RawLog(path, collect_s=collect_s)
+        came, read = bytearray(), bytearray()
+
+        def on_written(data: bytes) -> None:
+            read.extend(data)
+            assert bytes(came).startswith(path.read_bytes())
+            assert path.read_bytes() == bytes(read)
+
+        await log.open(on_written)
+        for step in steps:
+            match step:
+                case bytes():
+                    came.extend(step)
+                    log.append(step)
+                case "turn":
+                    await asyncio.sleep(0)
+                case "wait":
+                    await asyncio.sleep(0.003)
+                case "drain":
+                    await log.drained()
+                    assert bytes(read) == bytes(came)
+                case _:
+                    await log.settle()
+                    assert path.read_bytes() == bytes(came)
+            assert bytes(came).startswith(path.read_bytes())
+            assert path.read_bytes().startswith(bytes(read))
+            assert log.offset == len(came)
+        closing = asyncio.create_task(log.close())
+        if cancelled:
+            await asyncio.sleep(0)
+            closing.cancel()
+            await asyncio.gather(closing, return_exceptions=True)
+            assert bytes(came).startswith(path.read_bytes())
+            return
+        await closing
+        assert path.read_bytes() == bytes(read) == bytes(came)
+
+    with tempfile.TemporaryDirectory() as directory:
+        asyncio.run(follow(Path(directory) / "a.log"))
 
 
 async def test_calls_never_overlap_whoever_stops_waiting_for_them() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -13,7 +14,9 @@ from backends.campaign.record import run_record
 from backends.campaign.record.codec import encode, merged
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.state import CampaignState, RunState, fold
+from backends.campaign.run import reading_feed
 from backends.campaign.run.reading_feed import ReadingFeed
+from tests.support.waiting import until
 from tests.unit.profiles.builders import profile
 
 PROFILE = profile(
@@ -124,12 +127,33 @@ def test_a_log_that_is_read_anew_begins_again() -> None:
     feed, recorder = feed_of(run())
     feed.take(log_of(5))
     feed.send()
-    feed.restart()
+    feed.restart("it differed")
     feed.take(log_of(2))
     feed.finish()
     found = after(run(), recorder.events)
     assert (found.reading_count, list(found.series.values)) == (2, [1.0, 3.0])
     assert (feed.count, feed.measured([]).readings) == (2, 2)
+
+
+async def test_readings_are_sent_when_they_come_and_those_that_follow_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reading_feed, "EVERY_S", 0.05)
+    feed, recorder = feed_of(run())
+    log = log_of(40)
+    first = log.index(b"\n") + 1
+    feed.take(log[:first])  # before anybody follows: from the file that an earlier console left
+    async with asyncio.TaskGroup() as tasks:
+        pump = tasks.create_task(feed.pump())
+        await until(lambda: len(recorder.events) == 1)
+        for at in range(first, len(log), 7):
+            feed.take(log[at : at + 7])
+            await asyncio.sleep(0)
+        await until(lambda: len(recorder.events) == 2)
+        await asyncio.sleep(0.2)
+        pump.cancel()
+    assert len(recorder.events) == 2, "nothing came, and so nothing is sent"
+    assert after(run(), recorder.events).reading_count == 40
 
 
 def test_a_million_readings_are_some_thousand_points_in_the_journal() -> None:

@@ -61,9 +61,14 @@ def test_an_option_of_every_command_may_stand_before_or_after_its_name(
 def test_looking_only_refuses_what_changes_something(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    needed = {"resume": ["x"], "retry": ["x"], "cancel": ["x"], "import": ["x", "-o", "y"]}.get(
-        name, []
-    )
+    needed = {
+        "resume": ["x"],
+        "retry": ["x"],
+        "pause": ["x"],
+        "unpause": ["x"],
+        "cancel": ["x"],
+        "import": ["x", "-o", "y"],
+    }.get(name, [])
     assert main(["--readonly", name, *needed]) == 2
     assert capsys.readouterr().err == (
         "dlperf-tui: --readonly: this command changes something; leave --readonly out\n"

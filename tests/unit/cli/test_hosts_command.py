@@ -53,6 +53,7 @@ def test_wide_has_more_columns_and_then_all_that_is_known(
     assert "| 7 | H200 |" in answer.out
     assert "```\n      GPU0  NIC0" in answer.out
     assert "logged in: alice" in answer.out
+    assert "links: one GPU; NIC0 next to GPU0" in answer.out
 
 
 def test_this_machine_is_a_line_and_a_host_that_is_away_says_how_to_mend_it(

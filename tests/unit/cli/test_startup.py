@@ -4,6 +4,11 @@ import subprocess
 import sys
 
 HEAVY = ("pandas", "numpy", "asyncssh", "cryptography", "plotext", "matplotlib")
+ENGINE = (
+    *("backends.campaign.record.events", "backends.campaign.record.state", "tarfile"),
+    *("backends.campaign.record.status_view", "backends.campaign.plan.plan", "backends.engines"),
+    *("backends.campaign.folder.frozen", "profiles.format.expression", "tui.screens.dialogs"),
+)
 PAGES = ("tui.screens.runs_page", "tui.screens.matrix_page", "tui.screens.results_page")
 LATER = (*PAGES, "textual.widgets._text_area")
 
@@ -28,6 +33,12 @@ def test_until_the_first_paint_no_model_is_built() -> None:
 
 def test_the_first_paint_loads_one_page_only() -> None:
     assert loaded_by("import tui.app").isdisjoint(LATER)
+
+
+def test_the_first_paint_needs_nothing_of_what_campaigns_are_made_of() -> None:
+    """Some hundred classes, as slow as a third of Textual; they come with the first journal."""
+    loaded = loaded_by("import tui.cli.console, tui.app, tui.screens.hosts_page")
+    assert loaded.isdisjoint(ENGINE)
 
 
 def test_no_page_needs_pandas_or_plotext_to_be_opened() -> None:

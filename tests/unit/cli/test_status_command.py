@@ -211,7 +211,7 @@ def test_the_bar_says_how_the_last_run_ended_and_what_was_noted(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
 
     def now() -> CampaignSnapshot:
-        return take(read_campaign(path), path, now=BEGUN + 9, expected_s={})
+        return take(read_campaign(path), path, now=BEGUN + 9)
 
     async def watched() -> None:
         showing = asyncio.create_task(show_progress(now))

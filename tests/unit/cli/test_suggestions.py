@@ -103,3 +103,11 @@ def test_the_program_shows_an_example_too(capsys: pytest.CaptureFixture[str]) ->
     assert main(["--help"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     build_parser().parse_args(shlex.split(said.partition("example: ")[2])[1:])
+
+
+def test_a_number_that_is_none_is_told_in_plain_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["logs", "x", "-n", "many"]) == 2
+    assert capsys.readouterr().err == (
+        "dlperf-tui logs: argument -n/--lines: 'many' is no whole number; see 'dlperf-tui logs "
+        "--help'\n"
+    )

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from backends.hosts.environment import environment_document, fingerprint, fingerprint_of
-from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.host_facts import HostSnapshot, HostState, Topology
 from backends.hosts.hosts_json import host_document
 from backends.hosts.probe import parse_probe, snapshot_of
 from backends.inventory.host_entry import Host
@@ -40,6 +40,7 @@ def test_hosts_json_has_the_documented_keys() -> None:
     assert document["link_labels"] == ["GPU0", "NIC0"]
     assert document["nic_names"] == {"NIC0": "mlx5_0"}
     assert document["clock_offset_s"] == 0.5
+    assert document["topology"] == {"summary": "one GPU; mlx5_0 next to GPU0", "best": {}}
 
 
 def test_an_unreachable_host_has_the_same_keys() -> None:
@@ -47,6 +48,22 @@ def test_an_unreachable_host_has_the_same_keys() -> None:
     assert document.keys() == host_document(READY).keys()
     assert (document["state"], document["reason"]) == ("unreachable", "connection refused")
     assert (document["cpus"], document["gpus"], document["links"]) == (None, [], [])
+    assert document["topology"] == {"summary": "", "best": {}}
+
+
+def test_the_best_linked_gpus_are_keyed_by_how_many_they_are() -> None:
+    pair = {("GPU1", "GPU2"), ("GPU2", "GPU1")}
+    labels = ("GPU0", "GPU1", "GPU2")
+    links = tuple(
+        tuple("X" if a == b else "NV2" if (a, b) in pair else "NV1" for b in labels) for a in labels
+    )
+    topology = Topology(labels, links, ("",) * 3, ("",) * 3, {})
+    facts = dataclasses.replace(FACTS, topology=topology)
+    document = json.loads(json.dumps(host_document(dataclasses.replace(READY, facts=facts))))
+    assert document["topology"]["best"] == {"2": [1, 2]}
+    assert document["topology"]["summary"].endswith(
+        "for 1n2g 1,2: NV2 (0,1, the first two, are NV1)"
+    )
 
 
 def test_environment_json_records_what_lasts() -> None:

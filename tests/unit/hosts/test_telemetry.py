@@ -76,6 +76,9 @@ def test_power_of_the_first_second_is_partly_of_before_and_counts_only_alone() -
     use = only(seen(host(0), HEADER, *lines, trained=Span(EPOCH + 10, EPOCH + 20)))
     assert use.power_w_mean == 700.0
     assert use.energy_j == pytest.approx(700.0 * use.seconds)
+    lines = [gpu(s, power=700.0 if s > 11 else 400.0) for s in range(31)]
+    use = only(seen(host(0), HEADER, *lines, trained=Span(EPOCH + 10.1, EPOCH + 20)))
+    assert use.power_w_mean == 700.0
     short = only(seen(host(0), HEADER, *lines, trained=Span(EPOCH + 9.5, EPOCH + 10.4)))
     assert short.power_w_mean == 400.0
 

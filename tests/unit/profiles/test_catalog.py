@@ -48,8 +48,12 @@ def problem(directory: Path, text: str) -> str:
             '[launch]\ntimeout = "2 hours"',
             "'2 hours' is not a duration; write a number",
         ),
-        ("[matrix]", "[matrix]\nrepeats = 0", "matrix.repeats: input should be greater than"),
-        ("[matrix]", "[matrix]\nrepeats = true", "matrix.repeats: input should be a valid integer"),
+        ("[matrix]", "[matrix]\nrepeats = 0", "matrix.repeats: must be 1 or more, not 0"),
+        (
+            "[matrix]",
+            "[matrix]\nrepeats = true",
+            "matrix.repeats: must be a whole number, not true",
+        ),
         ("[matrix]", "[matrix]\nexclude = ['prec == 1']", "'prec' in 'prec == 1' is no parameter"),
         (
             "[matrix]",
@@ -70,7 +74,7 @@ def problem(directory: Path, text: str) -> str:
         (
             "[measure]",
             "[measure]\nstatistic = 'best'",
-            "measure.statistic: input should be 'elapsed'",
+            "measure.statistic: must be 'elapsed'",
         ),
         ("[measure]", "[measure]\nsummary = 'x'", "has no group 'value'"),
         ("[measure]", "[measure]\ntimestamp = '%H'", "has no group 'time'"),

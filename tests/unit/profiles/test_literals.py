@@ -34,6 +34,7 @@ BUNDLED = sorted(
         (r"(?P<value>\d+)", ()),
         (r"abc|xyz", ()),
         (r"abc|abd", (b"ab",)),
+        (r"(?:\d \w|\w, \d \d):", (b" ", b":")),
         (r"(?i)samples", ()),
         (r"x?yes", (b"yes",)),
         (r"(?:one)+ two", (b" two", b"one")),

@@ -215,9 +215,9 @@ LOGS = {
         gpus=32,
         metrics={
             "step_time_s": 1.01,
-            "tflop_per_s_per_gpu": 302.5,
+            "tflop_per_s_per_gpu": 304.0,
             "tokens_per_s_per_gpu": 64 * 2048 / 1.01 / 32,
-            "mfu": 302.5 / 989,
+            "mfu": 304.0 / 989,
             "memory": 20480.5,
             "global_batch": 64,
             "micro_batch": 2,
@@ -308,8 +308,8 @@ LOGS = {
         3,
         metrics={
             "tokens_per_s_per_gpu": 6820,
-            "mfu": 0.4006,
-            "tflop_per_s_per_gpu": 396.2,
+            "mfu": 0.4016,
+            "tflop_per_s_per_gpu": 397.2,
             "memory": 61.5 * 1024,
             "global_batch": 32,
             "sequence_length": 4096,
@@ -540,7 +540,7 @@ LOGS = {
         ),
         63750,
         2,
-        metrics={"step_time_s": 0.072444875},
+        metrics={"step_time_s": 0.06425},
     ),
     "modded-nanogpt": Log(
         "modded-nanogpt",

@@ -9,7 +9,8 @@ import pytest
 from profiles.case_tag import parse_tag
 from profiles.errors import SelectionError
 from profiles.format.case import read_key
-from profiles.format.case_matrix import HostCapacity, exclusion, expand, infeasible, make_case
+from profiles.format.case_matrix import exclusion, expand, infeasible, make_case
+from profiles.format.host_capacity import HostCapacity
 from tests.unit.profiles.builders import HEAD, READING, case, profile
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 
 from profiles.format.case_matrix import expand
 from profiles.format.catalog import Catalog
 from profiles.logs.log_parser import LogParser
+from profiles.throughput.file import measure_file
 from profiles.throughput.measure_run import Measurement, measure_run
 
 PROFILE = Catalog.load().get("nccl-tests")
@@ -196,3 +201,71 @@ def test_a_table_that_is_cut_off_says_what_size_its_figure_is_of() -> None:
     parser = parsed(log)
     assert (measured(log).throughput, parser.metrics["size_bytes"]) == (32.56, 1048576)
     assert "avg_busbw" not in parser.metrics
+
+
+def side(numbers: Sequence[float], *, checked: bool) -> dict[str, float | None]:
+    time, algbw, busbw, wrong = numbers
+    return {
+        "time": time,
+        "alg_bw": algbw,
+        "bus_bw": busbw,
+        "nwrong": wrong if checked else None,
+    }
+
+
+def json_file(rows: Sequence[str], *, spaces: bool = False, checked: bool = True) -> str:
+    """What -J writes of a table's rows: one line without an end."""
+    results: list[object] = []
+    for row in rows:
+        size, count, kind, redop, root, *times = row.split()
+        numbers = [float(number) for number in times]
+        out, into = (side(part, checked=checked) for part in (numbers[:4], numbers[4:]))
+        shown = {"size": int(size), "count": int(count), "type": kind, "redop": redop}
+        shown |= {"root": f"{root:>6}", "out_of_place": out, "in_place": into}
+        results.append(shown | {"actual_iterations": 20, "experiment_name": None})
+    wrong = sum(float(row.split()[8]) > 0 for row in rows)
+    told = {
+        "version": 2,
+        "start_time": "2026-03-04 05:06:07",
+        "args": ["/opt/nccl-tests/build/all_reduce_perf", "-J", "out.json"],
+        "env": ["LINES=41", 'NOTE="size":9,"count":3', "PATH=/usr/bin"],
+        "nccl_version": 22809,
+        "config": {
+            "nthreads": 1,
+            "ngpus": 4,
+            "devices": [{"rank": 0, "device": 0, "device_info": "NVIDIA H100 80GB HBM3"}],
+        },
+        "results": results,
+        "out_of_bounds": {"count": wrong, "okay": "false" if wrong else "true"},
+        "average_bus_bandwidth": {"bandwidth": 131.743, "okay": "unchecked"},
+        "errors": [],
+    }
+    return json.dumps(told, separators=None if spaces else (",", ":")).replace("/", "\\/")
+
+
+@pytest.mark.parametrize("spaces", [False, True])
+@pytest.mark.parametrize("checked", [False, True])
+def test_the_json_file_tells_what_the_table_tells(
+    spaces: bool, checked: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "all_reduce.json"
+    path.write_text(json_file(ROWS, spaces=spaces, checked=checked), encoding="utf-8")
+    measurement, parser = measure_file(PROFILE, path, CASE)
+    of_table = measured(table(*ROWS))
+    assert measurement.throughput == of_table.throughput == 361.73
+    assert measurement.metrics == of_table.metrics
+    assert parser.stated == {"collective": "all_reduce", "gpu": "NVIDIA H100 80GB HBM3"}
+    assert parser.failures == ()
+
+
+def test_a_json_file_says_what_went_wrong() -> None:
+    wrong = LARGEST.replace("361.73      0", "361.73     12")
+    assert reasons(json_file([*ROWS[:-1], wrong])) == [WRONG, WRONG]
+    slow = json_file(ROWS).replace('"unchecked"', '"false"')
+    assert reasons(slow) == ["the average bus bandwidth is below NCCL_TESTS_MIN_BW"]
+
+
+def test_a_json_file_that_is_cut_off_says_what_size_its_figure_is_of() -> None:
+    whole = json_file(ROWS)
+    parser = parsed(whole[: whole.index('"size":4294967296') + 120])
+    assert (parser.readings[-1].value, parser.metrics["size_bytes"]) == (32.56, 1048576)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,21 +16,33 @@ from hypothesis import strategies as st
 from profiles.format.case_matrix import expand
 from profiles.format.catalog import Catalog
 from profiles.format.profile import Profile
+from profiles.logs import log_parser
+from profiles.logs.digits import NumberAt
 from profiles.logs.log_parser import LogParser
 from profiles.logs.ranks import MPI_PREFIX, RankFilter
-from profiles.logs.readings import Columns
+from profiles.logs.readings import Columns, to_number
 from profiles.logs.search import Search
 from profiles.logs.shapes import Shapes
 from profiles.logs.sinks import ReadingSink, TextSink
 from tests.unit.profiles.builders import READING, profile
 
 CATALOG = Catalog.load()
-DENSE = ("megatron-lm", "torchtitan", "mlperf-training", "torch-gpt", "oneflow-resnet50", "nanogpt")
+DENSE = (
+    "megatron-lm", "torchtitan", "mlperf-training", "torch-gpt", "oneflow-resnet50", "nanogpt",
+    "deepspeed", "detectron2", "modded-nanogpt", "paddle-resnet50", "nccl-tests", "mmengine",
+)  # fmt: skip
 PREFIXES = ("", "[rank0]:", "[1,0]<stdout>:", "Wed Jun  1 10:54:24 2022[1,0]<stdout>:", "\x1b[31m")
 ODD = (
     "[1,3]<stdout>:", "[rank1]:", "nan", "1,024", "9.9.9", "é", "\x1b[0m", "\x1b", "\\", "{", "1e3",
     "-", " ", "\r", "inf",
 )  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _from_the_first_block_on() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(log_parser, "DENSE", 0)
+        yield
 
 
 def in_lines(of: Profile, log: bytes) -> LogParser:
@@ -61,16 +76,26 @@ def examples(of: Profile) -> list[str]:
     return [reading.example for reading in readings if reading.example]
 
 
-def dense_log(of: Profile, seed: int, odd: float, prefix: str) -> bytes:
-    """The reading's line many times, with other digits, and now and then something else."""
+def dense_log(of: Profile, seed: int, odd: float, prefix: str, longer: float) -> bytes:
+    """The reading's line many times, with other digits, and now and then something else.
+
+    ``longer``: how often a number has other digits than these, more or fewer.
+    """
     chance = random.Random(seed)
+
+    def other(number: re.Match[str]) -> str:
+        width = len(number[0])
+        if chance.random() < longer:
+            width = max(1, width + chance.choice((-2, -1, 1, 2, 9)))
+        return "".join(str(chance.randrange(10)) for _ in range(width))
+
     others = examples(of)
     lines: list[str] = []
     for _ in range(chance.choice((200, 1200))):
         line = prefix + of.measure.example
         if chance.random() < odd:
             line = chance.choice(others)
-        line = re.sub("[0-9]", lambda _: str(chance.randrange(10)), line)
+        line = re.sub("[0-9]+", other, line)
         if chance.random() < odd:
             at = chance.randrange(len(line))
             line = line[:at] + chance.choice((*ODD, line)) + line[at + chance.randrange(3) :]
@@ -83,14 +108,15 @@ def dense_log(of: Profile, seed: int, odd: float, prefix: str) -> bytes:
     seed=st.integers(0, 1 << 30),
     odd=st.sampled_from((0, 0.002, 0.02, 0.2)),
     prefix=st.sampled_from(PREFIXES),
+    longer=st.sampled_from((0, 0.02)),
     size=st.sampled_from((1 << 18, 30_000, 17_011)),
 )
 @settings(max_examples=12, deadline=None)
 def test_a_dense_log_tells_the_same_at_once_and_line_by_line(
-    name: str, seed: int, odd: float, prefix: str, size: int
+    name: str, seed: int, odd: float, prefix: str, longer: float, size: int
 ) -> None:
     of = CATALOG.get(name)
-    log = dense_log(of, seed, odd, prefix)
+    log = dense_log(of, seed, odd, prefix, longer)
     assert told(at_once(of, log, size)) == told(in_lines(of, log))
 
 
@@ -123,21 +149,21 @@ def test_a_fact_whose_words_are_in_no_shape_is_not_looked_for() -> None:
     assert len(left) == 1
 
 
-def mixed(*lines: str) -> str:
-    return "".join(lines[n % len(lines)] for n in range(2000))
+def test_lines_of_another_rank_are_another_shape() -> None:
+    left, columns = searched(READING, LINES + LINES.replace("[1,0]", "[1,3]"))
+    assert not left
+    assert list(columns.steps) == list(range(1000, 3000))
 
 
-@pytest.mark.parametrize(
-    "log",
-    [
-        mixed("[1,0]<stdout>:iter 1, samples/s: 2\n", "[1,1]<stdout>:iter 1, samples/s: 2\n"),
-        "".join(f"iter {'x' * n}, samples/s: 3, iter 1, samples/s: 2\n" for n in range(500)),
-        LINES[:9000],
-    ],
-    ids=["other ranks", "too many shapes", "small"],
-)
-def test_what_shapes_do_not_tell_is_left(log: str) -> None:
-    left, columns = searched(READING, log)
+def test_readings_come_in_the_order_of_the_log_whatever_their_shapes() -> None:
+    left, columns = searched(READING, "".join(f"iter {n}, samples/s: 2\n" for n in range(3000)))
+    assert not left
+    assert list(columns.steps) == list(range(3000))
+
+
+def test_lines_of_too_many_kinds_are_left() -> None:
+    lines = (f"iter {'x' * n}, samples/s: 3, iter 1, samples/s: 2\n" for n in range(500))
+    left, columns = searched(READING, "".join(lines))
     assert left
     assert not columns.count
 
@@ -171,3 +197,68 @@ def test_the_last_line_counts_though_its_value_is_none() -> None:
     lines = [f"iter 20, samples/s: 2.5, loss: 3.{n % 10}\n" for n in range(1500)]
     log = "".join([*lines[:1409], "iter 20, samples/s: 2.5, loss: ...\n"]).encode()
     assert at_once(of, log).metrics["loss"] == 3.8
+
+
+@given(
+    st.one_of(
+        st.floats(-1e12, 1e12).map(str),
+        st.integers(-(10**16), 10**16).map("{:,}".format),
+        st.from_regex(r"[+-]?[0-9,]{0,9}\.?[0-9,]{0,20}(e[+-]?[0-9]{1,3})?", fullmatch=True),
+    ),
+    st.integers(0, 1 << 30),
+)
+def test_a_number_at_a_place_is_what_its_text_is(text: str, seed: int) -> None:
+    chance = random.Random(seed)
+    texts = [re.sub("[0-9]", lambda _: str(chance.randrange(10)), text) for _ in range(5)]
+    rows = np.array([list(f"[{other}]".encode()) for other in [text, *texts]], np.uint8)
+    told = NumberAt.of(rows[0].tobytes(), (1, 1 + len(text))).read(rows)
+    assert list(map(str, told.tolist())) == [str(to_number(other)) for other in [text, *texts]]
+
+
+MLLOG = (
+    '{"namespace": "", "time_ms": 1700, "event_type": "POINT_IN_TIME", "key": "tracked_stats", '
+    '"value": {"throughput": 2500.5, "rank 3": 7}, "metadata": {"file": "train.py", "step": 12}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("2500.5", "0.5"),
+        ("2500.5", "02500.5"),
+        ("2500.5", "2.5e1"),
+        ("2500.5", "2e999"),
+        ("2500.5", "-7.25"),
+        ("2500.5", '"2500.5"'),
+        ("2500.5", "[1, 2500]"),
+        ("2500.5", "true"),
+        ("2500.5", "NaN"),
+        ("1700", "0"),
+        ("1700", "017"),
+        ('"step": 12', '"step": 2, "step": 12'),
+        (', "step": 12', ""),
+        ("12}", "12}} :::MLLOG " + MLLOG[:-1]),
+        ("train.py", "tra\\u0069n.py"),
+        ("tracked_stats", "tracked_stat5"),
+        ("POINT", "tracked_stats"),
+    ],
+)
+@given(seed=st.integers(0, 1 << 30), every=st.sampled_from((1, 2, 50)))
+@settings(max_examples=5, deadline=None)
+def test_objects_of_one_shape_are_read_as_each_of_them_is(
+    old: str, new: str, seed: int, every: int
+) -> None:
+    of = CATALOG.get("mlperf-training")
+    chance = random.Random(seed)
+    lines = [MLLOG.replace(old, new) if n % every == 0 else MLLOG for n in range(300)]
+    objects = (re.sub("[1-9]", lambda _: str(chance.randrange(10)), line) for line in lines)
+    log = "".join(f":::MLLOG {line}\n" for line in objects).encode()
+    assert told(at_once(of, log)) == told(in_lines(of, log))
+
+
+def test_numpy_is_not_waited_for_with_a_small_log() -> None:
+    code = (
+        "import sys\nfrom tests.unit.profiles.builders import parse, profile, readings\n"
+        "parse(profile(), readings(*[1.0] * 20000))\nassert 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -23,7 +23,7 @@ from backends.remote.client import (
     StagedTree,
     checked_name,
 )
-from backends.transports.ssh import MARK, login_shell_command
+from backends.transports.login_shell import MARK, login_shell_command
 from backends.transports.transport import Completed
 
 

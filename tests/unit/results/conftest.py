@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from backends.hosts.telemetry_summary import Telemetry
 from backends.results.run_result import RunResult
 from profiles.case_tag import parse_tag
 from tui.cli import main
@@ -43,6 +44,7 @@ def runs_of() -> Callable[..., list[RunResult]]:
             "unit": "samples/s",
             "window": "all readings but the first",
             "statistic": "mean",
+            "telemetry": Telemetry(),  # watched, and nothing seen
         }
         common |= fields
         return [

@@ -77,7 +77,7 @@ def test_unknown_runs_do_not_hide_what_the_others_tell(runs_of: RunsOf) -> None:
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 def test_the_llm_layout_calls_cpu_slots_devices(runs_of: RunsOf, lang: Lang) -> None:
-    metrics = {"tflop_per_s_per_gpu": 0.5, "mfu": 0.25}
+    metrics = {"tflop_per_s_per_gpu": 247.25, "mfu": 0.25}
     found = groups(runs_of, CPU, unit="tokens/s", metrics=metrics)
     text = render_markdown(llm_tables(found, LayoutOptions(lang=lang)))
     assert "TFLOP/s/device" in text

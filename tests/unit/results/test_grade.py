@@ -15,14 +15,16 @@ from pathlib import Path
 import pytest
 
 from backends.results.campaign_report import ReportContext, render_report
-from backends.results.grade import CEILINGS, SHORTFALLS, Concern, Grade
+from backends.results.case_result import CaseResult
+from backends.results.findings import SHORTFALLS, Concern, Grade
+from backends.results.grade import CEILINGS
 from backends.results.grade_words import finding_lines, grade_reasons
 from backends.results.result_files import results_csv
 from backends.results.results_json import document
 from backends.results.run_result import RunResult
 from backends.results.statistics import coefficient_of_variation, dependence, half_width
 from backends.results.steady_words import disturbance_text
-from backends.results.summary import CaseResult, Group, summarise
+from backends.results.summary import Group, summarise
 from profiles.throughput.steady import Disturbance, Shape
 
 STEADY = [100.0, 100.3, 99.8, 100.1, 99.9, 100.2, 99.7]
@@ -330,3 +332,28 @@ def test_every_shape_has_words():
         "warm-up is left in the window: it begins 3.0% fast and settles at step 500, which moves "
         "the mean by 0.40%"
     )
+
+
+@pytest.mark.parametrize(
+    ("readings", "said"),
+    [(120, "nobody watched its machines"), (0, "a figure without readings or telemetry")],
+)
+def test_what_nobody_could_look_at_costs_the_a(runs_of, readings: int, said: str):
+    runs = runs_of("1n1g", steady(), fingerprint="a", telemetry=None, readings=readings)
+    case, group = only(runs)
+    assert (case.grade, case.flags) == (Grade.B, ())
+    (reason,) = grade_reasons(case, group)
+    assert reason.startswith(said)
+    assert grade_reasons(case, group, "zh") != [reason]
+
+
+def test_a_typed_in_figure_is_no_a(dlperf, tmp_path: Path):
+    figures = tmp_path / "a.toml"
+    figures.write_text(
+        'framework = "F"\nmodel = "M"\nunit = "images/s"\nfingerprint = "abc"\n'
+        f'figures = [{{ case = "1n1g", throughput = {steady()} }}]\n'
+    )
+    dlperf("import", figures, "-o", tmp_path / "a")
+    report = (tmp_path / "a" / "report.md").read_text(encoding="utf-8")
+    assert "Grade A" not in report
+    assert "whether it was steady and undisturbed is not known" in report

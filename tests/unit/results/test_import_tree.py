@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
+from backends.campaign.folder.paths import host_log_path
 from backends.results.log_import import copy_logs, import_tree
 from backends.results.summary import summarise
 from profiles.errors import LogError
+from profiles.format.case_matrix import make_case
 from profiles.format.catalog import Catalog
+from profiles.logs.log_paths import recognise
+from profiles.logs.own_log_names import log_path
+from tui.cli import main
 
 LINE = "train: epoch 0, iter {}, loss: 6.5, top_1: 0.0, top_k: 0.0, samples/s: {}\n"
 
@@ -152,3 +159,103 @@ def test_tree_without_a_log_or_that_does_not_exist_is_told(oneflow, tmp_path: Pa
         import_tree(oneflow, tmp_path)
     with pytest.raises(LogError, match="no such file or directory"):
         import_tree(oneflow, tmp_path / "none")
+
+
+PER_NODE = """
+name = "per-node"
+framework = "F"
+model = "M"
+parameters.batch_size = { choices = [8], default = 8, free = true }
+matrix.cases = ["1n1g", "2n1g"]
+launch = { launcher = "per_node", command = "x" }
+[measure]
+reading = 'ips: (?P<value>[0-9.]+)'
+scope = "per_node"
+statistic = "mean"
+"""
+
+
+@pytest.mark.parametrize("hosts", [["b"], ["b", "z.example.com"], ["0", "zz", "node-3"]])
+def test_logs_of_a_runs_other_hosts_are_added_up_and_kept(
+    tmp_path: Path, hosts: list[str], capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "per-node.toml"
+    file.write_text(PER_NODE, encoding="utf-8")
+    profile = Catalog.load().get(str(file))
+    case = make_case(profile, len(hosts) + 1, 1, {"batch_size": 16})
+    first = log_path(profile, case, 2, 1)
+    names = [first, *(host_log_path(first, host) for host in hosts)]
+    for number, name in enumerate(names, start=1):
+        path = tmp_path / "tree" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"ips: {50 * number}\n", encoding="utf-8")
+    campaign = tmp_path / "campaign"
+    command = ["import", "-p", str(file), str(tmp_path / "tree" / "logs"), "-o", str(campaign)]
+    assert main(command) == 0
+    assert "warning" not in capsys.readouterr().err
+    assert main(["report", str(campaign), "--format", "json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert run["throughput"] == sum(50 * number for number in range(1, len(names) + 1))
+    assert run["repeat"] == 2
+    assert not [text for text in run["warnings"] if "one node" in text]
+    kept = {path.name: path.read_bytes() for path in (campaign / "logs").rglob("*.log")}
+    tree = {path.name: path.read_bytes() for path in (tmp_path / "tree").rglob("*.log")}
+    assert kept == tree
+
+
+def test_log_of_a_host_without_its_run_is_not_recognised(oneflow, tmp_path: Path):
+    write_log(tmp_path, "1n1g/r50_b128_fp32_1.log", 1, 2, 3)
+    write_log(tmp_path, "1n1g/r50_b128_fp32_1.b.log", 1, 2, 3)  # a run of one host has no other
+    write_log(tmp_path, "2n1g/r50_b128_fp32_1.b.log", 1, 2, 3)
+    imported = import_tree(oneflow, tmp_path)
+    assert len(imported.runs) == 1
+    assert [text.split(": ")[1] for text in imported.warnings] == ["not recognised; left out"] * 2
+
+
+def test_attempts_are_attempts_again_and_a_profiled_run_is_no_repeat(oneflow, tmp_path: Path):
+    case = make_case(oneflow, 1, 1, {})
+    write_log(tmp_path, log_path(oneflow, case, 1, 1), 1)
+    write_log(tmp_path, log_path(oneflow, case, 1, 2), 9, 5, 5)
+    write_log(tmp_path, log_path(oneflow, case, 2, 1), 9, 7, 7)
+    write_log(tmp_path, log_path(oneflow, case, 1, 1, profiled=True), 9, 1, 1)
+    imported = import_tree(oneflow, tmp_path)
+    assert [(run.repeat, run.attempt) for run in imported.runs] == [(1, 2), (1, 1), (2, 1)]
+    (group,) = summarise(imported.runs)
+    assert (group.cases[0].throughput, group.cases[0].repeats) == (6, 2)
+    (warning,) = imported.warnings
+    assert "of a profiled run" in warning
+
+
+@pytest.mark.parametrize("name", Catalog.load().names)
+def test_name_that_is_offered_is_recognised(name: str, tmp_path: Path):
+    profile = Catalog.load().get(name)
+    with pytest.raises(LogError) as raised:
+        import_tree(profile, tmp_path)
+    offered = re.search(r"name a log as in ([^ ,]+)", str(raised.value))
+    assert offered is not None
+    assert recognise(profile, offered[1]) is not None
+
+
+def test_tree_of_a_campaign_is_imported_as_the_same_cases(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    example = Path(__file__).parents[3] / "docs/examples/h200-x4-gpt-1.3b"
+    command = ["import", "-p", "torch-gpt", str(example / "logs"), "-o", str(tmp_path / "x")]
+    assert main(command) == 0
+    told = []
+    for campaign in (example, tmp_path / "x"):
+        capsys.readouterr()
+        assert main(["report", str(campaign), "--format", "json"]) == 0
+        runs = json.loads(capsys.readouterr().out)["runs"]
+        told.append(
+            sorted(
+                (
+                    run["case"],
+                    run["repeat"],
+                    run["throughput"],
+                    str(sorted(run["parameters"].items())),
+                )
+                for run in runs
+            )
+        )
+    assert told[0] == told[1]

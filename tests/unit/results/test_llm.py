@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backends.campaign.run.host_part import priced
 from backends.hosts.telemetry_summary import GpuUse, Telemetry
-from backends.results.grade import Concern
+from backends.results.findings import Concern
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.compare_frameworks import compare_tables
 from backends.results.layouts.llm import llm_tables
@@ -23,6 +26,7 @@ from backends.results.results_json import document
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
 from profiles.errors import SelectionError
+from profiles.gpu_models import GPU_MODELS, nearest_peak
 from profiles.throughput.measure_run import Measurement
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "reports.md").read_text(encoding="utf-8")
@@ -33,6 +37,21 @@ GPT2 = {
     "sequence_length": 1024.0,
 }
 FLOP = 6 * 123_587_328 + 12 * 12 * 768 * 1024
+NO_RUN = RunResult(
+    run_id="r",
+    profile="p",
+    framework="F",
+    model="GPT",
+    case_tag="1n1g",
+    nodes=1,
+    gpus_per_node=1,
+    parameters={},
+    repeat=1,
+    attempt=1,
+    state="succeeded",
+    throughput=1000.0,
+    unit="tokens/s",
+)
 Runs = Callable[..., list[RunResult]]
 
 
@@ -45,6 +64,24 @@ def row(runs: list[RunResult], lang: str = "en") -> dict[str, str]:
     (table,) = llm_tables(summarise(runs), LayoutOptions(lang=lang))  # type: ignore[arg-type]
     (cells,) = table.rows
     return dict(zip(table.headings, cells, strict=True))
+
+
+@given(speed=st.floats(1, 3000), mfu=st.floats(0.01, 0.99))
+def test_a_printed_peak_is_one_of_the_table(speed: float, mfu: float) -> None:
+    metrics = {"tflop_per_s_per_gpu": speed, "mfu": mfu}
+    (table,) = llm_tables(summarise([replace(NO_RUN, metrics=metrics)]))
+    said = " ".join(table.notes)
+    peaks = {peak for model in GPU_MODELS for peak in model.peaks if peak is not None}
+    near = {peak for peak in peaks if abs(speed / mfu - peak) <= 0.0025 * peak}
+    for peak in peaks:
+        assert (f"dense peak of {peak:g} TFLOP/s" in said) == (peak in near)
+    assert ("is not stated" in said) == (not near)
+
+
+def test_a_peak_is_known_again_from_rounded_figures() -> None:
+    assert nearest_peak(209.52 / 0.2119) == 989  # an MFU of 21.19%
+    assert nearest_peak(989 * 1.0024) == 989
+    assert nearest_peak(989 * 1.0026) is None
 
 
 def test_a_row_has_what_the_log_states_and_what_follows(runs_of: Runs) -> None:

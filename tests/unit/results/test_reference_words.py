@@ -23,10 +23,11 @@ from backends.campaign.record.state import fold
 from backends.hosts.fingerprint import devices_of
 from backends.inventory.host_entry import Host
 from backends.results.campaign_report import ReportContext, render_report
+from backends.results.case_result import CaseResult
 from backends.results.reference_comparison import held_figures
 from backends.results.results_json import case_document
 from backends.results.run_result import RunResult
-from backends.results.summary import CaseResult, Group, summarise
+from backends.results.summary import Group, summarise
 from profiles.format.catalog import Catalog
 from profiles.references.reference_tables import bundled_references
 from tui.screens.result_text import case_text

@@ -13,16 +13,14 @@ from backends.hosts.telemetry_summary import GpuUse, HostUse, Meanwhile
 from backends.results.comparison import Verdict, compare
 from backends.results.comparison_report import comparison_document
 from backends.results.entered_figures import import_figures
+from backends.results.findings import SHORTFALLS, Concern, Grade
 from backends.results.grade import (
     CEILINGS,
     FEWEST_REPEATS,
     MOST_DISTURBED,
     MOST_FAILED,
     MOST_THROTTLED,
-    SHORTFALLS,
     WIDEST_INTERVAL,
-    Concern,
-    Grade,
 )
 from backends.results.layouts.dlperf_json import dlperf_document
 from backends.results.layouts.speedup import COLUMNS, speedup_tables

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -28,8 +28,10 @@ from backends.results.comparison_report import (
     comparison_markdown,
 )
 from backends.results.ratios import Welch
+from backends.results.run_result import RunResult
 from profiles.errors import SelectionError
 
+Runs = Callable[..., list[RunResult]]
 STEADY = [99.8, 100.0, 100.2, 100.1, 99.9]
 NOISY = [90.0, 94.0, 100.0, 101.0, 110.0]
 
@@ -326,6 +328,52 @@ def test_document_has_what_other_programs_rely_on(runs_of):
     assert low < 0.9 < high
     assert (unknown["ratio_interval"], unknown["repeats_needed"]) == (None, 3)
     assert document["decisive"] == ["cpu-smoke 1n1g batch_size=64, precision=fp32"]
+
+
+def said(estimate: float, interval: Sequence[float], threshold: float = 0.02) -> str:
+    """The verdict that anybody reckons from the document's own figures."""
+    low, high = interval
+    if 1 - threshold <= low and high <= 1 + threshold:
+        return "same"
+    if abs(estimate - 1) <= threshold or low <= 1 <= high:
+        return "inconclusive"
+    return "regression" if estimate < 1 else "improvement"
+
+
+REPEATS = st.lists(st.floats(97, 103), min_size=2, max_size=9)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(ours=REPEATS, theirs=REPEATS, factor=st.sampled_from([0.95, 0.975, 0.99, 1.0, 1.03]))
+@example([100.0] * 5 + [103.0], [96.0] * 5 + [103.0], 1.0)
+def test_the_verdict_follows_from_the_figures_beside_it(
+    runs_of: Runs, ours: list[float], theirs: list[float], factor: float
+) -> None:
+    compared = compare(runs_of("1n1g", ours), runs_of("1n1g", times(factor, theirs)))
+    (case,) = comparison_document(compared)["cases"]
+    if min(len(ours), len(theirs)) < 3:
+        assert (case["estimate"], case["estimate_interval"]) == (None, None)
+        return
+    low, high = case["estimate_interval"]
+    assert low <= case["estimate"] <= high
+    assert case["verdict"] == said(case["estimate"], (low, high))
+    means = [math.fsum(map(math.log, side)) / len(side) for side in (ours, times(factor, theirs))]
+    assert case["estimate"] == pytest.approx(math.exp(means[1] - means[0]))
+    by_medians = case["verdict"]
+    if min(len(ours), len(theirs)) >= 6:
+        by_medians = said(case["ratio"], case["ratio_interval"])
+    differs = by_medians != case["verdict"]
+    assert ("ratio of medians" in case["reason"]) == differs
+    assert (f"would say: {by_medians}" in case["reason"]) == differs
+
+
+def test_two_intervals_that_say_different_things_are_both_told(runs_of: Runs) -> None:
+    ours, theirs = [100.0] * 6 + [160.0], [96.0] * 7
+    (case,) = compare(runs_of("1n1g", ours), runs_of("1n1g", theirs)).cases
+    assert (case.verdict, case.by_medians) == (Verdict.INCONCLUSIVE, Verdict.REGRESSION)
+    text = comparison_markdown(Comparison(0.02, (case,)))
+    assert "the interval of the ratio of medians" in text
+    assert "would say: regression" in text
 
 
 def test_junit_fails_what_the_exit_code_rests_on_and_skips_what_is_not_decided(runs_of):

@@ -9,6 +9,8 @@ import io
 import json
 import os
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -160,6 +162,23 @@ def test_full_disk_leaves_the_old_file_and_no_rubbish(tmp_path: Path, monkeypatc
     with pytest.raises(OSError, match="No space left"):
         write_atomically(path, "new")
     assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["report.md"]
+
+
+def test_a_file_that_several_replace_at_once_is_whole_and_nobody_fails(tmp_path: Path, monkeypatch):
+    path = tmp_path / "report.md"
+    together = threading.Barrier(4, timeout=30)
+    sync = os.fsync
+
+    def all_at_once(fd: int) -> None:
+        together.wait()
+        sync(fd)
+
+    monkeypatch.setattr(os, "fsync", all_at_once)
+    texts = [str(number) * 1000 for number in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda text: write_atomically(path, text), texts))
+    assert path.read_text() in texts
     assert [p.name for p in tmp_path.iterdir()] == ["report.md"]
 
 

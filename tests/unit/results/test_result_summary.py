@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from backends.results.dataframe import results_csv, results_frame
-from backends.results.grade import Concern
+from backends.results.findings import Concern
 from backends.results.grade_words import finding_lines
 from backends.results.layouts.dlperf_json import dlperf_document
 from backends.results.layouts.speedup import speedup_tables

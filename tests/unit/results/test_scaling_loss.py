@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.results.campaign_report import ReportContext, render_report
+from backends.results.case_result import CaseResult
 from backends.results.results_json import case_document, document, run_document
 from backends.results.run_result import RunResult
 from backends.results.scaling_loss import Cause, Scaling, explain, node_set, scaling
 from backends.results.scaling_loss_words import explained_lines, scaling_text
-from backends.results.summary import CaseResult, Group, summarise
+from backends.results.summary import Group, summarise
 from profiles.case_tag import parse_tag
 from profiles.throughput.rank_times import RankTime
 

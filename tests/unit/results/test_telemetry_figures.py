@@ -10,11 +10,12 @@ import pytest
 
 from backends.hosts.telemetry_summary import GpuUse, HostUse, Meanwhile, Telemetry
 from backends.results.campaign_report import ReportContext, render_report
-from backends.results.grade import Concern, Grade
+from backends.results.case_result import CaseResult
+from backends.results.findings import Concern, Grade
 from backends.results.grade_words import finding_lines
 from backends.results.results_json import document, result_rows
 from backends.results.run_result import RunResult
-from backends.results.summary import CaseResult, Group, summarise
+from backends.results.summary import Group, summarise
 from backends.results.telemetry_table import telemetry_table
 from backends.results.telemetry_words import usual_lines
 from profiles.throughput.steady import Disturbance, Shape
@@ -179,11 +180,18 @@ def test_energy_per_sample_is_that_of_all_gpus_or_none(watched) -> None:
     assert written["runs"][2]["joules_per_sample"] == pytest.approx(400.0 / 99.8)
     assert written["results"][0]["joules_per_sample"] == pytest.approx(400.0 / 99.8)
     assert written["runs"][2]["telemetry"][1]["power_w_mean"] == 150.0
-    assert written["runs"][0]["telemetry"] is None
+    assert written["runs"][0]["telemetry"] == []
     [row] = result_rows(summarise(runs))
     assert row["joules_per_sample"] == pytest.approx(400.0 / 99.8)
     runs = watched(Telemetry((gpu(), gpu(gpu=6, power_w_mean=None))))
     assert document("c", runs, summarise(runs))["runs"][2]["joules_per_sample"] is None
+
+
+@pytest.mark.parametrize("unit", ["GB/s", "min"])
+def test_what_counts_no_samples_has_no_energy_per_sample(watched, unit: str) -> None:
+    runs = [replace(run, unit=unit) for run in watched(Telemetry((gpu(),)))]
+    assert document("c", runs, summarise(runs))["runs"][2]["joules_per_sample"] is None
+    assert "J per" not in render_report(ReportContext("c"), runs, summarise(runs))
 
 
 def test_the_report_has_a_table_of_it_where_anybody_watched(watched, runs_of) -> None:

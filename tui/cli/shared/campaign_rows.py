@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backends.campaign.folder.index import CampaignSummary
-from backends.campaign.record.run_record import RunState
+from backends.campaign.record.run_state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import NOTHING
@@ -62,7 +62,8 @@ def _campaign_tone(campaign: CampaignSummary) -> Tone:
 def _remarks(campaign: CampaignSummary) -> str:
     """Why it is as it is, then what people say of it."""
     said = campaign.about
-    words = [campaign.problem, *(f"#{tag}" for tag in said.tags), said.note]
+    paused = f"{campaign.paused} paused" if campaign.paused else ""
+    words = [campaign.problem, paused, *(f"#{tag}" for tag in said.tags), said.note]
     if campaign.simulated:
         words.insert(0, "SIMULATED")
     return " ".join(filter(None, words))
@@ -105,7 +106,13 @@ def _run(view: RunView) -> list[str | Said]:
     value = view.throughput
     if value is None and not view.state.ended:
         value = view.throughput_now
-    tone = Tone.BUSY if view.state.active else _RUN_TONES.get(view.state, Tone.QUIET)
+    tone = (
+        Tone.WARN
+        if view.paused
+        else Tone.BUSY
+        if view.state.active
+        else _RUN_TONES.get(view.state, Tone.QUIET)
+    )
     return [
         view.run_id,
         view.profile,

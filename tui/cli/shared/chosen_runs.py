@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from backends.campaign.record.run_record import RunRecord, RunState
+from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
 from profiles.errors import SelectionError
 from profiles.nearest import did_you_mean

@@ -41,7 +41,11 @@ async def see_through(
         name = shlex.quote(controller.path.name)
         if arguments.campaigns is not None:
             name = f"{name} --campaigns {shlex.quote(str(arguments.campaigns))}"
-        say(f"interrupted; the runs go on. Come back with: dlperf-tui resume {name}")
+        if controller.snapshot().held:
+            say(f"interrupted; what is left is paused. Start it with: dlperf-tui unpause {name}")
+            say(f"and then: dlperf-tui resume {name}")
+        else:
+            say(f"interrupted; the runs go on. Come back with: dlperf-tui resume {name}")
         return INTERRUPTED
     return _conclude(controller.state, controller.path, as_json=arguments.json)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from backends.hosts.first_inventory import devices_text
 from backends.hosts.host_facts import Gpu, HostFacts, HostSnapshot, HostState
 from backends.hosts.topology import topology_block
+from backends.hosts.topology_words import summary_of
 from backends.results.escaping import md_text
 from backends.results.numbers import NOTHING
 from profiles.cleantext import clean_text
@@ -16,6 +17,7 @@ from tui.cli.shared.print_table import Column, Rows, Said, Tone, print_rows
 _TONES = {
     HostState.READY: Tone.GOOD,
     HostState.BUSY: Tone.WARN,
+    HostState.DEGRADED: Tone.WARN,
     HostState.UNREACHABLE: Tone.BAD,
 }
 _COLUMNS = (
@@ -82,7 +84,7 @@ def _in_use(facts: HostFacts | None) -> str:
 
 
 def _remarks(snapshot: HostSnapshot) -> Iterator[str]:
-    if snapshot.reason:
+    if snapshot.reason and snapshot.reason not in snapshot.warnings:
         yield snapshot.reason
     if snapshot.lease is not None:
         yield f"held by {snapshot.lease.words}"
@@ -95,25 +97,39 @@ def _print_host(snapshot: HostSnapshot, facts: HostFacts, *, terminal: bool) -> 
         print(snapshot.name)
     else:
         print(f"## {md_text(snapshot.name)}\n")
-    for line in _lines(facts):
+    for line in _lines(snapshot, facts):
         print(f"  {clean_text(line)}" if terminal else f"- {md_text(line)}")
     if facts.gpus:
         print()
         columns = (Column("GPU"), Column("model", "left"), Column("memory"), Column("use"))
-        print_rows(Rows((*columns, Column("power"), Column("°C")), list(map(_gpu, facts.gpus))))
+        print_rows(
+            Rows(
+                (
+                    *columns,
+                    Column("power"),
+                    Column("clock"),
+                    Column("°C"),
+                    Column("slowed by", "left"),
+                ),
+                list(map(_gpu, facts.gpus)),
+            )
+        )
     if facts.topology is not None:
         block = topology_block(facts.topology)
         print(f"\n{block}" if terminal else f"\n```\n{block}\n```")
 
 
-def _lines(facts: HostFacts) -> Iterator[str]:
+def _lines(snapshot: HostSnapshot, facts: HostFacts) -> Iterator[str]:
     yield f"{facts.cpus} CPUs {facts.cpu_model}, {facts.memory_mib / 1024:.0f} GiB, {facts.os}"
     if facts.lease is not None:
         yield f"held by {facts.lease}; {facts.lease.remedy}"
-    if facts.gpu_problem:
-        yield f"nvidia-smi: {facts.gpu_problem}"
+    for concern in snapshot.concerns:
+        yield f"{concern.what} → {concern.remedy}"
     for process in facts.gpu_processes:
-        yield f"GPU{process.gpu_index} used by {process.user}: {process.command}"
+        who = f"our run {process.run_id}" if process.run_id else process.user
+        yield f"GPU{process.gpu_index} used by {who}: {process.command}"
+    if summary := summary_of(facts):
+        yield f"links: {summary}"
     if facts.users:
         yield f"logged in: {', '.join(facts.users)}"
 
@@ -125,7 +141,9 @@ def _gpu(gpu: Gpu) -> list[str | Said]:
         f"{_number(gpu.memory_used_mib)}/{_number(gpu.memory_total_mib)} MiB",
         NOTHING if gpu.utilization_pct is None else f"{gpu.utilization_pct}%",
         NOTHING if gpu.power_w is None else f"{gpu.power_w:.0f} W",
+        NOTHING if gpu.sm_clock_mhz is None else f"{gpu.sm_clock_mhz} MHz",
         _number(gpu.temperature_c),
+        ", ".join(gpu.throttle_reasons),
     ]
 
 

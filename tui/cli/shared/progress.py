@@ -45,6 +45,7 @@ class Changes:
     def __init__(self, *, ends_only: bool = False) -> None:
         self._ends_only = ends_only
         self._shown: dict[str, str] = {}
+        self._held = False
         self._notes = 0
 
     def tell(self, now: CampaignSnapshot, out: Callable[[str], None]) -> None:
@@ -53,11 +54,17 @@ class Changes:
             if self._ends_only and not view.state.ended:
                 continue
             state = str(view.state)
+            if view.paused:
+                state = view.state_text
             if view.out_of_reach:
                 state = f"{state} (connection lost)"
             if self._shown.get(view.run_id, "planned") != state:
                 out(clean_text(f"[{now.done}/{now.total}] {_line(view)}"))
                 self._shown[view.run_id] = state
+        if now.held and not self._held:
+            runs = "1 run" if now.paused == 1 else f"{now.paused} runs"
+            out(f"all that is left is paused, {runs}: nothing starts before they are unpaused")
+        self._held = now.held
         for _t, level, text in now.notes[self._notes :]:
             out(clean_text(f"{level}: {text}"))
         self._notes = len(now.notes)
@@ -106,7 +113,8 @@ def _bar_text(now: CampaignSnapshot, width: int) -> str:
     filled = round(fraction * cells)
     bar = "━" * filled + "╌" * (cells - filled)
     eta = f" · ETA {format_duration(now.eta_s)}" if now.eta_s is not None else ""
-    lines = [f"{bar} {now.done}/{now.total} runs{eta}"]
+    paused = f" · {now.paused} paused" if now.paused else ""
+    lines = [f"{bar} {now.done}/{now.total} runs{paused}{eta}"]
     for view in now.runs:
         if view.state.active:
             figure = ""

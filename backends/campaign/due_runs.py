@@ -1,0 +1,72 @@
+"""Which runs of a campaign somebody has to see through, and which hosts are wanted for now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from backends.campaign.cancelling import CancelOrder
+from backends.campaign.record.cleanup_status import Cleanup
+from backends.campaign.record.recorder import Recorder
+from backends.campaign.record.state import RunRecord, RunState
+from backends.campaign.run.factory import RunFactory
+from backends.engines.engine import Wanted
+
+
+class DueRuns:
+    """Asked by the dispatcher whenever something changed.
+
+    Parameters
+    ----------
+    order: only these runs are ours, to be ended.
+    clock: seconds since the epoch. monotonic: what waiting goes by.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        factory: RunFactory,
+        order: CancelOrder | None,
+        *,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._recorder = recorder
+        self._factory = factory
+        self._order = order
+        self._clock = clock
+        self._monotonic = monotonic
+        self.left_open: dict[str, Cleanup] = {}
+        """Runs that are left ``cancelling``, with what could not be verified of them."""
+        self._due_at: dict[str, float] = {}
+
+    def ours(self) -> list[RunRecord]:
+        """The runs that we are to see through."""
+        chosen = None if self._order is None else self._order.run_ids
+        runs = self._recorder.state.runs.values()
+        return [
+            run
+            for run in runs
+            if run.run_id not in self.left_open and (chosen is None or run.run_id in chosen)
+        ]
+
+    def left_behind(self, under_way: Collection[str]) -> list[RunRecord]:
+        """Runs that something was done for and that nobody sees through: after a restart, all."""
+        return [
+            run
+            for run in self.ours()
+            if (run.state.active or run.state is RunState.QUEUED) and run.run_id not in under_way
+        ]
+
+    def wanted(self, under_way: Collection[str]) -> list[Wanted]:
+        """Planned runs that may start; one that is paused may not, whatever engine is at work."""
+        return [
+            self.want(run)
+            for run in self.ours()
+            if run.state is RunState.PLANNED and not run.paused and run.run_id not in under_way
+        ]
+
+    def want(self, run: RunRecord) -> Wanted:
+        """``not_before`` by a clock that never jumps: the calendar is asked once."""
+        if run.run_id not in self._due_at:
+            self._due_at[run.run_id] = self._monotonic() + run.delay_s(self._clock())
+        return self._factory.wanted(run, self._recorder.state.runs, self._due_at[run.run_id])

@@ -1,0 +1,59 @@
+"""Campaigns on disk as a screen shows them, whoever is at work on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from backends.campaign.folder.directory_identity import elsewhere_words
+from backends.campaign.folder.reader import CampaignReader
+from backends.campaign.record.state import CampaignState
+from backends.campaign.record.status_view import CampaignSnapshot, take
+
+
+class CampaignViews:
+    """Looks at campaigns; each look reads only what is new since the one before.
+
+    Parameters
+    ----------
+    clock: seconds since the epoch.
+    complete: with what the journal has lost, at a moment; it may read whole logs.
+    """
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        complete: Callable[[CampaignState, Path, float], CampaignState],
+    ) -> None:
+        self._clock = clock
+        self._complete = complete
+        self._completed: dict[Path, tuple[CampaignState, CampaignState]] = {}
+        self._readers: dict[Path, CampaignReader] = {}
+
+    def load(self, path: Path) -> CampaignSnapshot:
+        """A read-only view of any campaign, live or past, of this or another console."""
+        reader = self._readers.get(path)
+        if reader is None:
+            reader = self._readers[path] = CampaignReader(path)
+        state = self._with_what_is_lost(path, reader.state())
+        shown = take(state, path, now=self._clock(), read_only=True)
+        known = {"", *(text for _, _, text in state.notes)}
+        for remark in (elsewhere_words(state) if not state.finished else "", reader.changed):
+            if remark not in known:
+                shown = shown.with_note(state.created_at or 0.0, remark, "warn")
+        return shown
+
+    def _with_what_is_lost(self, path: Path, state: CampaignState) -> CampaignState:
+        if not state.lost_ends:
+            return state
+        known = self._completed.get(path)
+        if known is None or known[0] != state:  # once, not with every look
+            known = self._completed[path] = state, self._complete(state, path, self._clock())
+        return known[1]
+
+    def remarks(self, path: Path) -> tuple[str, ...]:
+        """What a reader of its figures must know: that it goes on elsewhere, damage, changes."""
+        reader = CampaignReader(path)
+        state = reader.state()
+        elsewhere = "" if state.finished else elsewhere_words(state)
+        return tuple(text for text in (elsewhere, state.damage, reader.changed) if text)

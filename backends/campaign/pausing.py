@@ -1,0 +1,99 @@
+"""Runs that are left out until somebody says otherwise: which can be, and saying so of a campaign
+that no console is at work on."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from backends.campaign.folder.directory_identity import check_place
+from backends.campaign.folder.foreign import refuse_ways_out
+from backends.campaign.folder.reader import read_campaign
+from backends.campaign.record import events as ev
+from backends.campaign.record.journal import FILE_NAME, write_now
+from backends.campaign.record.lock import CampaignLock
+from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.state import CampaignState
+from profiles.errors import SelectionError
+
+
+def operator() -> str:
+    """Who sits here."""
+    return getpass.getuser()
+
+
+def pause_runs(
+    path: Path,
+    run_ids: Collection[str] | None,
+    clock: Callable[[], float],
+    *,
+    pause: bool,
+    take_over: bool = False,
+) -> tuple[str, ...]:
+    """Pause these runs (None: all that have not started), or let them start again; which changed.
+
+    Blocking; it is on disk when this returns.
+
+    Raises
+    ------
+    SelectionError: one of them cannot be, or there is none. CampaignLockedError: a console is at
+        work on it. ElsewhereError: it is a copy.
+    """
+    state = read_campaign(path)
+    refuse_ways_out(path)
+    check_place(path, state)
+    _chosen(state, run_ids, pause=pause)
+    lock = CampaignLock(path, clock)
+    lock.acquire(take_over=take_over)
+    try:
+        chosen = _chosen(read_campaign(path), run_ids, pause=pause)
+        write_now(
+            path / FILE_NAME,
+            [
+                ev.RunPaused(t=clock(), run_id=run_id, by=operator())
+                if pause
+                else ev.RunUnpaused(t=clock(), run_id=run_id)
+                for run_id in chosen
+            ],
+            owned=lock.owned,
+        )
+    finally:
+        lock.release()
+    return chosen
+
+
+def _chosen(
+    state: CampaignState, run_ids: Collection[str] | None, *, pause: bool
+) -> tuple[str, ...]:
+    if run_ids is None:
+        every = state.runs.values()
+        found = tuple(run.run_id for run in every if (run.pausable if pause else run.paused))
+        if not found:
+            what = "no run is left to start" if pause else "no run is paused"
+            raise SelectionError(what, where=state.campaign, remedy=LISTED)
+        return found
+    for run_id in run_ids:
+        run = state.runs.get(run_id)
+        if run is None:
+            raise SelectionError(f"no run {run_id!r} in this campaign", where=state.campaign)
+        _check(run, state.campaign, pause=pause)
+    return tuple(run_ids)
+
+
+LISTED = "'dlperf-tui status CAMPAIGN' lists them"
+
+
+def _check(run: RunRecord, campaign: str, *, pause: bool) -> None:
+    if pause and run.paused:
+        raise SelectionError(
+            f"run {run.run_id} is paused already", where=campaign, remedy="'unpause' lets it start"
+        )
+    if pause and not run.pausable:
+        raise SelectionError(
+            f"run {run.run_id} is {run.state}",
+            where=campaign,
+            remedy="only a run that has not started can be paused; 'cancel' ends one",
+        )
+    if not pause and not run.paused:
+        raise SelectionError(f"run {run.run_id} is not paused", where=campaign, remedy=LISTED)

@@ -1,0 +1,181 @@
+"""Which GPUs of a host are best linked: pairs and sets in the order of their worth.
+
+A set is as good as the farthest of its links; then count all of them, then over how few NUMA nodes
+(or CPU affinities) it spreads, then how near it is to the NICs, then its indices.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from backends.hosts.host_facts import Topology
+from backends.hosts.topology import LinkClass, link_class
+
+MOST_TRIED = 20_000
+"""Sets of a size that are all compared: any of 16 GPUs. Where there are more they are grown."""
+_GPU = re.compile(r"GPU(\d{1,9})", re.ASCII)
+_NOWHERE = ("", "N/A", "?", "-")
+Closeness = tuple[int, int]
+"""Of a link: its class, and the number of its NVLinks, negative; smaller is closer."""
+
+
+def closeness(link: str) -> Closeness:
+    """Of a link as printed; ``NV18`` is closer than ``NV2``, which is closer than ``PIX``."""
+    kind = link_class(link)
+    bonded = link.removeprefix("NV") if kind is LinkClass.NVLINK else ""
+    return kind, -int(bonded[:6] or 0)
+
+
+@dataclass(frozen=True)
+class DeviceGraph:
+    """The matrix by index of GPU, whatever order it was printed in.
+
+    ``places``: NUMA node of each GPU, else the place of its CPU affinity among all, else nothing.
+    ``numa``: they are NUMA nodes. ``nics``: by name, the link to each GPU.
+    """
+
+    gpus: tuple[int, ...]
+    links: Mapping[tuple[int, int], str]
+    places: Mapping[int, str]
+    numa: bool
+    nics: Mapping[str, Mapping[int, str]]
+
+    def link(self, one: int, other: int) -> str:
+        return self.links[min(one, other), max(one, other)]
+
+    def links_within(self, gpus: Sequence[int]) -> list[str]:
+        return [self.link(*pair) for pair in itertools.combinations(sorted(gpus), 2)]
+
+    @cached_property
+    def nearest_nic(self) -> Mapping[int, LinkClass]:
+        """By GPU; UNKNOWN where there is none."""
+        return {
+            gpu: min(
+                (link_class(links[gpu]) for links in self.nics.values()), default=LinkClass.UNKNOWN
+            )
+            for gpu in self.gpus
+        }
+
+    def worth(self, gpus: Sequence[int]) -> tuple[Closeness, tuple[int, int], int, int]:
+        """Smaller is better; sets of one worth differ by their indices alone."""
+        close = [self._close[pair] for pair in itertools.combinations(sorted(gpus), 2)]
+        together = (sum(kind for kind, _ in close), sum(bonded for _, bonded in close))
+        known = {self.places[gpu] for gpu in gpus if gpu in self.places}
+        nics = sum(self.nearest_nic[gpu] for gpu in gpus)
+        return max(close, default=(0, 0)), together, len(known), nics
+
+    @cached_property
+    def _close(self) -> Mapping[tuple[int, int], Closeness]:
+        return {pair: closeness(link) for pair, link in self.links.items()}
+
+
+def graph_of(topology: Topology) -> DeviceGraph:
+    """Never raises. Of two cells that say something else of one link the farther counts."""
+    rows = dict(zip(topology.labels, topology.links, strict=False))
+    cells = {
+        (one, other): cell
+        for one, row in rows.items()
+        for other, cell in zip(topology.labels, row, strict=False)
+    }
+    indices = {label: int(m[1]) for label in topology.labels if (m := _GPU.fullmatch(label))}
+    labels = {index: label for label, index in reversed(indices.items())}
+    gpus = tuple(sorted(labels))
+    nics = {
+        topology.nic_names.get(label, label): {
+            gpu: _link(cells, label, labels[gpu]) for gpu in gpus
+        }
+        for label in sorted(set(rows) - set(indices), key=_natural)
+    }
+    by_label = [label for label in topology.labels if label in indices]  # as affinities are given
+    numa = _known(by_label, topology.numa_affinity)
+    cpus = _known(by_label, topology.cpu_affinity)
+    places = numa or _places(cpus)
+    return DeviceGraph(
+        gpus=gpus,
+        links={
+            (one, other): _link(cells, labels[one], labels[other])
+            for one, other in itertools.combinations(gpus, 2)
+        },
+        places={gpu: places[labels[gpu]] for gpu in gpus if labels[gpu] in places},
+        numa=bool(numa),
+        nics=nics,
+    )
+
+
+def best_pairs(graph: DeviceGraph) -> tuple[tuple[int, ...], ...]:
+    """All pairs of GPUs, the best linked first."""
+    return tuple(sorted(graph.links, key=lambda pair: (graph.worth(pair), pair)))
+
+
+def best_set(
+    graph: DeviceGraph, size: int, among: Iterable[int] | None = None
+) -> tuple[int, ...] | None:
+    """The best linked set of so many GPUs, by index; None where there are too few.
+
+    ``among``: indices that may be taken; default: all.
+    """
+    free = sorted(set(graph.gpus if among is None else among) & set(graph.gpus))
+    if not 0 < size <= len(free):
+        return None
+    tried = itertools.islice(itertools.combinations(free, size), MOST_TRIED + 1)
+    sets = list(tried)
+    if len(sets) > MOST_TRIED:
+        sets = list(_grown(graph, size, free))
+    return min(sets, key=lambda gpus: (graph.worth(gpus), gpus))
+
+
+def best_by_size(topology: Topology) -> dict[int, tuple[int, ...]]:
+    """The best sets of 2, 4, 8, … GPUs, as long as that is not all of them."""
+    graph = graph_of(topology)
+    sizes = itertools.takewhile(lambda size: size < len(graph.gpus), _powers())
+    return {size: best for size in sizes if (best := best_set(graph, size)) is not None}
+
+
+def _powers() -> Iterator[int]:
+    return (2**n for n in itertools.count(1))
+
+
+def _grown(graph: DeviceGraph, size: int, free: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """From each GPU one set, by taking the GPU that is nearest to those that it has."""
+    for first in free:
+        grown = [first]
+        while len(grown) < size:
+            left = [gpu for gpu in free if gpu not in grown]
+            grown.append(min(left, key=lambda gpu: (*_added(graph, grown, gpu), gpu)))
+        yield tuple(sorted(grown))
+
+
+def _added(graph: DeviceGraph, grown: Sequence[int], gpu: int) -> tuple[object, ...]:
+    close = [closeness(graph.link(gpu, other)) for other in grown]
+    elsewhere = graph.places.get(gpu) not in {graph.places.get(other) for other in grown}
+    return max(close), sum(bonded for _, bonded in close), elsewhere, graph.nearest_nic[gpu]
+
+
+def _link(cells: Mapping[tuple[str, str], str], one: str, other: str) -> str:
+    said = {cells.get(pair, "?") for pair in ((one, other), (other, one))} - {"X"}
+    known = {link for link in said if link_class(link) is not LinkClass.UNKNOWN} or said
+    return max(known, key=lambda link: (closeness(link), link), default="?")
+
+
+def _known(labels: Sequence[str], affinities: Sequence[str]) -> dict[str, str]:
+    """Empty unless it is known of all of them: half an order would put known before unknown."""
+    given = {
+        label: said for label, said in zip(labels, affinities, strict=False) if said not in _NOWHERE
+    }
+    return given if len(given) == len(labels) else {}
+
+
+def _places(cpus: Mapping[str, str]) -> dict[str, str]:
+    """Sockets in the order of their first CPU."""
+    order = {said: str(n) for n, said in enumerate(sorted(set(cpus.values()), key=_natural))}
+    return {label: order[said] for label, said in cpus.items()}
+
+
+def _natural(text: str) -> tuple[tuple[int, str], ...]:
+    """``mlx5_2`` before ``mlx5_10``."""
+    pieces = re.findall(r"[0-9]+|[^0-9]+", text)
+    return tuple((int(p[:18]), "") if p.isascii() and p.isdigit() else (-1, p) for p in pieces)

@@ -1,0 +1,206 @@
+"""What a host's facts come to: whether it is fit, who uses it, and what is to be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from backends.hosts.host_facts import Concern, Gpu, GpuProcess, HostFacts, HostState
+from backends.hosts.preflight_finding import Finding, Level
+
+DISK_STOP_MIB = 1024
+DISK_WARN_MIB = 10 * 1024
+CLOCK_WARN_S = 1.0
+HOT_C = 85
+"""Of a GPU; data-centre GPUs begin to slow down a few degrees above."""
+HIGH_LOAD_PER_CPU = 0.7
+"""More says that something else computes there."""
+_IDLE_UTILIZATION_PCT = 5
+_CONTEXT_MEMORY_MIB = 100  # a CUDA context takes more
+_UNEXPLAINED_MEMORY_MIB = 1024
+_SLOWED_DOWN = ("hardware slowdown", "thermal", "power brake", "application clocks")
+_MEND_DRIVER = "mend the driver, or leave the host out"
+
+_Found = tuple[Level, str, str]
+
+
+def state_of(facts: HostFacts) -> tuple[HostState, str]:
+    """Of a host that answers, with the reason; somebody's work goes before what is wrong."""
+    if reason := busy_reason(facts):
+        return HostState.BUSY, reason
+    worst = next((concern for concern in concerns(facts) if concern.degrades), None)
+    return (HostState.READY, "") if worst is None else (HostState.DEGRADED, worst.what)
+
+
+def concerns(facts: HostFacts) -> tuple[Concern, ...]:
+    """What an operator should know before measuring there, the gravest first."""
+    broken = [(facts.gpu_problem, _MEND_DRIVER)] if facts.gpu_problem else []
+    grave = [(what, remedy) for _, what, remedy in (*_worn(facts), *_hot(facts), *_clock(facts))]
+    light = [
+        (what, remedy) for _, what, remedy in (*_lease_findings(facts), *_set_otherwise(facts))
+    ]
+    if facts.cpus and facts.load1 > HIGH_LOAD_PER_CPU * facts.cpus:
+        what = f"load {facts.load1:.1f} on {facts.cpus} CPUs"
+        light.append((what, "something else computes there: look with top"))
+    return (
+        *(Concern(what, remedy, degrades=True) for what, remedy in (*broken, *grave)),
+        *(Concern(what, remedy) for what, remedy in (*light, *_occupied(facts))),
+    )
+
+
+def _occupied(facts: HostFacts) -> Iterable[tuple[str, str]]:
+    runs = sorted({process.run_id for process in facts.gpu_processes if process.run_id})
+    if runs:
+        remedy = "page 3 shows it where it is of this campaign; dlperf-tui sweep finds any other"
+        yield f"our run {', '.join(runs)} is on its GPUs", remedy
+    used = {process.gpu_index for process in facts.gpu_processes}
+    for gpu in facts.gpus:
+        held = gpu.memory_used_mib or 0
+        if gpu.index not in used and held > _UNEXPLAINED_MEMORY_MIB:
+            yield (
+                f"GPU{gpu.index} holds {held} MiB for a process that cannot be seen",
+                f"as root: fuser -v /dev/nvidia{gpu.index}",
+            )
+
+
+def busy_reason(facts: HostFacts) -> str:
+    """Who uses the GPUs, in words; empty when nobody but a run of ours does."""
+    foreign = [process for process in facts.gpu_processes if not process.run_id]
+    if foreign:
+        return "; ".join(_users_of_gpus(foreign))
+    ours = {process.gpu_index for process in facts.gpu_processes}
+    utilized = [
+        f"GPU{gpu.index} at {gpu.utilization_pct}%"
+        for gpu in facts.gpus
+        if gpu.index not in ours and _works_for_somebody(gpu)
+    ]
+    return f"{', '.join(utilized)}, by a process that cannot be seen" if utilized else ""
+
+
+def _works_for_somebody(gpu: Gpu) -> bool:
+    # Without persistence mode an idle GPU can report 100%: nvidia-smi itself woke it up. Whoever
+    # computes on it holds memory too.
+    memory = gpu.memory_used_mib
+    holds_memory = memory is None or memory > _CONTEXT_MEMORY_MIB
+    return (gpu.utilization_pct or 0) > _IDLE_UTILIZATION_PCT and holds_memory
+
+
+def _users_of_gpus(processes: Sequence[GpuProcess]) -> Iterable[str]:
+    for user in dict.fromkeys(process.user for process in processes):
+        own = [process for process in processes if process.user == user]
+        indices = ",".join(map(str, sorted({process.gpu_index for process in own})))
+        who = user if user != "?" else f"pid {own[0].pid}"
+        yield f"{who} on GPU{indices} ({own[0].command[:60] or f'pid {own[0].pid}'})"
+
+
+def host_findings(name: str, facts: HostFacts, *, gpus_needed: bool) -> tuple[Finding, ...]:
+    """Warnings and stops that one host's probe shows."""
+    found = (
+        *_gpu_findings(facts, gpus_needed),
+        *_lease_findings(facts),
+    )
+    findings = [Finding(name, level, what, remedy) for level, what, remedy in found]
+    findings += [
+        Finding(name, level, what, remedy, harmless=True)
+        for level, what, remedy in (*_disk_findings(facts), *_clock(facts))
+    ]
+    load = [
+        Finding(name, level, what, remedy, passing=True)
+        for level, what, remedy in _load_findings(facts)
+    ]
+    return (*findings, *load)
+
+
+def _lease_findings(facts: HostFacts) -> Iterable[_Found]:
+    if facts.lease_problem:
+        remedy = "set another lease_dir in the inventory, or none"
+        yield Level.STOP, facts.lease_problem, remedy
+
+
+def _gpu_findings(facts: HostFacts, gpus_needed: bool) -> Iterable[_Found]:
+    if facts.gpu_problem:
+        level = Level.STOP if gpus_needed or facts.gpus else Level.WARN
+        yield level, facts.gpu_problem, _MEND_DRIVER
+    elif gpus_needed and not facts.gpus:
+        yield Level.STOP, "has no GPU", "leave the host out"
+    if busy := busy_reason(facts):
+        yield Level.STOP, f"in use: {busy}", "wait, ask, or leave the host out"
+    yield from _set_otherwise(facts)
+    yield from _worn(facts)
+
+
+def _set_otherwise(facts: HostFacts) -> Iterable[_Found]:
+    """GPUs that are well, but not as a measurement wants them."""
+    for gpu in facts.gpus:
+        if gpu.mig_enabled:
+            remedy = f"nvidia-smi -i {gpu.index} -mig 0 as root"
+            yield Level.STOP, f"GPU{gpu.index} is partitioned (MIG)", remedy
+    if len(models := {gpu.name for gpu in facts.gpus}) > 1:
+        yield (
+            Level.WARN,
+            f"has different GPUs: {', '.join(sorted(models))}",
+            "the slowest sets the pace; leave the host out, or say so with the result",
+        )
+
+
+def _worn(facts: HostFacts) -> Iterable[_Found]:
+    """Memory errors, and whatever slows a GPU down."""
+    for gpu in facts.gpus:
+        title = f"GPU{gpu.index}"
+        if gpu.ecc_uncorrected:
+            yield (
+                Level.STOP,
+                f"{title} has {gpu.ecc_uncorrected} uncorrected memory errors since its driver "
+                "was loaded",
+                f"nvidia-smi -i {gpu.index} -r as root when nothing runs on it; replace it if they "
+                "come back",
+            )
+        slowed = [r for r in gpu.throttle_reasons if any(word in r for word in _SLOWED_DOWN)]
+        if slowed:
+            yield (
+                Level.WARN,
+                f"{title} is slowed down: {', '.join(slowed)}",
+                "nvidia-smi -rac -rgc as root"
+                if slowed == ["application clocks setting"]
+                else "look at cooling and power: nvidia-smi -q -d PERFORMANCE",
+            )
+
+
+def _hot(facts: HostFacts) -> Iterable[_Found]:
+    for gpu in facts.gpus:
+        if gpu.temperature_c is not None and gpu.temperature_c >= HOT_C:
+            remedy = "look at cooling: nvidia-smi -q -d TEMPERATURE"
+            yield Level.WARN, f"GPU{gpu.index} is hot: {gpu.temperature_c} °C", remedy
+
+
+def _disk_findings(facts: HostFacts) -> Iterable[_Found]:
+    free = facts.disk_free_mib
+    if free is None:
+        yield Level.WARN, "disk space of work_dir is unknown", "look with df"
+    elif free < DISK_WARN_MIB:
+        yield (
+            Level.STOP if free < DISK_STOP_MIB else Level.WARN,
+            f"{free} MiB left on the file system of work_dir",
+            "make room, or set work_dir in the inventory",
+        )
+
+
+def _clock(facts: HostFacts) -> Iterable[_Found]:
+    # Readings are timed by the clock of this machine, so an offset cannot make a number wrong.
+    offset_s = facts.certain_clock_offset_s
+    if "clock" not in facts.missing and abs(offset_s) > CLOCK_WARN_S:
+        ahead = "ahead of" if offset_s > 0 else "behind"
+        yield (
+            Level.WARN,
+            f"its clock is {abs(facts.clock_offset_s):.1f} s {ahead} this machine's",
+            "switch time synchronisation on (chrony); until then times in its logs do not match",
+        )
+
+
+def _load_findings(facts: HostFacts) -> Iterable[_Found]:
+    if facts.cpus and facts.load1 > HIGH_LOAD_PER_CPU * facts.cpus:
+        who = f"; logged in: {', '.join(facts.users)}" if facts.users else ""
+        yield (
+            Level.WARN,
+            f"load {facts.load1:.1f} on {facts.cpus} CPUs{who}",
+            "something else computes there: look with top",
+        )

@@ -1,0 +1,146 @@
+"""All repeats of one case, and what follows from them together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from backends.results.findings import SHORTFALLS, Concern, Finding, Grade, grade_of
+from backends.results.ratios import RatioInterval
+from backends.results.run_result import BANDWIDTH, SUCCEEDED, RunResult, batch_size
+from backends.results.statistics import Spread
+
+if TYPE_CHECKING:
+    from profiles.format.profile import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """All repeats of one case. Throughputs are global samples/s; None where nothing succeeded.
+
+    ``runs`` are the last attempts of every repeat that has ended, in the order they were run;
+    ``superseded`` the earlier attempts that a retry replaced. ``speedup`` and ``efficiency`` refer
+    to the group's base and are None without one; their intervals are None for the base itself too,
+    whose speedup is 1 by definition. ``profiled_runs`` are none of the repeats.
+    ``stopped``: why there are no further repeats, a value of
+    :class:`backends.results.auto_repeats.Stop`; None while there may be.
+    """
+
+    profile: str
+    framework: str
+    model: str
+    case: str
+    nodes: int
+    gpus_per_node: int
+    parameters: Mapping[str, Scalar]
+    unit: str
+    runs: tuple[RunResult, ...]
+    superseded: tuple[RunResult, ...]
+    spread: Spread | None
+    throughput: float | None
+    profiled_runs: tuple[RunResult, ...] = ()
+    speedup: float | None = None
+    efficiency: float | None = None
+    speedup_interval: RatioInterval | None = None
+    efficiency_interval: RatioInterval | None = None
+    findings: tuple[Finding, ...] = ()
+    stopped: str | None = None
+
+    @property
+    def concerns(self) -> tuple[Concern, ...]:
+        return tuple(finding.concern for finding in self.findings)
+
+    @property
+    def flags(self) -> tuple[Concern, ...]:
+        """The concerns that are something odd, and not only a want of repeats or of knowledge."""
+        return tuple(concern for concern in self.concerns if concern not in SHORTFALLS)
+
+    @property
+    def grade(self) -> Grade | None:
+        """How far the figure can be trusted; None where there is none to trust yet."""
+        if self.throughput is None and not self.failed_runs:
+            return None
+        return grade_of(self.findings)
+
+    @property
+    def gpus(self) -> int:
+        return self.nodes * self.gpus_per_node
+
+    @property
+    def profiled(self) -> RunResult | None:
+        """The last run that tells of every rank where its time went."""
+        told = [
+            run
+            for run in self.profiled_runs
+            if run.state == SUCCEEDED
+            and sorted(rank.rank for rank in run.ranks) == list(range(run.gpus))
+        ]
+        return told[-1] if told else None
+
+    @property
+    def scales(self) -> bool:
+        """Whether twice the devices should give twice the figure."""
+        return self.unit != BANDWIDTH
+
+    @property
+    def throughput_per_device(self) -> float | None:
+        if self.throughput is None or not self.scales:
+            return None
+        return self.throughput / self.gpus
+
+    @property
+    def batch_size(self) -> int | None:
+        """Per device."""
+        return batch_size(self.parameters)
+
+    @property
+    def measured_runs(self) -> tuple[RunResult, ...]:
+        """The runs behind :attr:`spread`, in its order."""
+        return tuple(run for run in self.runs if run.measured is not None)
+
+    @property
+    def throughputs(self) -> tuple[float, ...]:
+        """Of the successful repeats, in the order in which they were run."""
+        return tuple(value for run in self.runs if (value := run.measured) is not None)
+
+    @property
+    def succeeded(self) -> int:
+        """The k of "k of n"."""
+        return len(self.runs) - len(self.failed_runs)
+
+    @property
+    def repeats(self) -> int:
+        """The n of "k of n": repeats that have ended, one way or another."""
+        return len(self.runs)
+
+    @property
+    def failed_runs(self) -> tuple[RunResult, ...]:
+        return tuple(run for run in self.runs if not run.succeeded)
+
+    @property
+    def fingerprints(self) -> frozenset[str]:
+        """The environments that the figures come from, as far as they are known."""
+        return frozenset(run.fingerprint for run in self.measured_runs if run.fingerprint)
+
+    @property
+    def gpu_memory_mib(self) -> int | None:
+        """The largest of any repeat."""
+        known = [r.gpu_memory_mib for r in self.measured_runs if r.gpu_memory_mib is not None]
+        return max(known, default=None)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Median over the successful repeats of every further figure of merit."""
+        good = [run.metrics for run in self.runs if run.succeeded]
+        names = sorted({name for metrics in good for name in metrics})
+        return {name: median(m[name] for m in good if name in m) for name in names}
+
+    @property
+    def simulated(self) -> bool:
+        return any(run.simulated for run in self.runs)
+
+    @property
+    def imported(self) -> bool:
+        return bool(self.runs) and all(run.imported for run in self.runs)

@@ -1,0 +1,25 @@
+"""What a host can hold, as far as the matrix has to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class HostCapacity:
+    """What a host can hold: its GPUs, and ``slots`` devices where there is no GPU.
+
+    None: not known yet, so that nothing is ruled out.
+    """
+
+    name: str
+    slots: int | None
+    gpus: int | None
+
+    def devices(self, *, gpu_only: bool) -> int | None:
+        """GPUs where there are some or must be; slots otherwise; None: not known."""
+        return self.gpus if self.gpus or gpu_only else self.slots
+
+    def holds(self, count: int, *, gpu_only: bool) -> bool:
+        devices = self.devices(gpu_only=gpu_only)
+        return devices is None or devices >= count

@@ -1,0 +1,207 @@
+"""Hosts as they are now: what is wrong and its remedy, how old it is, what their GPUs do."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from backends.hosts.host_facts import GpuProcess, HostState
+from backends.remote.lease import Lease
+from tests.console.conftest import LARGE, begin, console, screen_text, settled, tick, until, words
+from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_hosts
+from tests.console.test_telemetry_panel import gpu_lines, tell
+from tui.lent_terminal import lend_terminal
+from tui.screens.hosts_page import note
+from tui.widgets.host_text import age, host_text
+
+HUGE = (200, 60)
+
+
+def detail(app: Any) -> str:
+    """All of it, in sight or not."""
+    return "\n".join(words(part) for part in app.screen.query("#detail Static"))
+
+
+def test_every_concern_stands_with_its_remedy() -> None:
+    gpus = list(facts().gpus)
+    gpus[3] = replace(gpus[3], throttle_reasons=("hardware thermal slowdown",), ecc_uncorrected=2)
+    host = known_host("n", "10.0.0.1", replace(facts(), gpus=tuple(gpus), load1=90.0))
+    assert host.state is HostState.DEGRADED
+    text = host_text(host, width=300).plain
+    for concern in host.concerns:
+        assert f"▲ {concern.what}\n" in text
+        assert f"  → {concern.remedy}\n" in text
+    assert len(host.concerns) == 3
+    assert "GPU3 has 2 uncorrected memory errors" in note(host).plain
+    assert ", 1 more" in note(host).plain
+
+
+def test_what_slows_a_gpu_down_and_its_clock_stand_in_its_line() -> None:
+    gpus = list(facts().gpus)
+    gpus[3] = replace(gpus[3], throttle_reasons=("power cap",), sm_clock_mhz=1237)
+    text = host_text(known_host("n", "", replace(facts(), gpus=tuple(gpus)))).plain
+    line = next(row for row in text.splitlines() if row.startswith("  3 "))
+    assert "1237" in line
+    assert "power cap" in line
+
+
+@pytest.mark.parametrize(
+    ("passed", "said"),
+    [(0.0, "now"), (4.9, "now"), (27.0, "25s"), (61.0, "1m00s"), (3700.0, "1h01m"), (-5.0, "now")],
+)
+def test_how_old_it_is(passed: float, said: str) -> None:
+    host = replace(v100_hosts()[0], probed_at=START)
+    assert age(host, START + passed) == said
+    shown = host_text(host, now=START + passed).plain
+    assert ("asked just now" if said == "now" else f"as of {said} ago") in shown
+    assert age(replace(host, probed_at=None), START) == "–"
+
+
+def test_our_own_run_is_shown_as_such_and_anybody_elses_by_its_user() -> None:
+    process = GpuProcess(0, 4711, "bench", "python", 900, run_id="r00")
+    lease = Lease("bench@login01, run r00", START, run_id="r00")
+    found = replace(facts(), gpu_processes=(process,), lease=lease)
+    own = {"r00": "1n8g b128 #1"}
+    host = known_host("n", "", found)
+    assert note(host, own).plain.startswith("our run 1n8g b128 #1")
+    assert "bench" not in note(host, own).plain
+    assert "held by our run 1n8g b128 #1" in host_text(host, own=own).plain
+    assert "bench@login01" in note(host).plain, "of no campaign that is at work here"
+    assert "our run r00 GPU 0" in note(host).plain
+
+
+@pytest.mark.parametrize("size", [LARGE, HUGE], ids=str)
+async def test_gpus_and_links_are_side_by_side_below_the_sentence(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, _):
+        shown = detail(app)
+        assert "two NVLink quads, GPU0…3 on NUMA node 0" in shown
+        [line] = [row for row in shown.splitlines() if row.startswith("  2 ")]
+        assert line.split()[-10:] == [
+            *("GPU2", "NV1", "NV2", "·", "NV2", "SYS", "SYS", "NV1", "SYS", "PIX")
+        ]
+
+
+async def test_a_matrix_without_room_beside_the_gpus_stands_below_them(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        await pilot.press("enter", "G")
+        await until(pilot, lambda: "SYS between NUMA nodes" in detail(app))
+        assert "0-11,24-35" in host_text(v100_hosts()[0]).plain
+
+
+async def test_the_host_under_the_cursor_is_watched_and_no_other(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.telemetry = {"node2": gpu_lines(range(8), 20).encode()}
+    async with console(workspace, HUGE) as (app, pilot):
+        await pilot.press("j")
+        await until(pilot, lambda: workspace.watched[-1:] == ["node2"])
+        tick(app)
+        await until(pilot, lambda: "Last two minutes" in detail(app))
+        [line] = [row for row in detail(app).splitlines() if row.startswith("GPU7")]
+        assert [*line.split()[1:2], "297W", "1530MHz", "12.0GiB", "61°C"] == [
+            word for word in line.split() if word[0].isdigit()
+        ]
+        await pilot.press("2")
+        await until(pilot, lambda: not watching(app))
+        await pilot.press("1")
+        await until(pilot, lambda: workspace.watched[-2:] == ["node2", "node2"])
+
+
+def watching(app: Any) -> bool:
+    described = [w.description for w in app.workers if not w.is_finished]
+    return any("what the host does now" in words for words in described)
+
+
+async def test_where_a_run_of_ours_is_at_work_its_own_telemetry_is_shown(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n8g",))
+        workspace.clock.tick(10)
+        tick(app)
+        already = len(workspace.watched)
+        await pilot.press("2", "1")
+        tell(controller, "node1", gpu_lines(range(8), 20))
+        await until(pilot, lambda: tick(app) or "Last two minutes" in detail(app))
+        assert len(workspace.watched) == already, "nothing more runs on the host"
+
+
+async def test_hosts_are_asked_again_by_themselves_and_quietly(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.screens.hosts_page.AGAIN_EVERY_S", 0.05)
+    async with console(workspace, LARGE) as (app, pilot):
+        workspace.answer(*(replace(host, probed_at=START) for host in v100_hosts()))
+        await until(pilot, lambda: workspace.refreshed)
+        tick(app)
+        await until(pilot, lambda: "asked just now" in detail(app))
+        assert len(workspace.probed) == 1, "nobody is asked for a password by it"
+        await pilot.press("2")
+        await settled(app, pilot)
+        asked = len(workspace.refreshed)
+        await asyncio.sleep(0.3)
+        assert len(workspace.refreshed) <= asked + 1, "not while another page is in front"
+
+
+async def test_s_logs_in_or_says_what_to_type(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("j", "s")
+        await until(pilot, lambda: "type: ssh -- 10.11.0.3" in screen_text(app))
+
+
+async def test_nobody_logs_in_from_a_console_that_only_looks(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE, readonly=True) as (app, pilot):
+        assert "Log in" not in screen_text(app)
+        await pilot.press("s")
+        await settled(app, pilot)
+        assert "ssh" not in screen_text(app)
+
+
+class Lender:
+    """What a console does when its terminal is lent."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        self.done.append("suspended")
+        yield
+        self.done.append("resumed")
+
+    @contextmanager
+    def batch_update(self) -> Iterator[None]:
+        yield
+
+    def refresh(self, *, layout: bool) -> None:
+        self.done.append("drawn")
+
+
+async def test_the_console_works_on_while_its_terminal_is_lent() -> None:
+    lender: Any = Lender()
+    before = signal.getsignal(signal.SIGINT)
+    ticks = 0
+
+    async def count() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await asyncio.sleep(0.01)
+
+    counting = asyncio.create_task(count())
+    status = await lend_terminal(lender, ["sh", "-c", "kill -INT $PPID; sleep 0.3; exit 7"])
+    counting.cancel()
+    assert status == 7, "an interrupt at its prompt did not end the console"
+    assert ticks > 5
+    assert lender.done == ["suspended", "resumed", "drawn"]
+    assert signal.getsignal(signal.SIGINT) is before

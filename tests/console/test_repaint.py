@@ -1,0 +1,162 @@
+"""What goes to the terminal: only the cells that differ, and all of those."""
+
+from __future__ import annotations
+
+import re
+from io import StringIO
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
+from textual._compositor import ChopsUpdate, LayoutUpdate
+from textual.geometry import Region
+from textual.strip import Strip
+
+from tests.console.conftest import LARGE, begin, console, until
+from tests.console.fakes import FakeWorkspace
+from tui.app import DlperfApp
+from tui.repaint import Painted
+
+WIDTH, HEIGHT = 24, 3
+STYLES = tuple(Style.parse(text) for text in ("red", "bold", "on #102030", "none"))
+PLAIN = st.text("ab ─⣿[", min_size=WIDTH, max_size=WIDTH)
+TERMINAL = Console(file=StringIO(), force_terminal=True, color_system="truecolor")
+Line = tuple[str, tuple[int, ...]]
+
+lines = st.tuples(PLAIN, st.tuples(*[st.integers(0, len(STYLES) - 1)] * (WIDTH // 6)))
+pictures = st.lists(
+    st.tuples(st.lists(lines, min_size=HEIGHT, max_size=HEIGHT), st.sampled_from(["full", "part"])),
+    min_size=1,
+    max_size=6,
+)
+
+
+def strip_of(line: Line) -> Strip:
+    text, styles = line
+    pieces = [text[i : i + 6] for i in range(0, WIDTH, 6)]
+    return Strip([Segment(p, STYLES[s]) for p, s in zip(pieces, styles, strict=True)])
+
+
+class Screen:
+    """A terminal of cells: (character, colour, background, bold), as far as it can be seen."""
+
+    def __init__(self) -> None:
+        self.cells: dict[tuple[int, int], tuple[str, ...]] = {}
+
+    def write(self, data: str) -> None:
+        x = y = 0
+        shown = {"fore": "", "back": "", "bold": ""}
+        for sequence, kind, text in re.findall(r"(\x1b\[[\d;]*([Hm]))|([^\x1b])", data):
+            if kind == "H":
+                y, x = (int(number) - 1 for number in sequence[2:-1].split(";"))
+            elif kind == "m":
+                for code in re.findall(r"48;2;\d+;\d+;\d+|\d+", sequence):
+                    if code == "0":
+                        shown = dict.fromkeys(shown, "")
+                    else:
+                        place = {"4": "back", "3": "fore", "1": "bold"}[code[0]]
+                        shown[place] = code
+            elif text and text != "\n":
+                letters = text != " "
+                seen = [shown["fore"] * letters, shown["back"], shown["bold"] * letters]
+                self.cells[y, x] = (text, *seen)
+                x += 1
+
+
+def full(picture: list[Line]) -> LayoutUpdate:
+    return LayoutUpdate([[strip_of(line)] for line in picture], Region(0, 0, WIDTH, HEIGHT))
+
+
+def part(picture: list[Line]) -> ChopsUpdate:
+    """As where a widget of the last line was painted."""
+    chops = [{0: strip_of(line).crop(0, 9), 9: strip_of(line).crop(9, WIDTH)} for line in picture]
+    return ChopsUpdate(chops, [(HEIGHT - 1, 9, WIDTH)], [[9, WIDTH]] * HEIGHT)
+
+
+@given(pictures)
+@settings(deadline=None)
+def test_the_terminal_shows_what_it_would_have_shown(
+    shown: list[tuple[list[Line], str]],
+) -> None:
+    painted, here, there = Painted(), Screen(), Screen()
+    for number, (picture, kind) in enumerate(shown):
+        update = full(picture) if kind == "full" or number == 0 else part(picture)
+        there.write(update.render_segments(TERMINAL))
+        here.write(painted.only_changes(update).render_segments(TERMINAL))  # type: ignore[union-attr]
+        assert here.cells == there.cells
+
+
+def sent(painted: Painted, picture: list[Line]) -> str:
+    return str(painted.only_changes(full(picture)).render_segments(TERMINAL))  # type: ignore[union-attr]
+
+
+BLANK: Line = (" " * WIDTH, (3, 3, 3, 3))
+
+
+def test_what_is_there_already_is_not_sent_again() -> None:
+    painted = Painted()
+    assert sent(painted, [BLANK] * HEIGHT)
+    assert sent(painted, [BLANK] * HEIGHT) == ""
+    one = (" " * 10 + "x" + " " * 13, BLANK[1])
+    assert sent(painted, [BLANK, one, BLANK]) == "\x1b[2;11H\x1b[0mx\x1b[0m"
+    painted.forget()
+    assert sent(painted, [BLANK] * HEIGHT).count(" ") == WIDTH * HEIGHT
+
+
+def test_lines_of_which_terminals_disagree_are_sent_whole() -> None:
+    wide: Line = ("漢字" + " " * (WIDTH - 4), BLANK[1])
+    painted = Painted()
+    update = LayoutUpdate(
+        [[Strip([Segment(wide[0])])], *[[strip_of(BLANK)]] * 2], Region(0, 0, WIDTH, HEIGHT)
+    )
+    for _ in range(2):
+        text = str(painted.only_changes(update).render_segments(TERMINAL))  # type: ignore[union-attr]
+        assert wide[0] in text
+
+
+def displayed(app: DlperfApp) -> list[int]:
+    """The bytes of each update from now on."""
+    sizes: list[int] = []
+    before = app._painted.only_changes
+
+    def noting(update: object) -> object:
+        changes = before(update)  # type: ignore[arg-type]
+        if changes is not None:
+            sizes.append(len(changes.render_segments(TERMINAL).encode()))  # type: ignore[union-attr]
+        return None
+
+    app._painted.only_changes = noting  # type: ignore[assignment]
+    return sizes
+
+
+async def test_a_dialog_sends_its_own_cells_and_leaving_it_those_behind(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        workspace.clock.tick(60)
+        await pilot.press("3")
+        sizes = displayed(app)
+        app.action_redraw()
+        await until(pilot, lambda: sizes)
+        for key in ("c", "escape", "question_mark", "escape", "O", "escape", "ctrl+p", "escape"):
+            sizes.clear()
+            await pilot.press(key)
+            await until(pilot, lambda: app.typed.idle and sizes)
+            assert sum(sizes) < 12_000, (key, sizes)
+
+
+async def test_a_move_of_the_cursor_sends_little(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        sizes = displayed(app)
+        app.action_redraw()
+        for page in ("1", "2"):
+            await pilot.press(page)
+            await until(pilot, lambda: app.typed.idle)
+            for key in ("down", "up", "down", "up"):
+                sizes.clear()
+                await pilot.press(key)
+                await until(pilot, lambda: app.typed.idle)
+                assert sum(sizes) < 2_000, (page, key, sizes)

@@ -1,0 +1,179 @@
+"""What a run's GPUs do meanwhile, under its chart: on the same axis, and nothing made up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from backends.hosts.live_telemetry import Figure, LiveTelemetry
+from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, tick, until, words
+from tests.console.fakes import START, Clock, FakeController, FakeWorkspace
+from tui.app import DlperfApp
+from tui.widgets.chart import Chart
+from tui.widgets.meters import LABEL_WIDTH, Source, each_gpu, means, sparkline, value_text
+from tui.widgets.telemetry_panel import TelemetryPanel
+
+HUGE = (200, 60)
+HEADER = (
+    "timestamp, index, memory.used [MiB], utilization.gpu [%], power.draw [W], "
+    "clocks.current.sm [MHz], temperature.gpu\n"
+)
+
+
+def gpu_lines(gpus: Iterable[int], seconds: int, begin_s: float = START) -> str:
+    """One sample a second: idle for ten seconds, then at work."""
+    lines = [HEADER]
+    for second in range(seconds):
+        stamp = time.strftime("%Y/%m/%d %H:%M:%S.000", time.gmtime(begin_s + second))
+        at_work = second >= 10
+        for gpu in gpus:
+            figures = (12_310, 96, 290 + gpu, 1530, 61) if at_work else (11, 0, 41, 135, 34)
+            lines.append(f"{stamp}, {gpu}, {', '.join(map(str, figures))}\n")
+        if second % 5 == 1:
+            lines.append(
+                f"host, {begin_s + second:.0f}, 48, 3.5, {second * 90}, {second * 4800}, 0\n"
+            )
+    return "".join(lines)
+
+
+def tell(controller: FakeController, host: str, text: str) -> None:
+    run = next(run for run in controller.state.runs.values() if host in run.hosts)
+    path = controller.path / "telemetry" / f"{run.run_id}.{host}.csv"
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text(text)
+
+
+async def open_runs(
+    app: DlperfApp, pilot: Pilot[str], workspace: FakeWorkspace, text: str
+) -> TelemetryPanel:
+    controller = begin(app, workspace, ("1n8g",))
+    await pilot.press("3")
+    for _ in range(5):
+        workspace.clock.tick(4)
+        tick(app)
+        await pilot.pause()
+    if text:
+        tell(controller, "node1", text)
+    panel = app.screen.query_one(TelemetryPanel)
+    await until(pilot, lambda: panel.known or not text)
+    tick(app)
+    await pilot.pause()
+    return panel
+
+
+@pytest.mark.parametrize("size", [LARGE, HUGE], ids=str)
+async def test_figures_stand_under_the_chart_on_its_axis(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        panel = await open_runs(app, pilot, workspace, gpu_lines(range(8), 20))
+        await until(pilot, lambda: "mean of 8 GPUs" in screen_text(app))
+        lines = words(panel).splitlines()
+        assert [line.split()[:2] for line in lines] == [
+            ["util", "96%"],
+            ["power", "294W"],
+            ["clock", "1530MHz"],
+            ["mem", "12.0GiB"],
+            ["temp", "61°C"],
+        ]
+        chart = app.screen.query_one(Chart)
+        left, (_, end) = chart.axis
+        drawn = words(chart).splitlines()
+        assert {line[left - 1] for line in drawn[1:-2]} <= set("┤│┼"), "that is where its axis is"
+        assert len(panel._strips) == 5
+        columns = chart.size.width - left
+        busy_from = lines[0].index("█")
+        at_s = (busy_from - left) / columns * end
+        assert 8.8 < at_s < 10.2, "the sample of the tenth second stands for the one before it"
+        await pilot.press("m")
+        assert "utilisation of each" in screen_text(app)
+        assert [row.split()[:2] for row in words(panel).splitlines()[:2]] == [
+            ["GPU0", "96%"],
+            ["GPU1", "96%"],
+        ]
+        for _ in range(5):
+            await pilot.press("m")
+        assert "mean of 8 GPUs" in screen_text(app)
+
+
+async def test_where_nothing_is_told_there_is_no_panel_and_no_key(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        panel = await open_runs(app, pilot, workspace, "")
+        assert not panel.display
+        assert "Meters" not in screen_text(app)
+
+
+async def test_a_host_without_gpus_shows_its_cpus(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        text = "".join(
+            f"host, {START + s:.0f}, 48, 7.5, {s * 24}, {s * 48}, 0\n" for s in range(0, 20, 5)
+        )
+        panel = await open_runs(app, pilot, workspace, text)
+        await until(pilot, lambda: "of its host" in screen_text(app))
+        assert [line.split()[:2] for line in words(panel).splitlines()] == [
+            ["CPU", "50%"],
+            ["load", "7.5"],
+        ]
+        assert "GPU" not in words(panel)
+
+
+async def test_where_space_is_short_v_leads_to_it(workspace: FakeWorkspace) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        panel = await open_runs(app, pilot, workspace, gpu_lines(range(8), 20))
+        assert not panel.display
+        await pilot.press("v")
+        await until(pilot, lambda: panel.display and words(panel).startswith("util"))
+        assert "61°C" in words(panel)
+
+
+def test_a_clock_that_is_ahead_is_taken_off() -> None:
+    live = LiveTelemetry()
+    live.feed(gpu_lines([0], 20, START + 3600).encode())
+    span = (START, START + 20)
+    [line] = each_gpu([Source("n", live, (0,), 3600.0)], Figure.UTILIZATION, span, 20)
+    assert line.plain[LABEL_WIDTH:] == "▁" * 10 + "█" * 10
+    [line] = each_gpu([Source("n", live, (0,))], Figure.UTILIZATION, span, 20)
+    assert line.plain[LABEL_WIDTH:].strip() == "", "nothing was seen then"
+
+
+def test_of_a_run_that_has_ended_the_figure_is_of_its_end_and_not_of_after_it() -> None:
+    live = LiveTelemetry()
+    live.feed((gpu_lines([0], 20) + gpu_lines([0], 9, START + 22)).encode())
+    assert live.last(Figure.UTILIZATION, 0) == 0
+    source = [Source("n", live, (0,))]
+    [line] = each_gpu(source, Figure.UTILIZATION, (START, START + 20), 20)
+    assert "96%" in line.plain
+    [line] = each_gpu(source, Figure.UTILIZATION, (START, START + 60), 20)
+    assert " 0%" in line.plain
+
+
+def test_what_is_not_known_is_a_dash_and_a_gap() -> None:
+    live = LiveTelemetry()
+    live.feed(gpu_lines([0], 7).replace(", 41,", ", [N/A],").encode())
+    power = means([Source("n", live, (0,))], (START, START + 7), 7)[1]
+    assert power.plain.split() == ["power", "–"]
+    assert value_text(Figure.MEMORY, None) == "–"
+
+
+def test_sparklines_go_from_nothing_to_the_top() -> None:
+    assert sparkline([0, 50, 100, None, 1000, -5], 100.0) == "▁▅█ █▁"
+    assert sparkline([0.0, 0.0], 0.0) == "▁▁"
+
+
+def test_gpus_of_several_hosts_are_told_apart(tmp_path: Path) -> None:
+    live = LiveTelemetry()
+    live.feed(gpu_lines([0, 1], 20).encode())
+    sources = [Source("node1", live, (0, 1)), Source("node2", live, (1,))]
+    lines = each_gpu(sources, Figure.POWER, (START, START + 20), 20, label=16)
+    assert [line.plain.split()[:2] for line in lines] == [
+        ["node1:0", "290W"],
+        ["node1:1", "291W"],
+        ["node2:1", "291W"],
+    ]
+    assert Clock().now == START

@@ -1,0 +1,97 @@
+"""Hosts that are asked again by themselves, and watched while somebody looks at them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+
+from backends.cluster import Cluster
+from backends.hosts.host_facts import HostSnapshot, HostState, Sought
+from backends.hosts.live_telemetry import Figure, LiveTelemetry
+from backends.inventory.host_entry import Host, Inventory
+from tests.support.waiting import until
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+async def cluster(local_host: Host) -> AsyncIterator[Cluster]:
+    away = Host("away", address="127.0.0.1", port=9)
+    found = Cluster(Inventory((local_host, away)), clock=Clock())
+    yield found
+    await found.close()
+
+
+def clock_of(cluster: Cluster) -> Clock:
+    assert isinstance(cluster._clock, Clock)
+    return cluster._clock
+
+
+def snapshots(cluster: Cluster) -> tuple[HostSnapshot, HostSnapshot]:
+    first, second = cluster.snapshots()
+    return first, second
+
+
+async def test_only_what_is_old_is_asked_again(cluster: Cluster) -> None:
+    await cluster.refresh(60)
+    assert [host.state for host in snapshots(cluster)] == [HostState.UNKNOWN] * 2
+    await cluster.probe()
+    first, away = snapshots(cluster)
+    assert (first.probed_at, away.probed_at) == (1000.0, 1000.0)
+    clock_of(cluster).now = 1059.0
+    await cluster.refresh(60)
+    assert snapshots(cluster) == (first, away)
+    clock_of(cluster).now = 1060.0
+    await cluster.refresh(60)
+    again, still_away = snapshots(cluster)
+    assert (again.probed_at, still_away.probed_at) == (1060.0, 1060.0)
+    assert still_away.state is HostState.UNREACHABLE
+
+
+async def test_it_is_quiet_and_leaves_alone_who_is_being_asked(cluster: Cluster) -> None:
+    await cluster.probe()
+    before = snapshots(cluster)[0]
+    clock_of(cluster).now = 2000.0
+    refreshing = asyncio.create_task(cluster.refresh(60))
+    await asyncio.sleep(0)
+    assert snapshots(cluster)[0] == before, "what is known stays until there is an answer"
+    await refreshing
+    probing = replace(snapshots(cluster)[0], state=HostState.PROBING)
+    cluster._known[probing.name] = probing
+    clock_of(cluster).now = 3000.0
+    await cluster.refresh(60)
+    assert snapshots(cluster)[0] == probing
+
+
+async def test_software_that_was_looked_for_is_not_forgotten(cluster: Cluster) -> None:
+    sought = (Sought("python", "python3", "python"),)
+    await cluster.probe_unknown(cluster.inventory.hosts[:1], sought)
+    before = snapshots(cluster)[0].facts
+    clock_of(cluster).now = 2000.0
+    await cluster.refresh(60)
+    after = snapshots(cluster)[0].facts
+    assert before is not None
+    assert after is not None
+    assert after is not before
+    assert (after.sought, after.software) == (sought, before.software)
+
+
+async def test_a_host_is_watched_until_nobody_looks_any_more(cluster: Cluster) -> None:
+    live = LiveTelemetry()
+    name = cluster.inventory.hosts[0].name
+    await cluster.watch(name, live.feed)
+    assert not live.seen, "it was never looked at, and returns at once"
+    await cluster.probe([name])
+    watching = asyncio.create_task(cluster.watch(name, live.feed))
+    await until(lambda: live.last(Figure.LOAD) is not None)
+    watching.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await watching

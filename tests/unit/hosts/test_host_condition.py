@@ -1,0 +1,97 @@
+"""What a host's facts come to: its state, and for each thing that is wrong what to do about it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from backends.hosts.host_condition import concerns, state_of
+from backends.hosts.host_facts import GpuProcess, HostFacts, HostState
+from backends.hosts.hosts_json import host_document
+from backends.hosts.probe import probe, snapshot_of
+from backends.inventory.host_entry import Host
+from tests.console.fakes import facts
+
+WELL = facts()
+
+
+def with_gpu(**changes: object) -> HostFacts:
+    gpus = list(WELL.gpus)
+    gpus[3] = replace(gpus[3], **changes)  # type: ignore[arg-type]
+    return replace(WELL, gpus=tuple(gpus))
+
+
+def test_a_host_that_is_well_has_no_concern() -> None:
+    assert concerns(WELL) == ()
+    assert state_of(WELL) == (HostState.READY, "")
+
+
+@pytest.mark.parametrize(
+    ("found", "what", "remedy"),
+    [
+        (with_gpu(ecc_uncorrected=2), "GPU3 has 2 uncorrected memory errors", "nvidia-smi -i 3 -r"),
+        (
+            with_gpu(throttle_reasons=("hardware thermal slowdown",)),
+            "GPU3 is slowed down: hardware thermal slowdown",
+            "cooling",
+        ),
+        (
+            with_gpu(throttle_reasons=("application clocks setting",)),
+            "GPU3 is slowed down: application clocks setting",
+            "nvidia-smi -rac",
+        ),
+        (with_gpu(temperature_c=85), "GPU3 is hot: 85 °C", "cooling"),
+        (replace(WELL, gpu_problem="nvidia-smi: no devices"), "no devices", "mend the driver"),
+        (facts(offset=-3.4), "its clock is 3.4 s behind this machine's", "chrony"),
+    ],
+)
+def test_what_is_wrong_degrades_a_host_and_has_a_remedy(
+    found: HostFacts, what: str, remedy: str
+) -> None:
+    state, reason = state_of(found)
+    assert state is HostState.DEGRADED
+    assert what in reason
+    [concern] = concerns(found)
+    assert concern.degrades
+    assert remedy in concern.remedy
+    document = host_document(snapshot_of(Host(name="n"), found))
+    assert (document["warnings"], document["remedies"]) == ([concern.what], [concern.remedy])
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        with_gpu(throttle_reasons=("power cap",)),
+        with_gpu(temperature_c=84),
+        with_gpu(ecc_uncorrected=0),
+        with_gpu(mig_enabled=True),
+        replace(WELL, load1=90.0),
+        facts(offset=0.9),
+    ],
+)
+def test_what_is_usual_under_load_or_set_so_does_not(found: HostFacts) -> None:
+    assert state_of(found)[0] is HostState.READY
+    assert not any(concern.degrades for concern in concerns(found))
+
+
+def test_somebodys_work_goes_before_what_is_wrong_and_both_are_said() -> None:
+    found = replace(with_gpu(ecc_uncorrected=1), gpu_processes=facts(busy=(0,)).gpu_processes)
+    assert state_of(found)[0] is HostState.BUSY
+    assert concerns(found)[0].degrades
+
+
+def test_our_own_run_is_said_to_be_ours() -> None:
+    ours = (GpuProcess(0, 1, "bench", "python", 100, run_id="0003-a1"),)
+    found = replace(WELL, gpu_processes=ours)
+    assert state_of(found)[0] is HostState.READY
+    assert [concern.what for concern in concerns(found)] == ["our run 0003-a1 is on its GPUs"]
+
+
+async def test_a_probe_says_when_it_was_so(shell: Any) -> None:
+    told = await probe(shell(Host(name="a", transport="local")))
+    assert told.probed_at == pytest.approx(time.time(), abs=30)
+    away = await probe(shell(Host(name="a", transport="local")), lambda: 1234.5)
+    assert away.probed_at == 1234.5

@@ -1,0 +1,16 @@
+"""``pause``: runs that have not started are left out until ``unpause``."""
+
+from __future__ import annotations
+
+import argparse
+
+from tui.cli.shared.pause_runs import add_options, pause_runs
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_options(parser, "all that have not started")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """What is running goes on; of a campaign that no console is at work on."""
+    return pause_runs(arguments, pause=True)

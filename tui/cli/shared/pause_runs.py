@@ -1,0 +1,34 @@
+"""What ``pause`` and ``unpause`` have in common."""
+
+from __future__ import annotations
+
+import argparse
+
+from tui.cli.shared.chosen_runs import chosen_run_ids
+from tui.cli.shared.exit_codes import OK
+from tui.cli.shared.options import add_json, open_workspace
+from tui.cli.shared.output import print_json, say
+
+
+def add_options(parser: argparse.ArgumentParser, without: str) -> None:
+    parser.add_argument("campaign", metavar="CAMPAIGN")
+    parser.add_argument(
+        "--run", nargs="+", metavar="RUN_ID", help=f"only these; without it {without}"
+    )
+    parser.add_argument("--take-over", action="store_true", help="see resume")
+    add_json(parser)
+
+
+def pause_runs(arguments: argparse.Namespace, *, pause: bool) -> int:
+    workspace = open_workspace(arguments)
+    path = workspace.find_campaign(arguments.campaign)
+    chosen = chosen_run_ids(workspace.state(path), arguments.run, path)
+    changed = workspace.pause(path, chosen, pause=pause, take_over=arguments.take_over)
+    done = "paused" if pause else "unpaused"
+    if arguments.json:
+        print_json({"campaign": path.name, "path": str(path.absolute()), done: list(changed)})
+    else:
+        runs = "run" if len(changed) == 1 else "runs"
+        then = "'unpause' lets them start" if pause else "'resume' starts them"
+        say(f"{path.name}: {len(changed)} {runs} {done}; {then}")
+    return OK

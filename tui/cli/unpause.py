@@ -1,0 +1,16 @@
+"""``unpause``: paused runs may start again."""
+
+from __future__ import annotations
+
+import argparse
+
+from tui.cli.shared.pause_runs import add_options, pause_runs
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_options(parser, "all that are paused")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """They start when the campaign goes on, with ``resume`` or in the console."""
+    return pause_runs(arguments, pause=False)

@@ -1,0 +1,167 @@
+"""Only cells that differ from what the terminal shows go to it.
+
+Textual sends whole widgets again, and every line of the screen when a dialog opens or leaves; over
+a slow SSH connection the operator waits for each of these bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import cast
+
+from rich.cells import get_character_cell_size
+from rich.color import ColorSystem
+from rich.console import Console, RenderableType
+from rich.control import Control
+from rich.style import Style
+from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.geometry import Size
+from textual.strip import Strip
+
+Cell = tuple[str, Style | None]
+NEAR = 6
+"""Cells that have not changed and yet are sent: going on behind them would take as many bytes."""
+
+
+class Painted:
+    """What the terminal shows, by line; of a cell where that is not known, None."""
+
+    def __init__(self) -> None:
+        self._size = Size(0, 0)
+        self._lines: list[list[Cell | None]] = []
+
+    def forget(self) -> None:
+        """Somebody else may have written there: all of it is sent again."""
+        self._size = Size(0, 0)
+
+    def only_changes(self, update: RenderableType | None) -> RenderableType | None:
+        """The same picture for fewer bytes; of other than Textual's two updates itself."""
+        if isinstance(update, (LayoutUpdate, ChopsUpdate)):
+            return cast(RenderableType, _Changes(self, update))
+        return update
+
+    def begin(self, size: Size) -> None:
+        if size != self._size:
+            self._size = size
+            self._lines = [[None] * size.width for _ in range(size.height)]
+
+    def put(self, y: int, x: int, strip: Strip, console: Console) -> str:
+        """Note what is painted on line ``y`` from column ``x`` on; gives what is to be sent."""
+        known = 0 <= y < len(self._lines)
+        if not known or not all(_plain(text) for text, _, _ in strip):
+            if known:  # terminals do not agree how wide such characters are
+                self._lines[y][x:] = [None] * max(0, len(self._lines[y]) - x)
+            return Control.move_to(x, y).segment.text + strip.render(console)
+        cells: list[Cell] = []
+        for text, style, _ in strip:
+            blank = _blank(style)
+            cells.extend((character, blank if character == " " else style) for character in text)
+        line = self._lines[y]
+        before = line[x : x + len(cells)]
+        if before == cells:
+            return ""
+        line[x : x + len(cells)] = cells
+        return "".join(
+            Control.move_to(x + start, y).segment.text + _render(cells[start:end], console)
+            for start, end in _differing(before, cells)
+        )
+
+
+class _Changes(CompositorUpdate):
+    """Stands in for an update. Nothing is noted before it is rendered, which may not happen."""
+
+    def __init__(self, painted: Painted, update: LayoutUpdate | ChopsUpdate) -> None:
+        self._painted = painted
+        self._update = update
+
+    def render_segments(self, console: Console) -> str:
+        if isinstance(self._update, LayoutUpdate):
+            self._painted.begin(self._update.region.size)
+        pieces = _pieces(self._update)
+        return "".join(self._painted.put(y, x, strip, console) for y, x, strip in pieces)
+
+
+def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Strip]]:
+    """(line, column, strip) of all that Textual would send."""
+    if isinstance(update, LayoutUpdate):
+        for y, strips in enumerate(update.strips, update.region.y):
+            yield y, update.region.x, Strip.join(strips)
+        return
+    for y, x1, x2 in update.spans:
+        for end, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
+            if strip is None or x > x2 or end <= x1:
+                continue
+            inside = x2 > x >= x1 and end <= x2
+            yield y, x, strip if inside else strip.crop(0, min(end, x2) - x)
+
+
+@lru_cache(maxsize=4096)
+def _plain(text: str) -> bool:
+    """Whether each character takes one column."""
+    return text.isascii() or all(get_character_cell_size(character) == 1 for character in text)
+
+
+def _differing(before: Sequence[Cell | None], after: Sequence[Cell]) -> Iterator[tuple[int, int]]:
+    """Where they differ, as (start, end); what lies near to each other is one."""
+    start = end = -1
+    for place, cell in enumerate(after):
+        if place < len(before) and before[place] == cell:
+            continue
+        if start >= 0 and place - end > NEAR:
+            yield start, end
+            start = place
+        start = place if start < 0 else start
+        end = place + 1
+    if start >= 0:
+        yield start, end
+
+
+def _render(cells: Sequence[Cell], console: Console) -> str:
+    """Text and colours; where only the colour of the letters is another, only that is said."""
+    colours = console._color_system or ColorSystem.TRUECOLOR
+    parts: list[str] = []
+    before: Style | None = None
+    for style, run in groupby(_with_spaces(cells), key=_style):
+        parts.append(_change(before, style, colours))
+        parts.extend(character for character, _ in run)
+        before = style
+    return "".join([*parts, "\x1b[0m" if before is not None else ""])
+
+
+@lru_cache(maxsize=4096)
+def _change(before: Style | None, now: Style | None, colours: ColorSystem) -> str:
+    """What takes a terminal from one style to another."""
+    if now is None:
+        return "\x1b[0m" if before is not None else ""
+    if before is not None and now.color is not None and _ground(before) == _ground(now):
+        return f"\x1b[{';'.join(now.color.downgrade(colours).get_ansi_codes())}m"
+    return f"\x1b[0;{Strip.render_ansi(now, colours)}m".replace(";m", "m")
+
+
+def _ground(style: Style) -> tuple[object, ...]:
+    """All of a style but the colour of the letters."""
+    return style.bgcolor, style._attributes & style._set_attributes
+
+
+def _style(cell: Cell) -> Style | None:
+    return cell[1]
+
+
+def _with_spaces(cells: Sequence[Cell]) -> Iterator[Cell]:
+    """Spaces between words have the words' colour where that cannot be seen, so as not to part
+    them."""
+    current: Style | None = None
+    for character, style in cells:
+        if character != " " or current is None or _blank(current) != style:
+            current = style
+        yield character, current
+
+
+@lru_cache(maxsize=4096)
+def _blank(style: Style | None) -> Style | None:
+    """The style of a space: what can be seen of it."""
+    if style is None or style.underline or style.reverse or style.strike or style.link:
+        return style
+    return Style(bgcolor=style.bgcolor)

@@ -1,0 +1,171 @@
+"""Everything known of one host in words: its state, its GPUs, how its devices are linked."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from itertools import zip_longest
+
+from rich.text import Text
+
+from backends.hosts.host_facts import Concern, HostFacts, HostSnapshot, HostState
+from backends.hosts.topology_words import summary_of
+from profiles.durations import format_duration
+from tui.text import count, gib, host_state, join, plain
+from tui.theme import ACCENT, BAD, MUTED, WARN
+from tui.widgets.device_text import affinity_text, gpu_lines, legend_text, link_lines, users_text
+
+CLOCK_WARNING_S = 1.0
+"""From here on the host's clock is said to be off: log times of two hosts do not compare."""
+BETWEEN = 3
+_FRESH_S = 5
+
+
+def host_text(
+    host: HostSnapshot,
+    *,
+    width: int = 76,
+    now: float | None = None,
+    own: Mapping[str, str] | None = None,
+) -> Text:
+    """The detail panel's content at ``width`` columns; wider where what it shows is.
+
+    Parameters
+    ----------
+    now: seconds since the epoch, for how old it all is.
+    own: what to call the runs of the campaign at work, by run id.
+    """
+    own = own or {}
+    text = Text(no_wrap=True, end="")
+    text.append_text(_headline(host, now, own)).append("\n")
+    if host.facts is None:
+        return text.append_text(_without_facts(host))
+    for concern in host.concerns:
+        text.append_text(_concern(concern, width))
+    text.append_text(_system(host.facts))
+    if summary := summary_of(host.facts):
+        text.append("\n").append_text(_wrapped(summary, width))
+    if host.facts.gpus:
+        text.append("\n").append_text(_devices(host.facts, width, own))
+    else:
+        text.append("\n").append(f"No GPU; {count(host.slots, 'slot')} for CPU workloads\n", MUTED)
+        if host.facts.topology is not None:
+            text.append("\n").append_text(_stacked(link_lines(host.facts.topology)))
+            text.append_text(legend_text(host.facts.topology))
+    text.rstrip()
+    return text
+
+
+def age(host: HostSnapshot, now: float | None) -> str:
+    """How long ago all this was so: ``now``, ``25s``, ``3m00s``; a dash: it was never asked."""
+    if host.probed_at is None or now is None:
+        return "–"
+    passed = max(0.0, now - host.probed_at)
+    if passed < _FRESH_S:
+        return "now"
+    step = _FRESH_S if passed < 60 else 60
+    return format_duration(passed // step * step)
+
+
+def _headline(host: HostSnapshot, now: float | None, own: Mapping[str, str]) -> Text:
+    lease = ("no lease", MUTED)
+    if host.lease is not None:
+        label = own.get(host.lease.run_id)
+        lease = (f"held by {plain(host.lease.explained)}", WARN)
+        if label is not None:
+            lease = (f"held by our run {plain(label)}", ACCENT)
+    parts: list[Text | str | tuple[str, str]] = [
+        host_state(host.state),
+        plain(host.address or "this machine"),
+    ]
+    old = age(host, now)
+    if old != "–":
+        parts.append(("asked just now" if old == "now" else f"as of {old} ago", MUTED))
+    parts.append(lease)  # last: who holds a host may have a lot to say
+    return join(parts, " · ")
+
+
+def _without_facts(host: HostSnapshot) -> Text:
+    if host.state is HostState.UNREACHABLE:
+        text = Text(f"\n{plain(host.reason)}\n", BAD)
+        if host.remedy:
+            text.append(f"→ {plain(host.remedy)}\n", "")
+        return text.append("\nr asks again once that is mended", MUTED)
+    words = "asking it now …" if host.state is HostState.PROBING else "not probed yet; r asks it"
+    return Text(f"\n{words}", MUTED)
+
+
+def _concern(concern: Concern, width: int) -> Text:
+    text = _wrapped(f"▲ {plain(concern.what)}", width, BAD if concern.degrades else WARN)
+    return text.append_text(_wrapped(f"  → {plain(concern.remedy)}", width))
+
+
+def _wrapped(words: str, width: int, style: str = "") -> Text:
+    lines = textwrap.wrap(
+        plain(words) if not words.startswith(" ") else words,
+        max(30, width),
+        subsequent_indent="  ",
+        break_on_hyphens=False,
+    )
+    return Text("".join(f"{line}\n" for line in lines), style, no_wrap=True, end="")
+
+
+def _system(facts: HostFacts) -> Text:
+    text = Text(no_wrap=True, end="")
+    text.append_text(
+        join([plain(facts.os), plain(facts.kernel), plain(facts.cpu_model)], " · ")
+    ).append("\n")
+    memory = f"{gib(facts.memory_mib - facts.memory_available_mib)} of {gib(facts.memory_mib)} GiB"
+    parts: list[Text | str | tuple[str, str]] = [
+        f"{count(facts.cpus, 'CPU')}, {count(facts.numa_nodes, 'NUMA node')}",
+        f"load {facts.load1:.1f}",
+        f"memory {memory}",
+    ]
+    text.append_text(join(parts, " · ")).append("\n")
+    software: list[Text | str | tuple[str, str]] = []
+    if facts.driver_version:
+        cuda = f", CUDA {plain(facts.cuda_version)}" if facts.cuda_version else ""
+        software.append(f"driver {plain(facts.driver_version)}{cuda}")
+    software.append(f"python {plain(facts.python)}" if facts.python else ("no python3 found", WARN))
+    software += [plain(name) for name in facts.container_runtimes]
+    offset = facts.certain_clock_offset_s
+    warned = abs(offset) >= CLOCK_WARNING_S
+    software.append((f"{'▲ ' if warned else ''}clock {offset:+.2f} s", WARN if warned else ""))
+    return text.append_text(join(software, " · ")).append("\n")
+
+
+def _devices(facts: HostFacts, width: int, own: Mapping[str, str]) -> Text:
+    """GPUs, and how they are linked: beside each other where there is room."""
+    topology = facts.topology
+    if topology is None:
+        return _stacked(gpu_lines(facts, own))
+    links = link_lines(topology, short=True)
+    room = width - BETWEEN - max(line.cell_len for line in links)
+    whole = gpu_lines(facts, own)
+    if _width(whole) <= room:
+        text = _beside(whole, links).append("\n").append_text(affinity_text(topology))
+    elif _width(short := gpu_lines(facts, own, width=room)) <= room:
+        text = _beside(short, links).append("\n").append_text(users_text(facts, own))
+        text.append_text(affinity_text(topology))
+    else:
+        text = _stacked(whole).append("\n").append_text(_stacked(link_lines(topology)))
+    return text.append_text(legend_text(topology, width))
+
+
+def _stacked(lines: list[Text]) -> Text:
+    text = Text(no_wrap=True, end="")
+    for line in lines:
+        text.append_text(line).append("\n")
+    return text
+
+
+def _width(lines: list[Text]) -> int:
+    return max(line.cell_len for line in lines)
+
+
+def _beside(left: list[Text], right: list[Text]) -> Text:
+    text = Text(no_wrap=True, end="")
+    at = _width(left) + BETWEEN
+    for one, other in zip_longest(left, right, fillvalue=Text("", end="")):
+        text.append_text(one).append(" " * (at - one.cell_len)).append_text(other).append("\n")
+    return text

@@ -1,0 +1,101 @@
+"""Lines of a log file with the place where each begins, and how they fill the width of a panel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.cells import chop_cells
+
+from profiles.cleantext import LineCleaner
+
+
+class LogLine(NamedTuple):
+    """``start``: of its first byte in the file; ``text`` is display-safe."""
+
+    start: int
+    text: str
+
+
+class LineReader:
+    """Bytes in any chunking, from a line's beginning on, to display-safe lines."""
+
+    def __init__(self, start: int = 0) -> None:
+        self._cleaner = LineCleaner()
+        self._start = start  # of the line that is not complete yet
+        self._at = start
+
+    def feed(self, data: bytes) -> list[LogLine]:
+        """The lines that ``data`` completes."""
+        starts, place = [], 0
+        for _ in range(data.count(b"\n")):
+            starts.append(self._start)
+            place = data.index(b"\n", place) + 1
+            self._start = self._at + place
+        self._at += len(data)
+        return [LogLine(*one) for one in zip(starts, self._cleaner.feed(data), strict=True)]
+
+    def finish(self) -> list[LogLine]:
+        """The last line, if it had no line end."""
+        return [LogLine(self._start, text) for text in self._cleaner.finish()]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some lines of a file, and how many bytes lie before and behind them."""
+
+    lines: tuple[LogLine, ...]
+    before: int
+    behind: int
+
+
+PART_BYTES = 64 * 1024
+"""On each side of the place that is looked at."""
+
+
+def read_part(path: Path, place: int) -> Part:
+    """The lines around a line's beginning.
+
+    Raises
+    ------
+    OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        start = max(0, min(place, size) - PART_BYTES)
+        file.seek(start)
+        data = file.read(min(place, size) - start + PART_BYTES)
+    if start:
+        cut = data.find(b"\n", 0, place - start) + 1  # 0: one line is longer than that
+        start, data = start + cut, data[cut:]
+    reader = LineReader(start)
+    lines = reader.feed(data)
+    end = start + len(data)
+    if end == size or not lines:
+        lines += reader.finish()
+    else:
+        end = start + data.rfind(b"\n") + 1
+    return Part(tuple(lines), start, size - end)
+
+
+class Row(NamedTuple):
+    """A row of the panel: which line, and what of it."""
+
+    line: int
+    text: str
+
+
+def rows_of(lines: Iterable[LogLine], width: int | None) -> Iterator[Row]:
+    """Every line as one row, or as many as it takes in ``width`` columns."""
+    for number, line in enumerate(lines):
+        text = line.text
+        if width is None or len(text) * 2 <= width or (text.isascii() and len(text) <= width):
+            yield Row(number, text)
+        elif text.isascii():
+            for at in range(0, len(text), width):
+                yield Row(number, text[at : at + width])
+        else:
+            for piece in chop_cells(text, width):
+                yield Row(number, piece)

@@ -1,0 +1,149 @@
+"""Looks through a log on disk, a piece at a time: for words, or for what looks like an error.
+
+A thread does it; it holds one piece at most, however long the log is. Found is what the screen
+would show, so escape sequences within a word do not hide it.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from profiles.cleantext import ESCAPE_BYTES, clean_line
+
+PIECE_BYTES = 1 << 20
+LONGEST_LINE = 1 << 23
+"""A line that goes on for longer is looked through in pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """``hints``: lower-case bytes of which every line that ``pattern`` finds has one.
+
+    Upper and lower case of ASCII letters are the same, in both.
+    """
+
+    words: str
+    hints: tuple[bytes, ...]
+    pattern: re.Pattern[str]
+
+
+def words_sought(text: str) -> Sought:
+    """Lines that have the text, taken literally."""
+    pattern = re.compile(re.escape(text), re.IGNORECASE | re.ASCII)
+    return Sought(text, (text.encode("utf-8", "replace").lower(),), pattern)
+
+
+ERRORS = Sought(
+    "errors",
+    (
+        *(b"error", b"exception", b"traceback", b"fatal", b"critical", b"abort", b"panic"),
+        *(b"segmentation fault", b"core dumped", b"out of memory", b"killed"),
+    ),
+    re.compile(
+        r"error\b|errors:|exception\b|traceback \(|\bfatal\b|\bcritical\b|\babort(?:ed|ing)?\b"
+        r"|\bpanic\b|segmentation fault|core dumped|out of memory|\bkilled\b",
+        re.IGNORECASE | re.ASCII,
+    ),
+)
+
+
+class Search:
+    """One search through a file; ``stop`` ends it from another thread."""
+
+    def __init__(self, path: Path, sought: Sought) -> None:
+        self.sought = sought
+        self._path = path
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def after(self, place: int, *, beyond: bool = False) -> int | None:
+        """Where the first line begins that has it, from the line at ``place`` on; ``beyond``: that
+        line left out. None: there is none, or the search was stopped.
+
+        Raises
+        ------
+        OSError: the file cannot be read.
+        """
+        with self._path.open("rb") as file:
+            file.seek(place)
+            if beyond:
+                place += _skip_line(file)
+            carried = b""
+            while not self._stopped.is_set():
+                data = file.read(PIECE_BYTES)
+                piece = carried + data
+                whole = len(piece) if not data else piece.rfind(b"\n") + 1
+                if not whole and len(piece) < LONGEST_LINE and data:
+                    carried = piece
+                    continue
+                whole = whole or len(piece)
+                found = next(_found(piece[:whole], self.sought), None)
+                if found is not None:
+                    return place + found
+                if not data:
+                    return None
+                place, carried = place + whole, piece[whole:]
+        return None
+
+    def before(self, place: int) -> int | None:
+        """Where the last line begins that has it, of those that begin before ``place``, which is a
+        line's beginning or lies behind the end. Otherwise as :meth:`after`."""
+        size = PIECE_BYTES
+        with self._path.open("rb") as file:
+            place = min(place, file.seek(0, 2))
+            while place > 0 and not self._stopped.is_set():
+                low = max(0, place - size)
+                file.seek(low)
+                piece = file.read(place - low)
+                # All but the line of which only the end was read.
+                cut = piece.find(b"\n", 0, -1) + 1 if low else 0
+                if low and not cut and size < LONGEST_LINE:
+                    size *= 2
+                    continue
+                *_, last = (None, *_found(piece[cut:], self.sought))
+                if last is not None:
+                    return low + cut + last
+                place, size = low + cut, PIECE_BYTES
+        return None
+
+
+def _skip_line(file: BinaryIO) -> int:
+    """Read up to the next line's beginning; how many bytes that were."""
+    skipped = 0
+    while data := file.read(PIECE_BYTES):
+        end = data.find(b"\n") + 1
+        if end:
+            file.seek(end - len(data), 1)
+            return skipped + end
+        skipped += len(data)
+    return skipped
+
+
+def _found(piece: bytes, sought: Sought) -> Iterator[int]:
+    """Where the lines of a piece begin that have it."""
+    shown = ESCAPE_BYTES.sub(b"", piece) if b"\x1b" in piece else piece
+    lowered = shown.lower()
+    hits = {hint: lowered.find(hint) for hint in sought.hints}
+    while hits := {hint: hit for hint, hit in hits.items() if hit >= 0}:
+        start = shown.rfind(b"\n", 0, min(hits.values())) + 1
+        end = shown.find(b"\n", start) + 1 or len(shown)
+        if sought.pattern.search(clean_line(shown[start:end])):
+            yield start if shown is piece else _line_start(piece, shown.count(b"\n", 0, start))
+        for hint, hit in hits.items():  # each is looked for once, however often others are there
+            if hit < end:
+                hits[hint] = lowered.find(hint, end)
+
+
+def _line_start(piece: bytes, number: int) -> int:
+    """Of a line by its number from 0: escape sequences have no line ends."""
+    at = 0
+    for _ in range(number):
+        at = piece.index(b"\n", at) + 1
+    return at

@@ -1,0 +1,202 @@
+"""Figures of GPUs and hosts as one line each: a name, the newest value, and how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from rich.text import Text
+
+from backends.hosts.host_facts import HostFacts
+from backends.hosts.live_telemetry import GPU_FIGURES, HOST_FIGURES, Figure, LiveTelemetry
+from tui.text import shorten
+from tui.theme import ACCENT, MUTED
+
+_EIGHTHS = "▁▂▃▄▅▆▇█"
+NOTHING = " "
+_VALUE = 7
+LABEL_WIDTH = 14
+"""Columns of a name and a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """``least_top``: what a full line stands for, unless more was measured."""
+
+    name: str
+    title: str
+    unit: str = ""
+    form: str = ".0f"
+    least_top: float = 0.0
+
+
+WORDS = {
+    Figure.UTILIZATION: Words("util", "utilisation", "%", least_top=100.0),
+    Figure.POWER: Words("power", "power", "W"),
+    Figure.CLOCK: Words("clock", "SM clock", "MHz"),
+    Figure.MEMORY: Words("mem", "memory", "GiB", ".1f"),
+    Figure.TEMPERATURE: Words("temp", "temperature", "°C", least_top=100.0),
+    Figure.CPU_BUSY: Words("CPU", "CPU", "%", least_top=100.0),
+    Figure.LOAD: Words("load", "load", "", ".1f"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The telemetry of a host, and which of its GPUs count; none: the host's own figures do.
+
+    ``ahead_s``: its clock minus ours. ``limits``: what a full line stands for, where it is known.
+    """
+
+    host: str
+    telemetry: LiveTelemetry
+    gpus: tuple[int, ...] = ()
+    ahead_s: float = 0.0
+    limits: Mapping[Figure, float] = field(default_factory=dict)
+
+
+def source_of(
+    host: str, telemetry: LiveTelemetry, gpus: Iterable[int], facts: HostFacts | None
+) -> Source:
+    """``gpus``: those that count, if they were seen; ``facts``: of a probe, for what is full."""
+    seen = tuple(gpu for gpu in gpus if gpu in telemetry.gpus)
+    if facts is None:
+        return Source(host, telemetry, seen)
+    memory = max((gpu.memory_total_mib or 0 for gpu in facts.gpus), default=0)
+    power = max((gpu.power_limit_w or 0.0 for gpu in facts.gpus), default=0.0)
+    limits = {Figure.MEMORY: float(memory), Figure.POWER: power, Figure.LOAD: float(facts.cpus)}
+    return Source(host, telemetry, seen, facts.certain_clock_offset_s, limits)
+
+
+def value_text(figure: Figure, value: float | None) -> str:
+    """``97%``, ``302 W``, ``1530MHz``, ``12.1GiB``, ``61°C``; a dash where nothing is known."""
+    if value is None:
+        return "–"
+    if figure is Figure.MEMORY:
+        value /= 1024
+    return f"{value:{WORDS[figure].form}}{WORDS[figure].unit}"
+
+
+def sparkline(values: Sequence[float | None], top: float) -> str:
+    """One character per value, from 0 to ``top``; a gap where there is none."""
+    return "".join(
+        NOTHING
+        if value is None
+        else _EIGHTHS[min(7, max(0, int(value / top * 8)))]
+        if top > 0
+        else _EIGHTHS[0]
+        for value in values
+    )
+
+
+def figures_of(sources: Sequence[Source]) -> tuple[Figure, ...]:
+    """Which figures there are: of the GPUs where there are some, else of the hosts."""
+    return GPU_FIGURES if any(source.gpus for source in sources) else HOST_FIGURES
+
+
+def means(
+    sources: Sequence[Source], span: tuple[float, float], columns: int, *, label: int = LABEL_WIDTH
+) -> list[Text]:
+    """A line per figure: the mean over all GPUs. ``span``: seconds since the epoch, our clock."""
+    return [
+        _line(WORDS[figure].name, figure, _each(sources), span, columns, label)
+        for figure in figures_of(sources)
+    ]
+
+
+def each_gpu(
+    sources: Sequence[Source],
+    figure: Figure,
+    span: tuple[float, float],
+    columns: int,
+    *,
+    label: int = LABEL_WIDTH,
+) -> list[Text]:
+    """A line per GPU, or per host where the figure is the host's; all to one scale."""
+    several = len(sources) > 1
+    lines = []
+    top = _top(figure, _each(sources))
+    for source, gpu in _each(sources):
+        name = source.host if gpu is None else f"{source.host}:{gpu}" if several else f"GPU{gpu}"
+        lines.append(_line(name, figure, [(source, gpu)], span, columns, label, top))
+    return lines
+
+
+_Curves = Sequence[tuple[Source, int | None]]
+
+
+def _each(sources: Sequence[Source]) -> _Curves:
+    return [(source, gpu) for source in sources for gpu in (source.gpus or (None,))]
+
+
+def _top(figure: Figure, curves: _Curves) -> float:
+    tops = [source.telemetry.top(figure, gpu) for source, gpu in curves]
+    known = [source.limits.get(figure, 0.0) for source, _ in curves]
+    return max(WORDS[figure].least_top, *tops, *known)
+
+
+def _line(
+    name: str,
+    figure: Figure,
+    curves: _Curves,
+    span: tuple[float, float],
+    columns: int,
+    label: int,
+    top: float | None = None,
+) -> Text:
+    parts = [
+        source.telemetry.columns(
+            figure, span[0] + source.ahead_s, span[1] + source.ahead_s, columns, gpu
+        )
+        for source, gpu in curves
+    ]
+    values = [
+        fmean(known) if (known := [v for v in column if v is not None]) else None
+        for column in zip(*parts, strict=True)
+    ]
+    said = value_text(figure, _newest(figure, curves, span[1], values))
+    text = Text(no_wrap=True, end="")
+    room = max(0, label - len(said) - 2)
+    text.append(shorten(name, room).ljust(room + 1), MUTED).append(f"{said} "[-label:])
+    text.append(sparkline(values, _top(figure, curves) if top is None else top), ACCENT)
+    return text
+
+
+def _newest(
+    figure: Figure, curves: _Curves, end: float, values: Sequence[float | None]
+) -> float | None:
+    """The mean of the newest samples; the last of ``values`` where those are of after the end."""
+    ends = [source.telemetry.ends_at for source, _ in curves]
+    ahead = max(source.ahead_s for source, _ in curves)
+    if max((at for at in ends if at is not None), default=end) - ahead > end:
+        return next((value for value in reversed(values) if value is not None), None)
+    newest = [source.telemetry.last(figure, gpu) for source, gpu in curves]
+    known = [value for value in newest if value is not None]
+    return fmean(known) if known else None
+
+
+def side_by_side(source: Source, span: tuple[float, float], width: int) -> list[Text]:
+    """All figures of a GPU, or of a host that has none, in one line; above them their names."""
+    figures = figures_of([source])
+    names = [f"GPU{gpu}" for gpu in source.gpus] or [shorten(source.host, 12)]
+    first = max(map(len, names)) + 1
+    room = min(40, (width - first) // len(figures))
+    least = max(len(WORDS[figure].title) for figure in figures)
+    cells = [
+        f"{'':{_VALUE}} {WORDS[figure].title}".ljust(room)
+        if room > _VALUE + 1 + least
+        else f"{WORDS[figure].name:>{_VALUE}}".ljust(room)
+        for figure in figures
+    ]
+    lines = [Text(" " * first + "".join(cells), MUTED, no_wrap=True, end="")]
+    tops = {figure: _top(figure, _each([source])) for figure in figures}
+    for name, gpu in zip(names, source.gpus or (None,), strict=True):
+        line = Text(name.ljust(first), MUTED, no_wrap=True, end="")
+        for figure in figures:
+            said = value_text(figure, source.telemetry.last(figure, gpu))
+            values = source.telemetry.columns(figure, *span, room - _VALUE - 2, gpu)
+            line.append(f"{said:>{_VALUE}} ").append(sparkline(values, tops[figure]), ACCENT)
+            line.append(" ")
+        lines.append(line)
+    return lines

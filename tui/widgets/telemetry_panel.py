@@ -1,0 +1,166 @@
+"""What the GPUs and hosts of a run do while it trains, under its chart and on the same axis."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.text import Text
+from textual import work
+from textual.events import Resize
+from textual.strip import Strip
+from textual.widget import Widget
+
+from backends.campaign.folder.run_telemetry import RunTelemetry
+from backends.hosts.host_facts import HostFacts
+from backends.hosts.live_telemetry import Figure
+from tui.text import plain
+from tui.widgets.filter_table import set_frame
+from tui.widgets.meters import LABEL_WIDTH, WORDS, Source, each_gpu, figures_of, means, source_of
+
+LOOK_EVERY_S = 1.0
+_WHERE = tuple[Path, str, tuple[str, ...]]
+
+
+class TelemetryPanel(Widget, can_focus=False):
+    """Follows the telemetry files of one run, once a second and only while it is in sight.
+
+    A line per figure, the mean of the run's GPUs; or, after :meth:`next_figure`, a line per GPU.
+    """
+
+    def __init__(self, *, id: str = "telemetry") -> None:
+        super().__init__(id=id, classes="panel")
+        self.known = False
+        """There is something to show."""
+        self._where: _WHERE | None = None
+        self._telemetry: RunTelemetry | None = None
+        self._devices: Mapping[str, tuple[int, ...]] = {}
+        self._facts: Mapping[str, HostFacts] = {}
+        self._began = 0.0
+        self._axis: tuple[int, tuple[float, float]] = (LABEL_WIDTH, (0.0, 1.0))
+        self._figure: Figure | None = None
+        self._strips: list[Strip] = []
+        self._shown: tuple[str, ...] = ()
+
+    def on_mount(self) -> None:
+        self.set_interval(LOOK_EVERY_S, self._look)
+
+    def on_unmount(self) -> None:
+        self._close()
+
+    def follow(
+        self,
+        campaign: Path,
+        run_id: str,
+        devices: Mapping[str, tuple[int, ...]],
+        began: float,
+        facts: Mapping[str, HostFacts],
+    ) -> None:
+        """Show this run.
+
+        Parameters
+        ---------
+        devices: indices of its GPUs by host; a host without any has its own figures shown.
+        began: when the time axis begins, seconds since the epoch. facts: of its hosts, if known.
+        """
+        self._began, self._facts = began, facts
+        where = (campaign, run_id, tuple(devices))
+        if where != self._where:
+            self._close()
+            self._where, self._devices, self.known = where, devices, False
+            self._telemetry = RunTelemetry(campaign, run_id, tuple(devices))
+            self._look(unseen=True)
+
+    def align(self, left: int, limits: tuple[float, float]) -> None:
+        """Where the chart's axis is: its first column, and the seconds at both ends."""
+        self._axis = (left, limits)
+
+    def _close(self) -> None:
+        if self._telemetry is not None:
+            self._telemetry.close()
+            self._telemetry = None
+
+    # Reading --------------------------------------------------------------------------------------
+
+    def _look(self, *, unseen: bool = False) -> None:
+        in_sight = self.screen.is_current and (self.display or not self.known)
+        if self._telemetry is not None and (unseen or in_sight):
+            self.read(self._telemetry)
+
+    @work(exclusive=True, group="telemetry", description="read what the run's hosts do")
+    async def read(self, telemetry: RunTelemetry) -> None:
+        more = True
+        while more and telemetry is self._telemetry:
+            more = await asyncio.to_thread(telemetry.read)
+            self._draw()
+
+    def on_resize(self, _: Resize) -> None:
+        self._draw()
+
+    # Drawing --------------------------------------------------------------------------------------
+
+    def next_figure(self) -> None:
+        """All figures, then each of them for every GPU."""
+        choices: list[Figure | None] = [None, *figures_of(self._sources())]
+        self._figure = choices[(choices.index(self._figure) + 1) % len(choices)]
+        self._draw()
+
+    def _sources(self) -> list[Source]:
+        hosts = self._telemetry.hosts if self._telemetry else {}
+        return [
+            source_of(host, seen, self._devices.get(host, ()), self._facts.get(host))
+            for host, seen in hosts.items()
+            if seen.seen
+        ]
+
+    def _draw(self) -> None:
+        sources = self._sources()
+        self.known = bool(sources)
+        if not sources or not self.display:
+            return
+        if self._figure not in (None, *figures_of(sources)):
+            self._figure = None
+        left, (start, end) = self._axis
+        span = (self._began + start, self._began + end)
+        columns = self.content_size.width - left
+        if self._figure is None:
+            lines = means(sources, span, columns, label=left)
+        else:
+            lines = each_gpu(sources, self._figure, span, columns, label=left)
+        set_frame(self, self._title(sources))
+        self._show(lines)
+
+    def _title(self, sources: Sequence[Source]) -> Text:
+        gpus = sum(len(source.gpus) for source in sources)
+        if self._figure is not None:
+            title = f"Telemetry · {WORDS[self._figure].title} of each"
+        elif gpus:
+            title = f"Telemetry · mean of {gpus} GPUs" if gpus > 1 else "Telemetry · of its GPU"
+        else:
+            title = "Telemetry · " + ("mean of its hosts" if len(sources) > 1 else "of its host")
+        return Text(plain(title))
+
+    def _show(self, lines: Sequence[Text]) -> None:
+        shown = tuple(line.plain for line in lines)
+        if shown == self._shown:
+            return
+        grown = len(shown) != len(self._shown)
+        self._shown = shown
+        console = self.app.console
+        self._strips = [Strip(line.render(console), line.cell_len) for line in lines]
+        self.refresh(layout=grown)
+
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:
+        return max(1, len(self._strips))
+
+    def render_line(self, y: int) -> Strip:
+        base = self.rich_style
+        strips = self._strips
+        height = self.size.height
+        if len(strips) > height > 0 and y == height - 1:
+            words = Text(f"+{len(strips) - height + 1} more", end="")
+            strip = Strip(words.render(self.app.console), words.cell_len)
+        else:
+            strip = strips[y] if y < len(strips) else Strip.blank(self.size.width)
+        return strip.crop_extend(0, self.size.width, base).apply_style(base)
