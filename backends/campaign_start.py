@@ -21,7 +21,7 @@ from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.folder.directory_identity import check_place
 from backends.campaign.folder.foreign import refuse_ways_out
 from backends.campaign.folder.frozen import changed_since, changed_words, read_manifest, thaw
-from backends.campaign.folder.reader import read_campaign
+from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.plan.attempts import planning
 from backends.campaign.plan.campaign_file import Request, read_request
 from backends.campaign.plan.plan import DryRun, Plan, PlannedCase
@@ -153,7 +153,8 @@ class Starter:
             self._clock,
             share,
         )
-        return await self._go_on(path, lock, Basis(setups, plan.hosts, plan.selection.attempts))
+        basis = Basis(setups, plan.hosts, plan.selection.attempts)
+        return await self._go_on(CampaignReader(path), lock, basis)
 
     async def resume(
         self,
@@ -176,7 +177,8 @@ class Starter:
         FrozenError: what it began with is not there as it was.
         ForeignFileError: a symlink leads out of it.
         """
-        state = await asyncio.to_thread(read_campaign, path)
+        reader = CampaignReader(path)
+        state = await asyncio.to_thread(reader.state)
         await asyncio.to_thread(refuse_ways_out, path)
         if not adopt:
             check_place(path, state)
@@ -188,7 +190,7 @@ class Starter:
         except BaseException:
             lock.release()
             raise
-        return await self._go_on(path, lock, basis, order)
+        return await self._go_on(reader, lock, basis, order)
 
     def _basis(self, path: Path, state: CampaignState, only_to_end: bool) -> Basis:
         if not state.frozen or (only_to_end and state.frozen_damage):
@@ -232,19 +234,24 @@ class Starter:
         return tuple(cases)
 
     async def _go_on(
-        self, path: Path, lock: CampaignLock, basis: Basis, order: CancelOrder | None = None
+        self,
+        reader: CampaignReader,
+        lock: CampaignLock,
+        basis: Basis,
+        order: CancelOrder | None = None,
     ) -> CampaignController:
         try:
             await self._cluster.probe_unknown(basis.hosts, basis.sought)
-            return await self._controller(path, lock, basis, order)
+            return await self._controller(reader, lock, basis, order)
         except BaseException:
             lock.release()
             raise
 
     async def _controller(
-        self, path: Path, lock: CampaignLock, basis: Basis, order: CancelOrder | None
+        self, reader: CampaignReader, lock: CampaignLock, basis: Basis, order: CancelOrder | None
     ) -> CampaignController:
-        state = await asyncio.to_thread(read_campaign, path)
+        path = reader.directory
+        state = await asyncio.to_thread(reader.state)  # now that nobody else writes it
         controller = CampaignController(
             path,
             lock,

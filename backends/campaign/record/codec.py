@@ -54,7 +54,13 @@ def encode(event: Event) -> bytes:
 
 def decode(line: bytes) -> Event | None:
     """The event of one line; None when it is torn, not JSON, or of an unknown or wrong shape."""
-    return event_of(_json(line))
+    from pydantic_core import from_json  # noqa: PLC0415 (as the checker)
+
+    try:
+        record = from_json(line)  # in half the time; a journal may have a million readings
+    except ValueError:  # a lone surrogate, of a file name that is no UTF-8: or no JSON at all
+        record = _json(line)
+    return event_of(record)
 
 
 def event_of(record: object) -> Event | None:
