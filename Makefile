@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Most tests wait most of the time: twice as many as there are CPUs of a small machine.
-WORKERS = --dist worksteal --tx "4*popen//python=tests/alone.sh $(BIN)/python"
+JOBS ?= 4
+WORKERS = --dist worksteal --tx "$(JOBS)*popen//python=tests/alone.sh $(BIN)/python"
 
 .PHONY: run test test-without-tools check bench statistics statistics-mutations screenshots faults simulate simulate-mutations chaos fuzz torch-test clean
 
