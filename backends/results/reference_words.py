@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from backends.results.case_result import CaseResult
 from backends.results.numbers import NOTHING, percent, trimmed
-from backends.results.reference_comparison import held_figures
 from backends.results.translations import Lang, Words, pick, words
 from profiles.references.arithmetic import Arithmetic
 from profiles.references.matching import Difference, Held
 from profiles.references.reference_tables import Measured, Reference
-
-
-def held_lines(case: CaseResult, lang: Lang = "en") -> list[str]:
-    """One line for each published figure that the case is held against, or comes near."""
-    return [held_line(held, lang) for held in held_figures(case)]
 
 
 def held_line(held: Held, lang: Lang = "en") -> str:
