@@ -1,4 +1,4 @@
-"""Which GPUs of a host are best linked: pairs and sets in the order of their worth.
+"""Which GPUs of a host are best linked: sets in the order of their worth.
 
 A set is as good as the farthest of its links; then count all of them, then over how few NUMA nodes
 (or CPU affinities) it spreads, then how near it is to the NICs, then its indices.
@@ -106,11 +106,6 @@ def graph_of(topology: Topology) -> DeviceGraph:
     )
 
 
-def best_pairs(graph: DeviceGraph) -> tuple[tuple[int, ...], ...]:
-    """All pairs of GPUs, the best linked first."""
-    return tuple(sorted(graph.links, key=lambda pair: (graph.worth(pair), pair)))
-
-
 def best_set(
     graph: DeviceGraph, size: int, among: Iterable[int] | None = None
 ) -> tuple[int, ...] | None:
@@ -121,22 +116,17 @@ def best_set(
     free = sorted(set(graph.gpus if among is None else among) & set(graph.gpus))
     if not 0 < size <= len(free):
         return None
-    tried = itertools.islice(itertools.combinations(free, size), MOST_TRIED + 1)
-    sets = list(tried)
+    sets = list(itertools.islice(itertools.combinations(free, size), MOST_TRIED + 1))
     if len(sets) > MOST_TRIED:
         sets = list(_grown(graph, size, free))
     return min(sets, key=lambda gpus: (graph.worth(gpus), gpus))
 
 
-def best_by_size(topology: Topology) -> dict[int, tuple[int, ...]]:
+def best_by_size(graph: DeviceGraph) -> dict[int, tuple[int, ...]]:
     """The best sets of 2, 4, 8, … GPUs, as long as that is not all of them."""
-    graph = graph_of(topology)
-    sizes = itertools.takewhile(lambda size: size < len(graph.gpus), _powers())
+    powers = (2**n for n in itertools.count(1))
+    sizes = itertools.takewhile(lambda size: size < len(graph.gpus), powers)
     return {size: best for size in sizes if (best := best_set(graph, size)) is not None}
-
-
-def _powers() -> Iterator[int]:
-    return (2**n for n in itertools.count(1))
 
 
 def _grown(graph: DeviceGraph, size: int, free: Sequence[int]) -> Iterator[tuple[int, ...]]:

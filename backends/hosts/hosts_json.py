@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any  # JSON
 
-from backends.hosts.device_sets import best_by_size
+from backends.hosts.device_sets import best_by_size, graph_of
 from backends.hosts.host_facts import HostFacts, HostSnapshot
 from backends.hosts.topology_words import summary_of
 from backends.remote.lease import Lease
@@ -67,7 +67,7 @@ def host_document(snapshot: HostSnapshot) -> dict[str, Any]:
 def _topology(facts: HostFacts | None) -> dict[str, Any]:
     if facts is None or facts.topology is None:
         return {"summary": "", "best": {}}
-    best = best_by_size(facts.topology)
+    best = best_by_size(graph_of(facts.topology))
     return {
         "summary": summary_of(facts),
         "best": {str(size): list(gpus) for size, gpus in best.items()},

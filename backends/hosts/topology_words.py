@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from backends.hosts.device_sets import DeviceGraph, best_set, closeness, graph_of
+from backends.hosts.device_sets import DeviceGraph, best_by_size, closeness, graph_of
 from backends.hosts.host_facts import HostFacts, Topology
 from backends.hosts.topology import LinkClass, link_class
 
@@ -135,9 +135,9 @@ def _across(graph: DeviceGraph, groups: Sequence[Group]) -> str:
     near = [pair for pair in pairs if link_class(graph.link(*pair)) is LinkClass.NVLINK]
     rest = sorted({graph.link(*pair) for pair in pairs if pair not in near}, key=closeness)
     if not near:
-        return f"across them {_or(rest)}"
+        return f"across them {_and(rest, 'or')}"
     listed = _counted(_by_link(graph, near), "pairs", brackets=True)
-    return f"across them only {listed}" + (f", the rest over {_or(rest)}" if rest else "")
+    return f"across them only {listed}" + (f", the rest over {_and(rest, 'or')}" if rest else "")
 
 
 def _by_link(
@@ -263,12 +263,10 @@ def _rate(rates: Sequence[str]) -> str:
 
 def _advice(graph: DeviceGraph) -> Iterator[str]:
     """Where the first GPUs are not the best set of so many."""
-    size = 2
-    while size < len(graph.gpus):
-        best, first = best_set(graph, size), graph.gpus[:size]
-        if best is not None and graph.worth(best) != graph.worth(first):
+    for size, best in best_by_size(graph).items():
+        first = graph.gpus[:size]
+        if graph.worth(best) != graph.worth(first):
             yield f"for 1n{size}g {_list(best)}: {_compared(graph, best, first)}"
-        size *= 2
 
 
 def _compared(graph: DeviceGraph, best: Group, first: Group) -> str:
@@ -334,9 +332,5 @@ def _runs(numbers: Sequence[int]) -> list[list[int]]:
     return runs
 
 
-def _and(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
-
-
-def _or(words: Sequence[str]) -> str:
-    return " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+def _and(words: Sequence[str], last: str = "and") -> str:
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

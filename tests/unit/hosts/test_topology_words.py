@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.hosts.device_sets import best_by_size, best_pairs, best_set, graph_of
+from backends.hosts.device_sets import best_by_size, best_set, graph_of
 from backends.hosts.host_facts import Topology
 from backends.hosts.topology import parse_topology
 from backends.hosts.topology_words import topology_summary
@@ -92,7 +92,7 @@ def test_eight_h200_are_one_domain() -> None:
         lambda _a, _b: "NV18", 8, cpus=lambda _: "0-127", numa=lambda _: "0", underlined=True
     )
     assert topology_summary(topology) == "every pair NV18, one NVLink domain, one NUMA node"
-    assert best_by_size(topology) == {2: (0, 1), 4: (0, 1, 2, 3)}
+    assert best_by_size(graph_of(topology)) == {2: (0, 1), 4: (0, 1, 2, 3)}
 
 
 def test_the_h200_hosts_of_the_examples_are_read_as_they_are() -> None:
@@ -121,9 +121,10 @@ def test_the_cube_mesh_of_eight_v100() -> None:
         "mlx5_0 next to GPU2 and GPU3; "
         "for 1n2g 2,3: NV2 and next to the NIC (0,1, the first two, are NV1)"
     )
-    assert best_by_size(cube_mesh()) == {2: (2, 3), 4: (0, 1, 2, 3)}
-    pairs = best_pairs(graph_of(cube_mesh()))
-    assert pairs[:3] == ((2, 3), (0, 3), (1, 2)), "of one link and socket, the nearer to the NIC"
+    assert best_by_size(graph_of(cube_mesh())) == {2: (2, 3), 4: (0, 1, 2, 3)}
+    graph = graph_of(cube_mesh())
+    pairs = sorted(graph.links, key=lambda pair: (graph.worth(pair), pair))
+    assert pairs[:3] == [(2, 3), (0, 3), (1, 2)], "of one link and socket, the nearer to the NIC"
     assert pairs.index((5, 6)) < pairs.index((0, 4)), "a link between sockets is worth less"
     assert {*pairs[8:16]} == {(0, 1), (0, 2), (1, 3), (2, 6), (3, 7), (4, 5), (4, 6), (5, 7)}
     without = topology_summary(cube_mesh(nic=False))
@@ -216,10 +217,10 @@ def test_sixteen_gpus_and_one() -> None:
     assert topology_summary(sixteen) == (
         "every pair NV6, one NVLink domain, GPU0…7 on NUMA node 0 and GPU8…15 on NUMA node 1"
     )
-    assert best_by_size(sixteen)[8] == tuple(range(8))
+    assert best_by_size(graph_of(sixteen))[8] == tuple(range(8))
     one = printed(lambda _a, _b: "", 1, numa=lambda _: "1")
     assert topology_summary(one) == "one GPU, one NUMA node"
-    assert best_by_size(one) == {}
+    assert best_by_size(graph_of(one)) == {}
 
 
 def test_more_gpus_than_can_be_tried_in_all_sets_still_find_their_group() -> None:
@@ -291,7 +292,7 @@ def test_the_order_of_rows_and_columns_says_nothing(
     order.shuffle(places)
     other = shuffled(topology, places)
     assert topology_summary(other) == topology_summary(topology)
-    assert best_by_size(other) == best_by_size(topology)
+    assert best_by_size(graph_of(other)) == best_by_size(graph_of(topology))
 
 
 @given(topologies(), st.integers(1, 9))
@@ -333,4 +334,4 @@ def test_only_links_that_are_there_are_spoken_of(topology: Topology) -> None:
 )
 def test_no_matrix_raises(topology: Topology, ports: list[str]) -> None:
     topology_summary(topology, interconnects=ports, partitioned=[0])
-    best_by_size(topology)
+    best_by_size(graph_of(topology))
