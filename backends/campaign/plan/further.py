@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from backends.campaign.record import events as ev
+from backends.campaign.record.run_changes import planning
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.results.auto_repeats import AutoRepeats, Progress, decide
 from backends.results.run_result import kept_parameters
@@ -117,22 +119,14 @@ def _planned(
             if turn >= wanted:
                 continue
             number += 1
-            first = cases[key][0]
-            yield ev.RunPlanned(
-                t=now,
+            yield replace(
+                planning(cases[key][0], now),
                 run_id=f"{token}-{number:04d}-a1",
-                profile=first.profile,
-                framework=first.framework,
-                model=first.model,
-                unit=first.unit,
-                nodes=first.nodes,
-                gpus_per_node=first.gpus_per_node,
-                parameters=first.parameters,
                 repeat=max(run.repeat for run in cases[key]) + 1 + turn,
+                attempt=1,
+                not_before=0.0,
+                retry_of="",
                 profiled=profiled,
-                workload=first.workload,
-                arithmetic=first.arithmetic,
-                expected_s=first.expected_s,
             )
 
 

@@ -18,7 +18,7 @@ def planned_runs(
     runs: Mapping[str, RunRecord], event: ev.RunPlanned, *, imported: bool
 ) -> dict[str, RunRecord]:
     """The planned run, and the one that it is a retry of where that has ended without a word."""
-    planned = _record(event, imported=imported)
+    planned = record_of(event, imported=imported)
     before = runs.get(event.retry_of)
     if before is None or before.state.ended:
         return {planned.run_id: planned}
@@ -26,7 +26,31 @@ def planned_runs(
     return {before.run_id: _failed(before, lost), planned.run_id: planned}
 
 
-def _record(event: ev.RunPlanned, *, imported: bool) -> RunRecord:
+def planning(run: RunRecord, now: float) -> ev.RunPlanned:
+    """What planned the run."""
+    return ev.RunPlanned(
+        t=now,
+        run_id=run.run_id,
+        profile=run.profile,
+        framework=run.framework,
+        model=run.model,
+        unit=run.unit,
+        nodes=run.nodes,
+        gpus_per_node=run.gpus_per_node,
+        parameters=run.parameters,
+        repeat=run.repeat,
+        attempt=run.attempt,
+        not_before=run.not_before,
+        retry_of=run.retry_of,
+        profiled=run.profiled,
+        workload=run.workload,
+        arithmetic=run.arithmetic,
+        expected_s=run.expected_s,
+    )
+
+
+def record_of(event: ev.RunPlanned, *, imported: bool = False) -> RunRecord:
+    """A run as it is when it was planned."""
     return RunRecord(
         run_id=event.run_id,
         profile=event.profile,

@@ -25,7 +25,7 @@ from typing import Any
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
-from backends.campaign.record.run_changes import RUN_CHANGES, planned_runs
+from backends.campaign.record.run_changes import RUN_CHANGES, planned_runs, planning, record_of
 from backends.campaign.record.run_record import NewReadings, RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.results.auto_repeats import AutoRepeats, Quantity, Stop
@@ -259,25 +259,14 @@ def _requeued(state: CampaignState, event: ev.RunRequeued) -> CampaignState:
         category=Cause.REQUEUED,
         retry="never",
     )
-    again = RunRecord(
+    planned = replace(
+        planning(run, event.t),
         run_id=event.next_id,
-        profile=run.profile,
-        framework=run.framework,
-        model=run.model,
-        unit=run.unit,
-        nodes=run.nodes,
-        gpus_per_node=run.gpus_per_node,
-        parameters=run.parameters,
-        repeat=run.repeat,
         attempt=run.attempt + 1,
-        profiled=run.profiled,
-        workload=run.workload,
-        arithmetic=run.arithmetic,
-        expected_s=run.expected_s,
-        state=RunState.QUEUED,
+        not_before=0.0,
         retry_of=run.run_id,
-        job_id=event.job_id or run.job_id,
     )
+    again = replace(record_of(planned), state=RunState.QUEUED, job_id=event.job_id or run.job_id)
     runs = {**state.runs, run.run_id: ended, again.run_id: again}
     return replace(state, runs=runs, finished=False)
 
