@@ -287,15 +287,17 @@ verb_lease() { # LEASE_DIR
 
 # Run by python3 where there is one: makes the supervisor a subreaper ("reap"; it survives execve),
 # or gives the script its own session ("lead"), with the signals as a login would have them: sh
-# makes background commands ignore SIGINT and SIGQUIT, and python ignores SIGPIPE and SIGXFSZ.
+# makes background commands ignore SIGINT and SIGQUIT, python ignores SIGPIPE and SIGXFSZ, and who
+# started all this may have been below nohup.
 shim='
 import os, signal, sys
 action, had_ctype = sys.argv[1:3]
 argv = sys.argv[3:]
 if not had_ctype:
     os.environ.pop("LC_CTYPE", None)
-for name in ("SIGPIPE", "SIGXFSZ", "SIGINT", "SIGQUIT"):
-    signal.signal(getattr(signal, name), signal.SIG_DFL)
+for number in signal.valid_signals():
+    if signal.getsignal(number) in (signal.SIG_IGN, signal.default_int_handler):
+        signal.signal(number, signal.SIG_DFL)
 if action == "lead":
     os.setsid()
 else:
@@ -318,6 +320,13 @@ find_python() { # sets python: a working interpreter past any version manager, o
             printf '%s\n' "$python" >"$known.$$" && mv -f "$known.$$" "$known"
         fi
     fi
+}
+
+# No sh can take back that a signal is ignored; without python3 the env of coreutils 8.31 does.
+# Where neither is there, what is ignored stays so.
+find_defaults() { # sets defaults: what a command is started with for it, or ""
+    defaults=
+    [ -n "$python" ] || ! env --default-signal true 2>/dev/null || defaults='env --default-signal'
 }
 
 verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER TICKET [DIGEST...], the script on stdin
@@ -394,8 +403,9 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER TICKET [DIGEST.
     fi
 
     find_python
+    find_defaults
     if command -v setsid >/dev/null 2>&1; then
-        setsid sh "$0" guard "$host" "$run_id" "$prepared" "$timeout" "$grace" "$lease" \
+        setsid $defaults sh "$0" guard "$host" "$run_id" "$prepared" "$timeout" "$grace" "$lease" \
             "$umask_before" "$python" </dev/null >/dev/null 2>&1 &
     elif [ -n "$python" ]; then
         "$python" -I -S -c "$shim" lead "${LC_CTYPE+set}" sh "$0" guard "$host" "$run_id" \
@@ -468,7 +478,8 @@ verb_attend() { # RUN TIMEOUT GRACE LEASE UMASK PYTHON SUBREAPER
         DLPERF_RUN_ID=$run_id DLPERF_HOST=$host "$python" -I -S -c "$shim" lead \
             "${LC_CTYPE+set}" sh "$run/script.sh" </dev/null >>"$run/output.log" 2>&1 &
     else
-        DLPERF_RUN_ID=$run_id DLPERF_HOST=$host setsid \
+        find_defaults
+        DLPERF_RUN_ID=$run_id DLPERF_HOST=$host setsid $defaults \
             sh "$run/script.sh" </dev/null >>"$run/output.log" 2>&1 &
     fi
     main=$!

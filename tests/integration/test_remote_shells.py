@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +27,7 @@ from backends.remote.client import (
     StagedTree,
 )
 from tests.support.bystanders import bystanders
+from tests.support.players import path_without
 from tests.support.processes import alive, all_gone, kill
 from tests.support.somebody import owner_of, transport_of_somebody
 from tests.support.waiting import until
@@ -160,6 +164,46 @@ async def test_what_begins_while_a_run_is_ended_does_not_use_up_its_grace(
     assert report.left == 0
     assert time.monotonic() - began < 30
     assert all_gone(int(pid) for pid in pids.read_text().split())
+
+
+@contextlib.contextmanager
+def ignoring(*numbers: signal.Signals) -> Iterator[None]:
+    """As below nohup or ``trap ''``: what is started meanwhile inherits it."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+# 1: some signal is ignored; 32 and 33 are libc's own.
+IGNORES = "set -- $(grep SigIgn /proc/self/status); echo $(((0x$2 & ~(3 << 31)) != 0))"
+
+
+async def test_a_console_below_nohup_hands_no_ignored_signal_on(remote: RemoteHost) -> None:
+    """But on a host with neither python3 nor an ``env`` that can do it: no sh can."""
+    able = "python3 -c 1 2>&- || env --default-signal true 2>&-"
+    done = await remote.transport.run(f"{able} && echo able")
+    with ignoring(signal.SIGHUP):
+        await remote.start(spec("nohup", IGNORES))
+    log = bytearray()
+    assert (await remote.follow("nohup", 0, log.extend)).exit_code == 0
+    assert log.decode() == ("0\n" if done.stdout else "1\n")
+
+
+@pytest.mark.parametrize("python", [True, False])
+async def test_a_login_that_ignores_what_the_wrapper_lives_on_does_it_no_harm(
+    tmp_path: Path, local_host: Host, python: bool
+) -> None:
+    path = path_without(() if python else {"python3"}, tmp_path / "tools")
+    here = RemoteHost(transport_of_somebody(local_host, tmp_path, {**os.environ, "PATH": path}))
+    with ignoring(signal.SIGHUP, signal.SIGTERM, signal.SIGUSR1):
+        await here.start(spec("deaf", f"{IGNORES}; exec sleep 600", timeout_s=0.5))
+    log = bytearray()
+    async with asyncio.timeout(20):
+        status = await here.follow("deaf", 0, log.extend)
+    assert (log.decode(), status.timed_out, status.exit_code) == ("0\n", True, 143)
 
 
 async def test_the_small_answers_work_too(remote: RemoteHost, tmp_path: Path) -> None:
