@@ -10,7 +10,7 @@ from pathlib import Path
 
 from backends import debug
 from backends.campaign.cancelling import CancelOrder
-from backends.campaign.due_runs import DueRuns
+from backends.campaign.due_runs import DueRuns, tell_why
 from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import AWAY, Cause
@@ -166,7 +166,9 @@ class Dispatcher:
             wanted = (
                 [] if self._unadopted else self._due.wanted(self._under_way)
             )  # the engine takes theirs for free
-            self._scheduled(self._engine.schedule(wanted))
+            schedule = self._engine.schedule(wanted)
+            tell_why(schedule, self.schedule)
+            self.schedule = schedule
             for want in wanted:
                 if want.run_id in self.schedule.starts:
                     self._under_way.add(want.run_id)
@@ -178,12 +180,6 @@ class Dispatcher:
                 await self._give_up_hopeless()
             if not self._wake.is_set():
                 await self._changed(self.schedule.next_at)
-
-    def _scheduled(self, schedule: Schedule) -> None:
-        """What can start now, and why the rest waits."""
-        if (why := _reasons(schedule)) != _reasons(self.schedule):
-            debug.log().info("%d runs wait: %s", len(schedule.waiting), "; ".join(why[:10]))
-        self.schedule = schedule
 
     async def _take_up(self) -> None:
         """What was asked for, and what an earlier console had no time for."""
@@ -208,17 +204,8 @@ class Dispatcher:
 
     async def _give_up_hopeless(self) -> None:
         """Nothing runs, and what is left needs hosts that are not coming back: say so and end."""
-        for run_id, waiting in self.schedule.vain.items():
-            profile = self._recorder.state.runs[run_id].profile
-            limit = self._factory.profile(profile).launch.lost_limit
-            await self._recorder.record(
-                ev.RunFailed(
-                    t=self._clock(),
-                    run_id=run_id,
-                    reason=f"{waiting.detail}, not back within {limit}",
-                    category=Cause.LOST,
-                )
-            )
+        for event in self._due.hopeless(self.schedule):
+            await self._recorder.record(event)
             self.wake()
 
     async def _hear_of_ends(self) -> None:
@@ -283,16 +270,16 @@ class Dispatcher:
         return supervisor.kept
 
     async def _obtain(self, run_id: str, ticket: Ticket | None) -> Allocation | None:
-        """The run's hosts, now or when the queue gives them; None: it ended without any."""
+        """The run's hosts, now or when the queue gives them; None: it goes without any."""
         if ticket is None:
             try:
                 found = await self._adopt(self._recorder.state.runs[run_id])
             finally:
                 self._unadopted.discard(run_id)
                 self.wake()
-            if found is None or isinstance(found, Allocation):
+            if found is None or (isinstance(found, Allocation) and not self._unwanted(run_id)):
                 return found
-            ticket = found
+            ticket = found if isinstance(found, Ticket) else self._ticket_of(found)
         elif self._engine.queues:
             await self._recorder.record(ev.RunQueued(t=self._clock(), run_id=run_id))
             await self._recorder.written()
@@ -301,24 +288,42 @@ class Dispatcher:
                 ev.RunQueued(t=self._clock(), run_id=run_id, job_id=ticket.job_id)
             )
             self.wake()  # the engine can tell now why it waits
+        allocation = await self._given(run_id, ticket)
+        if allocation is None or self._unwanted(run_id):
+            await self._engine.withdraw(ticket)
+            await self._go_without(run_id)
+            return None
+        return allocation
+
+    def _unwanted(self, run_id: str) -> bool:
+        """Nothing is started of it, though hosts were asked for or are given."""
+        run = self._recorder.state.runs[run_id]
+        return not run.state.active and (run.paused or run_id in self._cancel_asked)
+
+    def _ticket_of(self, given: Allocation) -> Ticket:
+        want = self._due.want(self._recorder.state.runs[given.run_id])
+        return Ticket(want, given.names, given.job_id)
+
+    async def _given(self, run_id: str, ticket: Ticket) -> Allocation | None:
+        """None: it was paused or cancelled meanwhile, whatever became of that since."""
+        if self._unwanted(run_id):
+            return None
         waiting = asyncio.ensure_future(self._engine.given(ticket))
         self._queued[run_id] = waiting
-        if run_id in self._cancel_asked or self._recorder.state.runs[run_id].paused:
-            waiting.cancel()
         try:
             return await waiting
         except asyncio.CancelledError:
-            paused = self._recorder.state.runs[run_id].paused
-            if run_id not in self._cancel_asked and not paused:
+            if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise  # this console lets go; the request stays in the queue
-            await self._engine.withdraw(ticket)
-            if run_id in self._cancel_asked:
-                await self._recorder.record(ev.RunCancelled(t=self._clock(), run_id=run_id))
-            else:
-                await self._back_to_planned(run_id, "paused")
             return None
         finally:
             self._queued.pop(run_id, None)
+
+    async def _go_without(self, run_id: str) -> None:
+        if run_id in self._cancel_asked:
+            await self._recorder.record(ev.RunCancelled(t=self._clock(), run_id=run_id))
+        else:
+            await self._back_to_planned(run_id, "paused")
 
     async def _adopt(self, run: RunRecord) -> Ticket | Allocation | None:
         """What the engine knows of a run from before a restart; None: nothing, and that is said."""
@@ -393,8 +398,3 @@ class Dispatcher:
         if delay is not None:
             await self._recorder.record(next_attempt(run, self._clock(), self._clock() + delay))
             self.wake()
-
-
-def _reasons(schedule: Schedule) -> list[str]:
-    why = ((wait.kind, *wait.hosts, wait.detail) for wait in schedule.waiting.values())
-    return sorted({" ".join(filter(None, words)) for words in why})

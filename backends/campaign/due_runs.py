@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from backends import debug
 from backends.campaign.cancelling import CancelOrder
+from backends.campaign.record import events as ev
+from backends.campaign.record.cause import Cause
 from backends.campaign.record.cleanup_status import Cleanup
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.factory import RunFactory
-from backends.engines.engine import Wanted
+from backends.engines.engine import Schedule, Wanted
 
 
 class DueRuns:
@@ -70,3 +73,31 @@ class DueRuns:
         if run.run_id not in self._due_at:
             self._due_at[run.run_id] = self._monotonic() + run.delay_s(self._clock())
         return self._factory.wanted(run, self._recorder.state.runs, self._due_at[run.run_id])
+
+    def hopeless(self, schedule: Schedule) -> list[ev.RunFailed]:
+        """The ends of runs that need hosts which are not coming back."""
+        runs = self._recorder.state.runs
+        limits = {
+            run_id: self._factory.profile(runs[run_id].profile).launch.lost_limit
+            for run_id in schedule.vain
+        }
+        return [
+            ev.RunFailed(
+                t=self._clock(),
+                run_id=run_id,
+                reason=f"{waiting.detail}, not back within {limits[run_id]}",
+                category=Cause.LOST,
+            )
+            for run_id, waiting in schedule.vain.items()
+        ]
+
+
+def tell_why(schedule: Schedule, before: Schedule) -> None:
+    """In the debug log, why runs wait, where that is not what it was."""
+    if (why := _reasons(schedule)) != _reasons(before):
+        debug.log().info("%d runs wait: %s", len(schedule.waiting), "; ".join(why[:10]))
+
+
+def _reasons(schedule: Schedule) -> list[str]:
+    why = ((wait.kind, *wait.hosts, wait.detail) for wait in schedule.waiting.values())
+    return sorted({" ".join(filter(None, words)) for words in why})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -227,6 +228,56 @@ async def test_a_paused_request_leaves_the_queue_and_comes_back(bench: Bench, qu
     )
     assert queue.of(run.run_id).withdrawn
     assert controller.unpause(run.run_id)
+    await queued(controller, queue, 2)
+    list(queue.jobs.values())[-1].given.set()
+    assert only_run(await finish(controller)).state is RunState.SUCCEEDED
+
+
+async def test_a_request_that_was_given_to_a_paused_run_goes_back(
+    bench: Bench, queue: Queue
+) -> None:
+    """While no console was there: the next one does not start it."""
+    controller = await bench.start(lines=3, every=0)
+    run = await queued(controller, queue)
+    await controller.detach()
+    workspace = bench.workspace()
+    assert workspace.pause(controller.path, None, pause=True, take_over=False) == (run.run_id,)
+    queue.give(run.run_id)
+    again = await workspace.resume(controller.path)
+    await until(
+        lambda: again.state.runs[run.run_id].state is RunState.PLANNED, what="it is planned"
+    )
+    assert again.state.runs[run.run_id].paused
+    assert queue.of(run.run_id).withdrawn
+    again.cancel_all()
+    assert "RunAssigned" not in kinds(again)
+    assert only_run(await finish(again)).state is RunState.CANCELLED
+
+
+async def test_a_run_that_is_paused_as_its_hosts_are_given_does_not_start(
+    bench: Bench, queue: Queue
+) -> None:
+    controller = await bench.start(lines=3, every=0)
+    run = await queued(controller, queue)
+    pending = controller._dispatcher._queued
+    await until(lambda: run.run_id in pending)
+    waiting = pending[run.run_id]
+    queue.give(run.run_id)
+    while not waiting.done():
+        await asyncio.sleep(0)
+    assert controller.pause(run.run_id)
+    await until(lambda: queue.of(run.run_id).withdrawn, within_s=5)
+    assert "RunAssigned" not in kinds(controller)
+    controller.cancel_all()
+    await finish(controller)
+
+
+async def test_a_pause_that_is_taken_back_at_once_loses_no_run(bench: Bench, queue: Queue) -> None:
+    controller = await bench.start(lines=3, every=0)
+    run = await queued(controller, queue)
+    await until(
+        lambda: controller.pause(run.run_id) and controller.unpause(run.run_id), what="it waits"
+    )
     await queued(controller, queue, 2)
     list(queue.jobs.values())[-1].given.set()
     assert only_run(await finish(controller)).state is RunState.SUCCEEDED
