@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -21,6 +22,7 @@ from tui.screens.login_questions import ConsolePrompter
 
 SMALL, LARGE = (80, 24), (120, 40)
 DEADLINE_S = 10.0
+STILL_S = 120.0
 ONEFLOW = {"benchmark_root": ("/opt/cnns",), "data_root": ("/data/ofrecord",)}
 
 
@@ -69,13 +71,35 @@ async def type_ahead(app: DlperfApp, pilot: Pilot[str], *keys: str) -> None:
     for key in keys:
         name = key if len(key) > 1 or key.isalnum() else _character_to_key(key)
         app.post_message(events.Key(name, characters.get(key, key if len(key) == 1 else None)))
-    await settled(app, pilot)
+    await settled(app)
 
 
-async def settled(app: DlperfApp, pilot: Pilot[str]) -> None:
-    """Every key has been dealt with, and what it led to is drawn."""
-    await pilot.pause()
-    await until(pilot, lambda: app.typed.idle or not app.is_running)
+async def settled(
+    app: DlperfApp, *, at_work: Callable[[], bool] = lambda: False, typed: object = ()
+) -> None:
+    """Until every key, message and callback has been dealt with, and all of it is painted.
+
+    ``at_work``: whether there is something else to wait for. ``typed``: what a failure names. The
+    clock is the console's own time on the CPU, which a busy machine does not use up; what waits for
+    nothing at all uses none.
+    """
+    quiet, end, idle_end = 0, time.process_time() + DEADLINE_S, time.monotonic() + STILL_S
+    while quiet < 2 and app.is_running and not app._exit:  # what one pass led to is the second's
+        late = time.process_time() > end or time.monotonic() > idle_end
+        assert not late, (typed, app.screen_stack, list(app.workers))
+        await Pilot(app)._wait_for_screen()  # each widget is through with what it was at
+        quiet = quiet + 1 if _still(app) and not at_work() else 0
+        await asyncio.sleep(0.001)
+
+
+def _still(app: DlperfApp) -> bool:
+    """Nothing waits for its turn, and nothing for being painted."""
+    screen = app.screen
+    nodes = [app, *(node for one in app.screen_stack for node in one.walk_children(with_self=True))]
+    waiting = any(node.message_queue_size or node._next_callbacks for node in nodes)
+    unpainted = screen._layout_required or screen._scroll_required or screen._repaint_required
+    unpainted = unpainted or screen._recompose_required or screen._dirty_widgets
+    return app.typed.idle and not (waiting or unpainted or screen._callbacks)
 
 
 def begin(

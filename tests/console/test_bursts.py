@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -20,7 +19,7 @@ from textual.widgets import Input
 
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
-from tests.console.conftest import DEADLINE_S, LARGE, SMALL, begin, screen_text, tick
+from tests.console.conftest import LARGE, SMALL, begin, screen_text, settled, tick
 from tests.console.fakes import FakeController, FakeFinding, FakeSummary, FakeWorkspace
 from tui.app import DlperfApp
 from tui.key_bindings import PAGES
@@ -36,7 +35,6 @@ from tui.widgets.log_panel import LogPanel
 
 BURSTS = int(os.environ.get("DLPERF_BURSTS", "25"))
 SEED = int(os.environ.get("DLPERF_FUZZ_SEED", "1"))
-STILL_S = 120.0
 PER_CONSOLE = 40
 """Bursts into one console before the next one is opened."""
 
@@ -150,16 +148,12 @@ class Typist:
         await self.settle()
 
     async def settle(self) -> None:
-        """Until nothing is being done. The clock is the console's own time on the CPU, which a
-        busy machine does not use up; what waits for nothing at all uses none."""
-        quiet, end, idle_end = 0, time.process_time() + DEADLINE_S, time.monotonic() + STILL_S
-        while quiet < 5 and self.app.is_running and not self.app._exit:
-            late = time.process_time() > end or time.monotonic() > idle_end
-            assert not late, (self.typed[-3:], self.app.screen_stack, self.app.workers)
-            await asyncio.sleep(0.001)
-            lasting = ("watch", "follow", "log", "projection", "probe")
-            busy = any(not w.is_finished and w.group not in lasting for w in self.app.workers)
-            quiet = quiet + 1 if self.app.typed.idle and not busy else 0
+        """Until nothing is being done, by workers either."""
+        await settled(self.app, at_work=self._at_work, typed=self.typed[-3:])
+
+    def _at_work(self) -> bool:
+        lasting = ("watch", "follow")
+        return any(not w.is_finished and w.group not in lasting for w in self.app.workers)
 
     async def back(self, name: str) -> None:
         """To a page, and nothing above it."""

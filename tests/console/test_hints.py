@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from textual.widgets import Input
 
-from tests.console.conftest import begin, console, screen_text, tick, until
+from tests.console.conftest import begin, console, screen_text, settled, tick, until
 from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
 from tests.console.test_bursts import Typist, WatchedWorkspace, hosts_of, open_console
 from tests.console.test_matrix import open_matrix
@@ -18,6 +18,7 @@ from tui.key_types import Key
 from tui.screens.dialogs import Dialog
 from tui.screens.help import focused_panels
 from tui.typed_ahead import typed_ahead
+from tui.widgets.header import Tabs
 from tui.widgets.keybar import offered, panel_of
 from tui.widgets.keyed_table import KeyedTable
 
@@ -189,6 +190,15 @@ def effects(app: DlperfApp, workspace: WatchedWorkspace) -> object:
         app.clipboard,
         app.focused,
     )
+
+
+async def test_what_has_settled_is_painted(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, _):
+        tabs = app.screen.query_one(Tabs)
+        for _ in range(20):
+            tabs.display = not tabs.display
+            await settled(app)
+            assert ("2 Matrix" in screen_text(app)) is tabs.display
 
 
 async def test_no_hint_of_the_page_shows_beneath_a_dialog(workspace: FakeWorkspace) -> None:

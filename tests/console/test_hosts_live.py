@@ -147,7 +147,7 @@ async def test_hosts_are_asked_again_by_themselves_and_quietly(
         await until(pilot, lambda: "asked just now" in detail(app))
         assert len(workspace.probed) == 1, "nobody is asked for a password by it"
         await pilot.press("2")
-        await settled(app, pilot)
+        await settled(app)
         asked = len(workspace.refreshed)
         await asyncio.sleep(0.3)
         assert len(workspace.refreshed) <= asked + 1, "not while another page is in front"
@@ -163,7 +163,7 @@ async def test_nobody_logs_in_from_a_console_that_only_looks(workspace: FakeWork
     async with console(workspace, LARGE, readonly=True) as (app, pilot):
         assert "Log in" not in screen_text(app)
         await pilot.press("s")
-        await settled(app, pilot)
+        await settled(app)
         assert "ssh" not in screen_text(app)
 
 

@@ -39,7 +39,7 @@ async def test_one_key_leaves_the_stopped_hosts_out_and_starts(workspace: FakeWo
         shown = screen_text(app)
         assert "x Leave out, start" in shown
         assert "⏎ Start" not in shown.replace("⏎ Start  space", "")
-        await settled(app, pilot)
+        await settled(app)
         await pilot.press("x")
         await until(pilot, lambda: workspace.started)
         assert [host.name for host in workspace.started[0].hosts] == ["node1", "node2", "node4"]
@@ -53,10 +53,10 @@ async def test_a_stop_of_no_host_cannot_be_left_out(workspace: FakeWorkspace) ->
         await open_matrix(app, pilot)
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "no license"))
-        await settled(app, pilot)
+        await settled(app)
         assert "Leave out" not in screen_text(app)
         await pilot.press("x")
-        await settled(app, pilot)
+        await settled(app)
         assert not workspace.started
 
 
