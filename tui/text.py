@@ -9,6 +9,7 @@ from rich.text import Text
 
 from backends.campaign.record.run_state import RunState
 from backends.hosts.host_facts import HostState
+from backends.results.numbers import fixed
 from profiles.cleantext import clean_text
 from profiles.errors import DlperfError
 from tui.theme import ACCENT, BAD, GOOD, LINE, MUTED, TEXT, WARN
@@ -116,7 +117,7 @@ def number(value: float | None, digits: int | None = None) -> str:
     if digits is None:
         size = abs(value)
         digits = 0 if size >= 10_000 else 1 if size >= 100 else 2
-    return f"{value:,.{digits}f}"
+    return fixed(value, digits, thousands=True)
 
 
 def gib(mib: int | None) -> str:
@@ -124,7 +125,7 @@ def gib(mib: int | None) -> str:
     if mib is None:
         return "–"
     value = mib / 1024
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
+    return fixed(value, 0 if value >= 100 else 1)
 
 
 def bar(fraction: float | None, width: int, colour: str = ACCENT) -> Text:

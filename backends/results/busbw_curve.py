@@ -21,13 +21,14 @@ def is_collective(group: Group) -> bool:
 def curve(case: CaseResult) -> dict[int, float]:
     """GB/s by bytes, the median of the repeats, sizes ascending.
 
-    Where a run kept no curve it is the one point that was reported, if its size is known.
+    At the size that is reported, where that is known, it is the median of the reported figures,
+    also where the log sums the same trials up another way, by the median of their times.
     """
     named = {CURVE.fullmatch(name): value for name, value in case.metrics.items()}
     found = {int(match[1]): value for match, value in named.items() if match}
     size = case.metrics.get("size_bytes")
-    if not found and size is not None and case.throughput is not None:
-        found = {int(size): case.throughput}
+    if size is not None and case.spread is not None and (int(size) in found or not found):
+        found[int(size)] = case.spread.median
     return dict(sorted(found.items()))
 
 

@@ -1,49 +1,87 @@
-"""Numbers as the reports print them."""
+"""Numbers as people read them: one rule of rounding for tables, words, charts and the console."""
 
 from __future__ import annotations
 
 import math
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 NOTHING = "–"
+DIGITS = 3
+"""Of a figure below 1, however many decimals that takes: what was measured is never told as 0."""
+
+_EXACT = Context(prec=800, rounding=ROUND_HALF_UP)  # a float has 309 digits before the point
 
 
 def rounded(value: float, decimals: int = 2) -> Decimal:
     """To the nearest, halves up, of the decimal digits that the float shows: 747.295 is 747.30.
 
-    Binary halves would make 747.29 of it, and nobody who reads both would understand.
+    Binary halves would make 747.29 of it, and nobody who reads both would understand. ``value`` is
+    finite; negative ``decimals`` are zeros before the point.
     """
-    exact = Decimal(repr(value))
-    return exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    return _rounded(Decimal(repr(float(value))), decimals)
 
 
-def fixed(value: float | None, decimals: int = 2, *, nothing: str = NOTHING) -> str:
-    """``383.760``: always ``decimals`` digits after the point."""
-    return nothing if value is None else f"{rounded(value, decimals):f}"
+def fixed(
+    value: float | None, decimals: int = 2, *, thousands: bool = False, nothing: str = NOTHING
+) -> str:
+    """``383.760``, ``0.0513``: ``decimals`` digits after the point, more only where it takes them
+    to show three of a figure below 1."""
+    return nothing if value is None else _text(Decimal(repr(float(value))), decimals, thousands)
 
 
 def trimmed(
     value: float | None, decimals: int = 2, *, thousands: bool = False, nothing: str = NOTHING
 ) -> str:
-    """``2621.2``, ``352.23``, ``137,335``: no zeros at the end; small values keep three digits."""
+    """``2621.2``, ``352.23``, ``137,335``: the same without zeros at the end."""
+    text = fixed(value, decimals, thousands=thousands, nothing=nothing)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def significant(value: float | None, digits: int = DIGITS, *, nothing: str = NOTHING) -> str:
+    """``0.135``, ``1230`` of 1234: ``digits`` digits in all, no power of ten."""
     if value is None:
         return nothing
-    if 0 < abs(value) < 1:
-        decimals = max(decimals, 2 - math.floor(math.log10(abs(value))))
-    text = f"{rounded(value, decimals):{',' if thousands else ''}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return trimmed(value, digits - 1 - _magnitude(Decimal(repr(float(value)))))
 
 
 def percent(value: float | None, decimals: int = 1, *, nothing: str = NOTHING) -> str:
     """``93.9%`` of 0.939."""
-    return nothing if value is None else f"{rounded(value * 100, decimals):f}%"
+    return nothing if value is None else f"{_of_hundred(value, decimals)}%"
 
 
-def signed_percent(value: float) -> str:
-    """``-2.1%`` of -0.021, ``+0.3%`` of 0.003."""
-    return f"{value * 100:+.1f}%"
+def signed_percent(value: float, decimals: int = 1) -> str:
+    """``-2.1%`` of -0.021, ``+0.3%`` of 0.003; ``0.0%`` of what is not that much."""
+    text = percent(value, decimals)
+    return text if text.startswith("-") or not text.strip("0.%") else f"+{text}"
 
 
 def ratio(value: float | None, *, is_base: bool = False, nothing: str = NOTHING) -> str:
     """A speedup: ``1`` for the base itself, two decimals otherwise."""
     return "1" if is_base and value is not None else fixed(value, nothing=nothing)
+
+
+def _text(exact: Decimal, decimals: int, thousands: bool) -> str:
+    if not exact.is_finite():
+        return str(float(exact))
+    finer = max(decimals, DIGITS - 1 - _magnitude(exact)) if abs(exact) < 1 else decimals
+    text = f"{_rounded(exact, finer):{',' if thousands else ''}f}"
+    while finer > max(decimals, 0) and text.endswith("0"):
+        text, finer = text[:-1], finer - 1
+    return text.removesuffix(".")
+
+
+def _of_hundred(value: float, decimals: int) -> str:
+    if not math.isfinite(value):
+        return str(value)
+    return f"{_rounded(Decimal(repr(float(value))).scaleb(2), decimals):f}"
+
+
+def _rounded(exact: Decimal, decimals: int) -> Decimal:
+    """Without the sign of a zero."""
+    found = exact.quantize(Decimal(1).scaleb(-decimals), context=_EXACT)
+    return found if found else abs(found)
+
+
+def _magnitude(exact: Decimal) -> int:
+    """Of the first digit: 0 of 5.2, -2 of 0.04; 0 of zero, and of what is no number."""
+    return exact.adjusted() if exact and exact.is_finite() else 0

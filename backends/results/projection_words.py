@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from backends.results.device_words import words_of
 from backends.results.escaping import md_text
 from backends.results.layouts.common import group_title, speedup_notes
-from backends.results.numbers import NOTHING, percent
+from backends.results.numbers import NOTHING, percent, significant
 from backends.results.projection import (
     FACTORS,
     WIDEST,
@@ -112,7 +112,7 @@ def _band(point: Projected) -> str:
 
 def _figure(value: float) -> str:
     """Three digits: more would say more than a band of percents does."""
-    return f"{float(f'{value:.3g}'):.12g}"
+    return significant(value)
 
 
 def model_name(model: ScalingModel, lang: Lang = "en") -> str:

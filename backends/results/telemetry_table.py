@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from backends.hosts.telemetry_summary import GpuUse
 from backends.results.layouts.common import group_title
-from backends.results.numbers import NOTHING, percent, trimmed
+from backends.results.numbers import NOTHING, percent, significant, trimmed
 from backends.results.render import Column, Table
 from backends.results.run_result import TOKENS, RunResult
 from backends.results.summary import Group
@@ -70,7 +70,7 @@ def _share(value: float | None) -> str:
 
 
 def _joules(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
+    return significant(value, nothing="")
 
 
 def _of_maximum(gpu: GpuUse) -> float | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from backends.results.numbers import percent
+from backends.results.numbers import percent, significant, trimmed
 from backends.results.run_result import TOKENS, RunResult
 from backends.results.telemetry_figures import (
     Disturbed,
@@ -35,7 +36,7 @@ _ZH_REASONS = {
 
 def throttled_line(found: Throttled, lang: Lang = "en") -> str:
     """``repeat 3: GPU5 of node2 was throttled for 31 s of 120 s (software thermal slowdown)``"""
-    gpu, seconds, of = found.gpu, f"{found.seconds:.0f}", f"{found.gpu.seconds:.0f}"
+    gpu, seconds, of = found.gpu, trimmed(found.seconds, 0), trimmed(found.gpu.seconds, 0)
     which = f"repeat {found.run.repeat}", f"第 {found.run.repeat} 次重复"
     if found.repeats > 1:
         which = (
@@ -69,7 +70,7 @@ def coinciding(run: RunResult, number: int, lang: Lang = "en") -> str:
     worst = max(found, key=lambda one: (one.throttled_s, -one.clock_change))
     name = f"GPU{worst.gpu} of {worst.host}", f"{worst.host} 的 GPU{worst.gpu}"
     if (reason := worst.throttled_by) != "":
-        seconds, zh = f"{worst.throttled_s:.0f}", _ZH_REASONS.get(reason, reason)
+        seconds, zh = trimmed(worst.throttled_s, 0), _ZH_REASONS.get(reason, reason)
         return pick(
             lang,
             f"; meanwhile {name[0]} was throttled for {seconds} s ({reason})",
@@ -86,18 +87,19 @@ def coinciding(run: RunResult, number: int, lang: Lang = "en") -> str:
 def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
     """What the machines did, medians over the runs: ``("GPUs", "98% busy, 641 W each, SM clock 1755
     MHz")``, energy, CPUs; what nobody watched is left out."""
-    tokens = {run.unit for run in runs} == {TOKENS}
+    counted = "token" if {run.unit for run in runs} == {TOKENS} else "sample"
+    whole, share = partial(trimmed, decimals=0), partial(percent, decimals=0)
     lines = (
-        ("GPUs", "{:.0f}% busy", _of_gpus(lambda gpu: gpu.utilization_mean)),
-        ("GPUs", "{:.0f} W each", _of_gpus(lambda gpu: gpu.power_w_mean)),
-        ("GPUs", "SM clock {:.0f} MHz", _of_gpus(lambda gpu: gpu.sm_clock_mhz_mean)),
-        ("energy", "{:.3g} J per " + ("token" if tokens else "sample"), joules_per_sample),
-        ("CPUs", "{:.0%} busy", lambda run: mean_of_hosts(run, lambda host: host.cpu_busy)),
+        ("GPUs", "{}% busy", _of_gpus(lambda gpu: gpu.utilization_mean), whole),
+        ("GPUs", "{} W each", _of_gpus(lambda gpu: gpu.power_w_mean), whole),
+        ("GPUs", "SM clock {} MHz", _of_gpus(lambda gpu: gpu.sm_clock_mhz_mean), whole),
+        ("energy", f"{{}} J per {counted}", joules_per_sample, significant),
+        ("CPUs", "{} busy", lambda run: mean_of_hosts(run, lambda host: host.cpu_busy), share),
     )
     said: dict[str, list[str]] = {}
-    for name, words, figure in lines:
+    for name, words, figure, text in lines:
         if (value := typical(runs, figure)) is not None:
-            said.setdefault(name, []).append(words.format(value))
+            said.setdefault(name, []).append(words.format(text(value)))
     return tuple((name, ", ".join(words)) for name, words in said.items())
 
 
@@ -112,7 +114,7 @@ def _other_processes(found: Disturbed) -> tuple[str, str]:
 
 
 def _swapped(found: Disturbed) -> tuple[str, str]:
-    mib = f"{found.amount / 1024:.0f} MiB"
+    mib = f"{trimmed(found.amount / 1024, 0)} MiB"
     return f"{found.host} swapped {mib}", f"{found.host} 发生交换 {mib}"
 
 

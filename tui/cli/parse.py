@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from backends.results.numbers import fixed, trimmed
 from backends.results.steady_words import disturbance_text
 from profiles.case_tag import parse_tag
 from profiles.errors import LogError, SelectionError
@@ -121,11 +122,11 @@ def _document(
 
 def _print(document: dict[str, Any], device: str) -> None:
     value = document["throughput"]
-    figure = "not measured" if value is None else f"{value:.3f} {document['unit']}"
+    figure = "not measured" if value is None else f"{fixed(value, 3)} {document['unit']}"
     devices = f"{document['gpus']} {device}{'s' * (document['gpus'] != 1)}"
     rule = f"{document['statistic']}; {document['window']}; {devices}"
     print(f"{document['path']}: {figure} ({rule})")
     for name, metric in document["metrics"].items():
-        print(f"  {name}: {metric:g}")
+        print(f"  {name}: {trimmed(metric, 3)}")
     for warning in document["warnings"]:
         say(f"  warning: {warning}")

@@ -18,7 +18,7 @@ from backends.results.layouts.cells import (
     efficiency_interval_cell,
     speedup_interval_cell,
 )
-from backends.results.numbers import NOTHING, percent
+from backends.results.numbers import NOTHING, percent, signed_percent
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
 from backends.results.summary import Group, on_cpus
@@ -247,7 +247,7 @@ def repeat_rows(case: CaseResult) -> list[Row]:
                     cell(run.repeat, right=True),
                     cell(f"{'✓' if good else '✗'} {run.state}", "" if good else BAD),
                     cell(number(run.measured), right=True),
-                    cell("–" if off is None else f"{off:+.2%}", right=True),
+                    cell("–" if off is None else signed_percent(off, 2), right=True),
                     cell(fold_nodeset(run.hosts) if run.hosts else "–"),
                     cell(said, MUTED),
                 ),

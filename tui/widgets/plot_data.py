@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backends.campaign.record.status_view import ChartSeries
+from backends.results.numbers import significant
 from backends.results.projection import Projected
 from profiles.case_tag import format_tag
 from profiles.durations import format_duration
@@ -158,7 +159,8 @@ def _projected(start: Point, colour: str, farther: Projected) -> Line:
         (start, point),
         colour,
         tag="◇",
-        note=f"{farther.gpus}: {farther.throughput:.3g}, {farther.low:.3g} to {farther.high:.3g}",
+        note=f"{farther.gpus}: {significant(farther.throughput)}, "
+        f"{significant(farther.low)} to {significant(farther.high)}",
         band=(farther.low, farther.high),
     )
 

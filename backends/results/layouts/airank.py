@@ -42,7 +42,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         w.accuracy,
         w.speedup,
     )
-    several = len(group.measured_cases) > 1
+    several, decimals = len(group.measured_cases) > 1, options.throughput_decimals()
     gpus_of = [case.gpus for case in group.cases]
     rows = []
     for case in group.cases:
@@ -51,7 +51,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
             (
                 f"{name} ({case.case})" if gpus_of.count(case.gpus) > 1 else name,
                 _metric(case, TIME_TO_TRAIN, decimals=0),
-                trimmed(case.throughput, thousands=True, nothing=DASH),
+                trimmed(case.throughput, decimals, thousands=True, nothing=DASH),
                 _metric(case, ACCURACY, decimals=2),
                 speedup_cell(case, group, nothing=DASH) if several else DASH,
             )

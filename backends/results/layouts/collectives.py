@@ -8,7 +8,7 @@ from backends.results.busbw_curve import curve, is_collective, size_text
 from backends.results.case_result import CaseResult
 from backends.results.layouts.common import DEFAULT, LayoutOptions, group_title, simulated
 from backends.results.layouts.layout import layout_of_tables
-from backends.results.numbers import NOTHING, fixed, trimmed
+from backends.results.numbers import fixed, trimmed
 from backends.results.render import Column, Table
 from backends.results.summary import Group
 from backends.results.translations import Lang, pick, words
@@ -30,10 +30,11 @@ def collectives_tables(
             "no result is a bandwidth in GB/s",
             remedy="leave --layout out; nccl-tests and torch-allreduce have them",
         )
-    return tuple(_table(group, own, options.lang) for group in own)
+    return tuple(_table(group, own, options) for group in own)
 
 
-def _table(group: Group, groups: Sequence[Group], lang: Lang) -> Table:
+def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Table:
+    lang, decimals = options.lang, options.throughput_decimals()
     curves = [curve(case) for case in group.cases]
     sizes = sorted({size for points in curves for size in points})
     headings = (pick(lang, "size", "大小"), pick(lang, "bytes", "字节"))
@@ -45,7 +46,7 @@ def _table(group: Group, groups: Sequence[Group], lang: Lang) -> Table:
             *(Column(case.case) for case in group.cases),
         ),
         rows=tuple(
-            (size_text(size), str(size), *(_cell(points.get(size)) for points in curves))
+            (size_text(size), str(size), *(fixed(points.get(size), decimals) for points in curves))
             for size in sizes
         ),
         caption=_caption(group, w.centers["median"], lang),
@@ -54,10 +55,6 @@ def _table(group: Group, groups: Sequence[Group], lang: Lang) -> Table:
             *(note for case in group.cases if (note := _latency(case, lang))),
         ),
     )
-
-
-def _cell(busbw: float | None) -> str:
-    return NOTHING if busbw is None else fixed(busbw, 2)
 
 
 def _caption(group: Group, center: str, lang: Lang) -> str:

@@ -20,12 +20,15 @@ DASH = "-"
 
 @dataclass(frozen=True, slots=True)
 class LayoutOptions:
-    """``columns`` and ``style`` are the speedup layout's, ``decimals`` those of its throughput."""
+    """``columns`` and ``style`` are the speedup layout's; ``decimals`` the throughput's."""
 
     lang: Lang = "en"
     style: Style = "full"
     columns: tuple[str, ...] | None = None
     decimals: int | None = None
+
+    def throughput_decimals(self, usual: int = 2) -> int:
+        return usual if self.decimals is None else self.decimals
 
 
 DEFAULT = LayoutOptions()

@@ -35,7 +35,7 @@ def compare_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) ->
 
 
 def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
-    w = words_of(own, options.lang)
+    w, decimals = words_of(own, options.lang), options.throughput_decimals()
     columns = [Column(w.nodes), Column(w.compare_gpus)]
     for group, label in zip(own, framework_labels(own), strict=True):
         columns += [Column(f"{group.unit}({label})"), Column(w.speedup)]
@@ -48,7 +48,7 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
             if case is None:
                 cells += [DASH, DASH]
             else:
-                cells.append(trimmed(case.throughput, nothing=DASH))
+                cells.append(trimmed(case.throughput, decimals, nothing=DASH))
                 cells.append(speedup_cell(case, group, nothing=DASH))
         rows.append(tuple(cells))
     first = own[0]

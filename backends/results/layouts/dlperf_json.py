@@ -8,26 +8,30 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from backends.results.layouts.common import DEFAULT, LayoutOptions
 from backends.results.layouts.layout import Layout
+from backends.results.numbers import fixed
 from backends.results.results_json import to_json
 from backends.results.summary import Group
 
 Speeds = dict[str, float | int | None]
 
 
-def dlperf_document(groups: Sequence[Group]) -> dict[str, dict[str, Speeds]]:
+def dlperf_document(
+    groups: Sequence[Group], options: LayoutOptions = DEFAULT
+) -> dict[str, dict[str, Speeds]]:
     """Two decimals as there, null where nothing was measured.
 
     The model alone is the key where one group has it; else batch size, precision and whatever more
     it takes are appended as in DLPerf's log names: ``resnet50_b128_fp32``.
     """
-    names = _names(groups)
+    names, decimals = _names(groups), options.throughput_decimals()
     return {
         name: {
             case.case: {
-                "average_speed": _rounded(case.spread.mean if case.spread else None),
+                "average_speed": _rounded(case.spread.mean if case.spread else None, decimals),
                 "batch_size_per_device": case.batch_size,
-                "median_speed": _rounded(case.spread.median if case.spread else None),
+                "median_speed": _rounded(case.spread.median if case.spread else None, decimals),
                 "speedup": _rounded(case.speedup),
             }
             for case in group.cases
@@ -36,8 +40,8 @@ def dlperf_document(groups: Sequence[Group]) -> dict[str, dict[str, Speeds]]:
     }
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 2)  # as its scripts round
+def _rounded(value: float | None, decimals: int = 2) -> float | None:
+    return None if value is None else float(fixed(value, decimals))
 
 
 def _names(groups: Sequence[Group]) -> list[str]:
@@ -65,5 +69,5 @@ def _long_name(name: str, group: Group) -> str:
 LAYOUT = Layout(
     "dlperf-json",
     "what DLPerf's scripts save",
-    {"json": lambda results, _options: to_json(dlperf_document(results.groups))},
+    {"json": lambda results, options: to_json(dlperf_document(results.groups, options))},
 )

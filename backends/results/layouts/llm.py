@@ -14,7 +14,7 @@ from backends.results.layouts.common import (
     throughput_caption,
 )
 from backends.results.layouts.layout import layout_of_tables
-from backends.results.numbers import NOTHING, percent, trimmed
+from backends.results.numbers import NOTHING, percent, significant, trimmed
 from backends.results.render import Column, Table
 from backends.results.run_result import TOKENS
 from backends.results.summary import Group
@@ -45,12 +45,13 @@ def llm_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> tup
         raise SelectionError(
             "no result is in tokens/s", remedy="leave --layout out for what is measured in others"
         )
-    return tuple(_table(group, own, options.lang) for group in own)
+    return tuple(_table(group, own, options) for group in own)
 
 
-def _table(group: Group, groups: Sequence[Group], lang: Lang) -> Table:
+def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Table:
+    lang = options.lang
     w = words(lang)
-    columns = _columns(group, lang)
+    columns = _columns(group, options)
     return Table(
         title=group_title(group, groups),
         columns=tuple(column for column, _cell in columns),
@@ -63,7 +64,8 @@ def _table(group: Group, groups: Sequence[Group], lang: Lang) -> Table:
     )
 
 
-def _columns(group: Group, lang: Lang) -> list[tuple[Column, _Cell]]:
+def _columns(group: Group, options: LayoutOptions) -> list[tuple[Column, _Cell]]:
+    lang = options.lang
     device = "device" if group.on_cpus else "GPU"
     memory = "内存(MiB)" if group.on_cpus else "显存(MiB)"
     columns: list[tuple[Column, _Cell]] = [
@@ -71,12 +73,12 @@ def _columns(group: Group, lang: Lang) -> list[tuple[Column, _Cell]]:
         (Column(pick(lang, "layout", "并行方式"), "left"), _layout),
         (Column("batch"), _batch),
         (Column(pick(lang, "sequence", "序列长度")), lambda c: _whole(_told(c, "sequence_length"))),
-        (Column("tokens/s"), lambda case: _grouped(case.throughput)),
-        (Column(f"tokens/s/{device}"), lambda case: _grouped(case.throughput_per_device)),
+        (Column("tokens/s"), lambda case: _grouped(case.throughput, options)),
+        (Column(f"tokens/s/{device}"), lambda case: _grouped(case.throughput_per_device, options)),
         (Column(f"TFLOP/s/{device}"), lambda c: trimmed(c.metrics.get("tflop_per_s_per_gpu"), 1)),
         (Column("MFU"), lambda case: percent(case.metrics.get("mfu"))),
         (Column(pick(lang, "memory (MiB)", memory)), lambda c: _whole(c.gpu_memory_mib)),
-        (Column("J/token"), lambda c: trimmed(typical(c.measured_runs, joules_per_sample), 5)),
+        (Column("J/token"), lambda c: significant(typical(c.measured_runs, joules_per_sample))),
     ]
     if any(_cost(case) is not None for case in group.cases):
         heading = pick(lang, "cost of 10⁹ tokens", "每10⁹ token成本")
@@ -91,7 +93,7 @@ def _cost(case: CaseResult) -> float | None:
 def _layout(case: CaseResult) -> str:
     """``TP4 PP2 DP8`` as the log states it, and ``fsdp2`` where a parameter says how."""
     told = [(short, case.metrics.get(name)) for short, name in _PARALLEL]
-    parts = [f"{short}{value:g}" for short, value in told if value is not None]
+    parts = [f"{short}{trimmed(value)}" for short, value in told if value is not None]
     how = case.parameters.get("parallel")
     return " ".join([*([str(how)] if isinstance(how, str) else []), *parts]) or NOTHING
 
@@ -111,12 +113,12 @@ def _told(case: CaseResult, name: str) -> float | None:
 
 
 def _whole(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:g}" if value < 1e6 else f"{value:.0f}"
+    return trimmed(value)
 
 
-def _grouped(value: float | None) -> str:
-    decimals = 0 if value is not None and value >= 1000 else 2
-    return trimmed(value, decimals, thousands=True)
+def _grouped(value: float | None, options: LayoutOptions) -> str:
+    usual = 0 if value is not None and value >= 1000 else 2
+    return trimmed(value, options.throughput_decimals(usual), thousands=True)
 
 
 def _notes(group: Group, lang: Lang) -> list[str]:
@@ -145,11 +147,15 @@ def _flop(metrics: Mapping[str, float], lang: Lang) -> str:
     if parameters is None or layers is None or width is None or length is None:
         return ""
     flop = 6 * parameters + 12 * layers * width * length
-    constants = f"N = {parameters:,.0f}, L = {layers:g}, d = {width:g}, T = {length:g}"
+    constants = (
+        f"N = {trimmed(parameters, 0, thousands=True)}, L = {trimmed(layers)}, "
+        f"d = {trimmed(width)}, T = {trimmed(length)}"
+    )
+    billions = significant(flop / 1e9, 4)
     return pick(
         lang,
-        f"{flop / 1e9:.4g} GFLOP per token: {constants}",
-        f"每token {flop / 1e9:.4g} GFLOP：{constants}",
+        f"{billions} GFLOP per token: {constants}",
+        f"每token {billions} GFLOP：{constants}",
     )
 
 

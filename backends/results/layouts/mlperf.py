@@ -8,7 +8,7 @@ from typing import Any
 from backends.results.layouts.common import DEFAULT, LayoutOptions, simulated
 from backends.results.layouts.layout import Results, layout_of_tables
 from backends.results.mlperf_score import NoScore, Score, scores
-from backends.results.numbers import NOTHING, fixed
+from backends.results.numbers import NOTHING, fixed, significant
 from backends.results.render import Column, Table
 from backends.results.results_json import document, to_json
 from backends.results.summary import Group
@@ -96,8 +96,8 @@ def _notes(score: Score, lang: Lang) -> list[str]:
     name = f"{score.system} {score.benchmark}"
     notes = []
     if score.factor != 1:
-        text = pick(lang, "{name}: scaling factor {factor:.6g}", "{name}：缩放系数 {factor:.6g}")
-        notes.append(text.format(name=name, factor=score.factor))
+        text = pick(lang, "{name}: scaling factor {factor}", "{name}：缩放系数 {factor}")
+        notes.append(text.format(name=name, factor=significant(score.factor, 6)))
     if score.why is not None:
         text = pick(lang, *_WHY[score.why])
         why = text.format(failed=score.failed, runs=score.runs, dropped=score.dropped)

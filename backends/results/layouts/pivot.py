@@ -34,7 +34,7 @@ def pivot_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> t
 
 
 def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions) -> Table:
-    w = words_of(own, options.lang)
+    w, decimals = words_of(own, options.lang), options.throughput_decimals()
     own = sorted(own, key=precision_order)
     labels = pivot_labels(own)
     grid = throughput_grid(own)
@@ -42,7 +42,7 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
     rows = [
         (
             f"{gpus} ({tag})" if gpus_of.count(gpus) > 1 else str(gpus),
-            *(trimmed(value, nothing=DASH) for value in values),
+            *(trimmed(value, decimals, nothing=DASH) for value in values),
         )
         for (gpus, _, tag), values in zip(grid.index, grid.rows, strict=True)
     ]

@@ -66,7 +66,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
     w = words_of([group], options.lang)
     oneflow = options.style == "oneflow"
     names = _columns(group, options)
-    decimals = options.decimals if options.decimals is not None else (3 if oneflow else 2)
+    decimals = options.throughput_decimals(3 if oneflow else 2)
     headings = _oneflow_headings(w) if oneflow else _headings(w)
     cells = _cells(group, decimals)
     title = group_title(group, groups)

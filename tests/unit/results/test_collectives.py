@@ -97,6 +97,15 @@ def test_without_a_curve_there_is_the_reported_point(runs_of) -> None:
     assert curve(case) == {1 << 32: 344.14}
 
 
+def test_the_reported_size_has_the_reported_figure(runs_of) -> None:
+    """A log may sum the same trials up twice: a median of bandwidths, and of the median time."""
+    metrics = {"size_bytes": 1024.0, "busbw_gb_per_s_at_512": 9.0, "busbw_gb_per_s_at_1024": 9.996}
+    groups = summarise(runs_of("1n2g", [10.0, 10.005, 10.2], **NCCL, metrics=metrics), "mean")
+    assert curve(groups[0].cases[0]) == {512: 9.0, 1024: 10.005}
+    (table,) = collectives_tables(groups)
+    assert table.rows[-1][-1] == "10.01"
+
+
 def test_other_units_have_no_such_table(runs_of) -> None:
     with pytest.raises(SelectionError, match="GB/s"):
         collectives_tables(summarise(runs_of("1n1g", [5.0])))

@@ -8,7 +8,7 @@ from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.inventory.nodesets import fold_nodeset
-from backends.results.numbers import NOTHING
+from backends.results.numbers import NOTHING, fixed
 from tui.cli.shared.print_table import Column, Rows, Said, Tone
 
 _CAMPAIGN_TONES = {
@@ -118,7 +118,7 @@ def _run(view: RunView) -> list[str | Said]:
         view.profile,
         view.label,
         Said(view.state_text, tone),
-        NOTHING if value is None else f"{value:.2f} {view.unit}",
+        NOTHING if value is None else f"{fixed(value)} {view.unit}",
         fold_nodeset(view.hosts) or NOTHING,
         Said(view.reason, tone),
     ]

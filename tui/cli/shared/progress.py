@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.results.numbers import fixed
 from backends.transports.transport import Prompter
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
@@ -75,7 +76,7 @@ def _line(view: RunView) -> str:
     if view.hosts:
         parts.append("on " + ",".join(view.hosts))
     if view.throughput is not None:
-        parts.append(f"{view.throughput:.2f} {view.unit}")
+        parts.append(f"{fixed(view.throughput)} {view.unit}")
     if view.reason:
         parts.append(f"– {view.reason}")
     return " ".join(parts)
@@ -119,6 +120,6 @@ def _bar_text(now: CampaignSnapshot, width: int) -> str:
         if view.state.active:
             figure = ""
             if view.throughput_now is not None:
-                figure = f" {view.throughput_now:.1f} {view.unit}"
+                figure = f" {fixed(view.throughput_now, 1)} {view.unit}"
             lines.append(f"  {view.label} {view.state_text}{figure}"[: width - 1])
     return "\n".join(lines[:8])

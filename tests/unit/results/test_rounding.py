@@ -1,0 +1,133 @@
+"""A figure has one text, wherever people read it."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+import re
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from backends.results.layouts.common import LayoutOptions
+from backends.results.numbers import fixed, percent, signed_percent, significant, trimmed
+from backends.results.publish import LAYOUTS, publish
+from tui.text import number
+
+ROOT = Path(__file__).parents[3]
+OF_A_THROUGHPUT = sorted(set(LAYOUTS) - {"mlperf"})
+"""Every layout that has one: MLPerf's has minutes."""
+UNITS = {"llm": "tokens/s", "collectives": "GB/s"}
+HALVES = st.builds(
+    lambda whole, digits: (whole * 10 + 5) / 10**digits, st.integers(0, 10**7), st.integers(1, 9)
+)
+THROUGHPUTS = st.one_of(HALVES, st.floats(min_value=1e-9, max_value=1e15))
+
+
+def texts(layout: str, value: float, decimals: int, runs_of) -> set[str]:
+    """What a layout prints of the only throughput, in every format for people."""
+    unit = UNITS.get(layout, "samples/s")
+    metrics = {"size_bytes": 4096.0} if layout == "collectives" else {}
+    runs = runs_of("1n1g", [value], unit=unit, parameters={}, metrics=metrics)
+    options = LayoutOptions(decimals=decimals)
+    if layout == "dlperf-json":
+        found = json.loads(publish("c", runs, layout=layout, options=options))["mlp"]["1n1g"]
+        return {trimmed(found["median_speed"], 30), trimmed(found["average_speed"], 30)}
+    columns = {"collectives": -1, "pivot": -1, "speedup": 4, "compare": 2, "airank": 2, "llm": 4}
+    at = columns[layout]
+    markdown = publish("c", runs, layout=layout, options=options)
+    row = re.findall(r"^\| .* \|$", markdown, re.M)[-1].strip("| ").split(" | ")
+    table = [
+        r
+        for r in csv.reader(
+            io.StringIO(publish("c", runs, layout=layout, format="csv", options=options))
+        )
+        if r
+    ]
+    return {plain(row[at]), plain(table[-1][at])}
+
+
+def plain(text: str) -> str:
+    text = text.replace(",", "")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(value=THROUGHPUTS, decimals=st.integers(0, 9))
+def test_all_layouts_have_the_same_text_for_the_same_figure(value, decimals, runs_of):
+    for layout in OF_A_THROUGHPUT:
+        assert texts(layout, value, decimals, runs_of) == {trimmed(value, decimals)}, layout
+
+
+@given(value=THROUGHPUTS, decimals=st.integers(0, 9))
+def test_the_rule_is_halves_up_of_the_digits_that_the_document_has(value, decimals):
+    exact = Decimal(json.dumps(value))
+    if value >= 1:
+        assert Decimal(fixed(value, decimals)) == round_half_up(exact, decimals)
+    assert fixed(value, decimals, thousands=True).replace(",", "") == fixed(value, decimals)
+    assert plain(fixed(value, decimals)) == trimmed(value, decimals)
+    assert percent(value) == f"{round_half_up(exact * 100, 1)}%"
+    assert plain(number(value, decimals)) == trimmed(value, decimals)
+
+
+def round_half_up(exact: Decimal, decimals: int) -> Decimal:
+    return exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+
+
+@given(value=st.floats(min_value=5e-324, max_value=1.7e308), decimals=st.integers(0, 9))
+def test_what_was_measured_is_never_told_as_nothing(value, decimals):
+    for text in (fixed(value, decimals), trimmed(value, decimals), significant(value)):
+        assert float(text) == pytest.approx(value, rel=0.5)
+        assert "e" not in text
+        assert float(text) > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [(-0.021, "-2.1%"), (0.0025, "+0.3%"), (-0.0004, "0.0%"), (0.0, "0.0%"), (1.0, "+100.0%")],
+)
+def test_a_change_of_nothing_has_no_sign(change, text):
+    assert signed_percent(change) == text
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_no_number_is_told_as_that(value):
+    assert fixed(value) == trimmed(value) == significant(value) == str(value)
+
+
+def test_figures_are_rounded_in_one_place():
+    """No format of its own in results and command line: ``f"{x:.2f}"`` rounds in binary."""
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for folder in ("backends/results", "tui/cli", "tui/screens", "tui/widgets")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if _rounds(node)
+    ]
+    assert [place for place in found if place.rpartition(":")[0] not in OF_THE_MACHINES] == []
+
+
+OF_THE_MACHINES = {
+    "backends/results/environment_words.py",
+    *("tui/cli/shared/campaign_rows.py", "tui/cli/shared/host_rows.py"),
+    *("tui/screens/hosts_page.py", "tui/widgets/device_text.py", "tui/widgets/host_text.py"),
+    *("tui/screens/run_text.py", "tui/widgets/meters.py"),
+    "tui/widgets/chart.py",
+}
+"""Where memory, load, clocks, sizes of files and progress are told, and an axis: no results."""
+
+
+def _rounds(node: ast.AST) -> bool:
+    if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+        return bool(re.search(r"\.\w*[fge%]|%$", ast.unparse(node.format_spec)))
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "round"
+        and len(node.args) > 1
+    )
