@@ -17,7 +17,7 @@ from backends.results.layouts import (
     speedup,
 )
 from backends.results.layouts.common import DEFAULT, LayoutOptions
-from backends.results.layouts.layout import Format, Results
+from backends.results.layouts.layout import NO_RUNS, Format, Results
 from backends.results.run_result import RunResult
 from backends.results.summary import Center, summarise
 from profiles.errors import SelectionError
@@ -56,7 +56,8 @@ def publish(
 
     Raises
     ------
-    SelectionError: an unknown layout or format, a combination that does not exist, or no result.
+    SelectionError: an unknown layout or format, a combination that does not exist, an option that
+        it does not have, or nothing of what the layout lays out: the same in every format.
     """
     if layout not in LAYOUTS:
         raise SelectionError(f"no layout {layout!r}", remedy=f"choose from {', '.join(LAYOUTS)}")
@@ -66,7 +67,28 @@ def publish(
     written_as = format or chosen.formats[0]
     if written_as not in chosen.formats:
         raise SelectionError(f"{layout} is no {format}", remedy="leave --format out")
+    _refuse_options(layout, written_as, options)
     results = Results(campaign, runs, summarise(runs, center), path)
-    if written_as != "json" and not results.groups:
-        raise SelectionError("no runs to report", where=campaign, remedy="run the campaign first")
+    if not chosen.fits(results.groups):
+        what, remedy = chosen.lacks if results.groups else NO_RUNS
+        raise SelectionError(what, where=campaign, remedy=remedy)
     return chosen.writers[written_as](results, options)
+
+
+def _refuse_options(layout: str, format: Format, options: LayoutOptions) -> None:
+    """Those that would change nothing."""
+    if layout != speedup.LAYOUT.name or format == "json":
+        for name, chosen in (
+            ("--columns", options.columns is not None),
+            ("--style", options.style != DEFAULT.style),
+        ):
+            if chosen:
+                raise SelectionError(
+                    f"only the layout {speedup.LAYOUT.name} as md or csv has it",
+                    where=name,
+                    remedy="leave it out",
+                )
+    if options.decimals is not None and format == "json" and layout != dlperf_json.LAYOUT.name:
+        raise SelectionError(
+            "figures in JSON have every digit", where="--decimals", remedy="leave it out"
+        )

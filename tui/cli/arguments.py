@@ -39,6 +39,9 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
+        if isinstance(action.choices, range):
+            low, high = action.choices[0], action.choices[-1]
+            raise argparse.ArgumentError(action, f"must be {low} to {high}, not {value}")
         names = [str(name) for name in action.choices]
         near = did_you_mean(str(value), names) or f", choose from {', '.join(names)}"
         raise argparse.ArgumentError(action, f"there is no {value!r}{near}")

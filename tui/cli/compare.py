@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from pathlib import Path
 
@@ -76,11 +77,16 @@ def parse_threshold(text: str) -> float:
 
     Raises
     ------
-    SelectionError: it is no number.
+    SelectionError: it is no number, or none from 0 up to 100.
     """
     try:
-        return float(text.strip().removesuffix("%")) / 100
+        found = float(text.strip().removesuffix("%")) / 100
     except ValueError:
+        found = math.nan
+    if not 0 <= found < 1:
         raise SelectionError(
-            f"{text!r} is no percentage", where="--threshold", remedy="such as 2%"
-        ) from None
+            f"{text!r} is no percentage from 0 up to 100",
+            where="--threshold",
+            remedy="give one such as 2%",
+        )
+    return found

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         options=LayoutOptions(
             lang=arguments.lang,
             style=arguments.style,
-            columns=tuple(arguments.columns.split(",")) if arguments.columns else None,
+            columns=None if arguments.columns is None else tuple(arguments.columns.split(",")),
             decimals=arguments.decimals,
         ),
     )

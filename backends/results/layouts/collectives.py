@@ -8,28 +8,17 @@ from backends.results.busbw_curve import curve, is_collective, size_text
 from backends.results.case_result import CaseResult
 from backends.results.layouts.common import DEFAULT, LayoutOptions, group_title, simulated
 from backends.results.layouts.layout import layout_of_tables
-from backends.results.numbers import fixed, trimmed
+from backends.results.numbers import NOTHING, fixed, trimmed
 from backends.results.render import Column, Table
 from backends.results.summary import Group
 from backends.results.translations import Lang, pick, words
-from profiles.errors import SelectionError
 
 
 def collectives_tables(
     groups: Sequence[Group], options: LayoutOptions = DEFAULT
 ) -> tuple[Table, ...]:
-    """One table per group that is measured in GB/s.
-
-    Raises
-    ------
-    SelectionError: none is.
-    """
+    """One table per group that is measured in GB/s."""
     own = [group for group in groups if is_collective(group)]
-    if not own:
-        raise SelectionError(
-            "no result is a bandwidth in GB/s",
-            remedy="leave --layout out; nccl-tests and torch-allreduce have them",
-        )
     return tuple(_table(group, own, options) for group in own)
 
 
@@ -45,9 +34,12 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
             *(Column(heading) for heading in headings),
             *(Column(case.case) for case in group.cases),
         ),
-        rows=tuple(
-            (size_text(size), str(size), *(fixed(points.get(size), decimals) for points in curves))
-            for size in sizes
+        rows=(
+            *(
+                (size_text(n), str(n), *(fixed(points.get(n), decimals) for points in curves))
+                for n in sizes
+            ),
+            *_of_unknown_size(group, decimals),
         ),
         caption=_caption(group, w.centers["median"], lang),
         notes=(
@@ -55,6 +47,16 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
             *(note for case in group.cases if (note := _latency(case, lang))),
         ),
     )
+
+
+def _of_unknown_size(group: Group, decimals: int) -> list[tuple[str, ...]]:
+    """A row of what was measured without a word of its size."""
+    values = [
+        case.spread.median if case.spread and not curve(case) else None for case in group.cases
+    ]
+    if values.count(None) == len(values):
+        return []
+    return [(NOTHING, NOTHING, *(fixed(value, decimals) for value in values))]
 
 
 def _caption(group: Group, center: str, lang: Lang) -> str:
@@ -85,4 +87,8 @@ LAYOUT = layout_of_tables(
     "bus bandwidth over sizes, cases side by side",
     collectives_tables,
     fits=lambda groups: any(map(is_collective, groups)),
+    lacks=(
+        "no result is a bandwidth in GB/s",
+        "leave --layout out; nccl-tests and torch-allreduce have them",
+    ),
 )

@@ -15,6 +15,8 @@ from backends.results.summary import Group
 
 Format = Literal["md", "csv", "json"]
 
+NO_RUNS = ("no runs to report", "run the campaign first")
+
 
 @dataclass(frozen=True, slots=True)
 class Results:
@@ -37,14 +39,16 @@ Tables = Callable[[Sequence[Group], LayoutOptions], tuple[Table, ...]]
 class Layout:
     """``writers``: by format, the one that is taken when none is asked for first.
 
-    A writer returns text that ends with a line break, and raises SelectionError for options that it
-    does not have, or where there is nothing of what it lays out. ``fits``: whether there is.
+    A writer returns text that ends with a line break, and raises SelectionError for a column that
+    does not exist. ``fits``: whether there is anything of what it lays out; ``lacks``: what is said
+    where there is not, and how to mend it.
     """
 
     name: str
     help: str
     writers: Mapping[Format, Writer]
     fits: Callable[[Sequence[Group]], bool] = bool
+    lacks: tuple[str, str] = NO_RUNS
 
     @property
     def formats(self) -> tuple[Format, ...]:
@@ -59,6 +63,7 @@ def layout_of_tables(
     csv: Writer | None = None,
     json: Writer | None = None,
     fits: Callable[[Sequence[Group]], bool] = bool,
+    lacks: tuple[str, str] = NO_RUNS,
 ) -> Layout:
     """Tables as markdown and as CSV; as JSON the document of results.json.
 
@@ -76,7 +81,7 @@ def layout_of_tables(
         "csv": csv or tables_csv,
         "json": json or write_document,
     }
-    return Layout(name, help, writers, fits)
+    return Layout(name, help, writers, fits, lacks)
 
 
 def write_document(results: Results, _options: LayoutOptions) -> str:

@@ -20,7 +20,6 @@ from backends.results.run_result import TOKENS
 from backends.results.summary import Group
 from backends.results.telemetry_figures import cost_per_1e9_tokens, joules_per_sample, typical
 from backends.results.translations import Lang, pick, words
-from profiles.errors import SelectionError
 from profiles.gpu_models import nearest_peak
 
 _PARALLEL = (
@@ -34,17 +33,8 @@ _Cell = Callable[[CaseResult], str]
 
 
 def llm_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> tuple[Table, ...]:
-    """One table per group that is measured in tokens/s.
-
-    Raises
-    ------
-    SelectionError: none is.
-    """
+    """One table per group that is measured in tokens/s."""
     own = [group for group in groups if group.unit == TOKENS]
-    if not own:
-        raise SelectionError(
-            "no result is in tokens/s", remedy="leave --layout out for what is measured in others"
-        )
     return tuple(_table(group, own, options) for group in own)
 
 
@@ -185,4 +175,5 @@ LAYOUT = layout_of_tables(
     "tokens/s, per GPU, TFLOP/s, MFU and J per token",
     llm_tables,
     fits=lambda groups: any(group.unit == TOKENS for group in groups),
+    lacks=("no result is in tokens/s", "leave --layout out for what is measured in others"),
 )

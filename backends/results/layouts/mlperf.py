@@ -13,7 +13,6 @@ from backends.results.render import Column, Table
 from backends.results.results_json import document, to_json
 from backends.results.summary import Group
 from backends.results.translations import Lang, pick, words
-from profiles.errors import SelectionError
 
 _WHY = {
     NoScore.TOO_MANY_FAILED: (
@@ -36,18 +35,8 @@ _WHY = {
 
 
 def mlperf_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> tuple[Table, ...]:
-    """One table: a row per system and benchmark.
-
-    Raises
-    ------
-    SelectionError: nothing here is a system in a benchmark.
-    """
+    """One table: a row per system and benchmark."""
     found = list(scores(groups))
-    if not found:
-        raise SelectionError(
-            "no result of an MLPerf benchmark",
-            remedy="leave --layout out; mlperf-training has them",
-        )
     lang = options.lang
     headings = (
         pick(lang, "accelerators", "加速器数"),
@@ -68,7 +57,7 @@ def mlperf_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> 
                     f"{score.system} · {score.campaign}" if several else score.system,
                     score.benchmark,
                     NOTHING if score.accelerators is None else str(score.accelerators),
-                    fixed(score.minutes, 3),
+                    fixed(score.minutes, options.throughput_decimals(3)),
                     f"{len(score.times)}/{score.runs}" if score.failed else str(score.runs),
                 )
                 for score in found
@@ -132,4 +121,5 @@ LAYOUT = layout_of_tables(
     mlperf_tables,
     json=_json,
     fits=lambda groups: any(True for _score in scores(groups)),
+    lacks=("no result of an MLPerf benchmark", "leave --layout out; mlperf-training has them"),
 )

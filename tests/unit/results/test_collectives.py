@@ -15,7 +15,6 @@ from backends.results.layouts.common import LayoutOptions
 from backends.results.render import markdown_rows
 from backends.results.summary import summarise
 from backends.results.svg_figures import draw_figures
-from profiles.errors import SelectionError
 from tests.unit.results.conftest import Dlperf
 
 MANUAL = (Path(__file__).parents[3] / "docs" / "reports.md").read_text(encoding="utf-8")
@@ -97,6 +96,13 @@ def test_without_a_curve_there_is_the_reported_point(runs_of) -> None:
     assert curve(case) == {1 << 32: 344.14}
 
 
+def test_what_has_no_size_is_shown_all_the_same(runs_of) -> None:
+    made = [*runs_of("1n2g", [344.14], **NCCL), *runs(runs_of, "1n4g", 1)]
+    (table,) = collectives_tables(summarise(made))
+    assert table.rows[-1] == ("–", "–", "344.14", "–")
+    assert len(table.rows) == 3
+
+
 def test_the_reported_size_has_the_reported_figure(runs_of) -> None:
     """A log may sum the same trials up twice: a median of bandwidths, and of the median time."""
     metrics = {"size_bytes": 1024.0, "busbw_gb_per_s_at_512": 9.0, "busbw_gb_per_s_at_1024": 9.996}
@@ -107,8 +113,7 @@ def test_the_reported_size_has_the_reported_figure(runs_of) -> None:
 
 
 def test_other_units_have_no_such_table(runs_of) -> None:
-    with pytest.raises(SelectionError, match="GB/s"):
-        collectives_tables(summarise(runs_of("1n1g", [5.0])))
+    assert collectives_tables(summarise(runs_of("1n1g", [5.0]))) == ()
 
 
 def test_sizes_are_called_as_they_are() -> None:

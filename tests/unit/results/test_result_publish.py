@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import re
+import shlex
+from contextlib import suppress
 
 import pytest
 
@@ -52,7 +54,7 @@ def test_a_new_layout_is_a_value_in_the_mapping(runs, monkeypatch, capsys):
     assert "counting: how many runs (md)" in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "dlperf-json"])
+@pytest.mark.parametrize("layout", sorted(set(LAYOUTS) - OF_THEIR_OWN - {"dlperf-json"}))
 def test_json_is_the_document_whatever_the_layout(runs, layout):
     written = json.loads(publish("c", runs, layout=layout, format="json"))
     assert written["campaign"] == "c"
@@ -111,6 +113,53 @@ def test_what_does_not_exist_is_told(runs, arguments, message):
         publish("c", runs, **arguments)
 
 
-def test_no_runs_is_told():
-    with pytest.raises(SelectionError, match="no runs to report"):
-        publish("c", [])
+ALL = [(layout.name, format) for layout in LAYOUTS.values() for format in (None, *layout.formats)]
+
+
+@pytest.mark.parametrize(("layout", "format"), ALL)
+def test_no_runs_is_told(layout, format):
+    with pytest.raises(SelectionError, match="no runs to report; run the campaign first"):
+        publish("c", [], layout=layout, format=format)
+
+
+@pytest.mark.parametrize(("layout", "format"), [both for both in ALL if both[0] in OF_THEIR_OWN])
+def test_a_layout_of_something_else_says_so_in_every_format(runs, layout, format):
+    with pytest.raises(SelectionError) as told:
+        publish("c", runs, layout=layout, format=format)
+    what, remedy = LAYOUTS[layout].lacks
+    assert str(told.value) == f"c: {what}; {remedy}"
+
+
+@pytest.mark.parametrize(("layout", "format"), ALL)
+def test_options_are_followed_or_refused(runs_of, layout, format):
+    """Never left out in silence."""
+    unit = {"llm": "tokens/s", "collectives": "GB/s"}.get(layout, "samples/s")
+    parameters = {"system": "s", "benchmark": "b"} if layout == "mlperf" else {}
+    metrics = {"time_to_train_s": 1234.5678}
+    runs = runs_of("1n1g", [1234.5678] * 3, unit=unit, parameters=parameters, metrics=metrics)
+    written = publish("c", runs, layout=layout, format=format)
+    for changed in (
+        LayoutOptions(decimals=1),
+        LayoutOptions(columns=("gpus",)),
+        LayoutOptions(style="oneflow"),
+    ):
+        with suppress(SelectionError):
+            assert publish("c", runs, layout=layout, format=format, options=changed) != written
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--decimals 12", "argument --decimals: must be 0 to 9, not 12"),
+        ("--decimals -1", "argument --decimals: must be 0 to 9, not -1"),
+        ("--decimals 3 --format json", "--decimals: figures in JSON have every digit; leave it"),
+        ("--columns n --layout pivot", "--columns: only the layout speedup as md or csv has it"),
+        ("--style oneflow --format json", "--style: only the layout speedup as md or csv has it"),
+        ("--columns ''", "unknown column ''; choose from nodes, "),
+    ],
+)
+def test_what_cannot_be_done_is_told_with_what_can(dlperf, capsys, words, message):
+    assert main(["report", "docs/examples/h200-x4", *shlex.split(words)]) == 2
+    told = capsys.readouterr()
+    assert message in told.err
+    assert (told.out, told.err.count("\n")) == ("", 1)
