@@ -11,6 +11,7 @@ from pathlib import Path
 from backends import debug
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.due_runs import DueRuns, tell_why
+from backends.campaign.pausing import paused
 from backends.campaign.plan.attempts import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import AWAY, Cause
@@ -100,7 +101,8 @@ class Dispatcher:
         on_its_way = run_id in self._under_way and run_id not in self._queued
         if run is None or not run.pausable or on_its_way:
             return False
-        self._recorder.note(ev.RunPaused(t=self._clock(), run_id=run_id, by=by))
+        for event in paused(self._clock(), run_id, by):
+            self._recorder.note(event)
         if run_id in self._queued:
             self._queued[run_id].cancel()
         self.wake()
@@ -163,12 +165,10 @@ class Dispatcher:
                 self._under_way.add(run.run_id)
                 self._unadopted.add(run.run_id)
                 tasks.create_task(self._see_through(run.run_id, None, tasks))
-            wanted = (
-                [] if self._unadopted else self._due.wanted(self._under_way)
-            )  # the engine takes theirs for free
-            schedule = self._engine.schedule(wanted)
-            tell_why(schedule, self.schedule)
-            self.schedule = schedule
+            # The engine takes for free what is not adopted yet.
+            wanted = [] if self._unadopted else self._due.wanted(self._under_way)
+            before, self.schedule = self.schedule, self._engine.schedule(wanted)
+            tell_why(self.schedule, before)
             for want in wanted:
                 if want.run_id in self.schedule.starts:
                     self._under_way.add(want.run_id)

@@ -93,3 +93,25 @@ async def test_pausing_from_the_command_line_survives_and_a_run_of_it_waits_and_
     _, then, last = state.runs.values()
     assert (then.state, last.state) == (RunState.SUCCEEDED, RunState.CANCELLED)
     bench.nothing_is_left()
+
+
+async def test_a_pause_outlives_a_damaged_line_and_a_console_that_dies_the_next_moment(
+    bench: Bench,
+) -> None:
+    controller = await bench.start(lines=1000, every=0.01, repeats=3)
+    await until_running(controller)
+    first, second, third = controller.state.runs
+    journal = controller.path / "events.jsonl"
+    assert controller.pause(third)
+    await until(lambda: b"RunPaused" in journal.read_bytes(), within_s=1.0, what="it is on disk")
+    await controller.detach()
+    call(bench, "cancel", controller.path.name, "--run", first)
+    call(bench, "pause", controller.path.name, "--run", second)
+
+    lines = journal.read_bytes().split(b"\n")
+    for run_id in (second.encode(), third.encode()):
+        told = [n for n, line in enumerate(lines) if b"RunPaused" in line and run_id in line]
+        lines[told[0]] = b"\0" * len(lines[told[0]])
+    journal.write_bytes(b"\n".join(lines))
+    assert [run.paused for run in state_of(bench).runs.values()] == [False, True, True]
+    call(bench, "cancel", controller.path.name)

@@ -92,6 +92,8 @@ class Acts:
             )
         journal.write_bytes(b"\n".join(lines))
         self._world.files.keep(journal)
+        told = set(_of(b"RunPaused", lines))  # each pause is told twice; who loses both loses it
+        self._world.paused &= {run_id.decode() for run_id in told}
 
     def _copy(self, campaign: Path) -> None:
         """Somebody copies the directory, and goes on with the copy."""
@@ -107,16 +109,18 @@ class Acts:
         self._command(verb, copy.name, *options)
 
 
-def _live_runs(lines: list[bytes]) -> list[bytes]:
-    def of(kind: bytes) -> list[bytes]:
-        head = b'{"kind":"%s"' % kind
-        told = (line.partition(b'"run_id":')[2].split(b",")[0] for line in lines if head in line)
-        return [run_id.rstrip(b"}") for run_id in told]
+def _of(kind: bytes, lines: list[bytes]) -> list[bytes]:
+    """The runs that whole lines of this kind are about."""
+    head = b'{"kind":"%s"' % kind
+    whole = (line for line in lines if line.startswith(head) and line.endswith(b"}"))
+    told = (line.partition(b'"run_id":')[2].split(b",")[0] for line in whole)
+    return [run_id.rstrip(b"}").strip(b'"') for run_id in told]
 
-    ended = {
-        run_id for kind in (b"RunSucceeded", b"RunFailed", b"RunCancelled") for run_id in of(kind)
-    }
-    return [run_id for run_id in of(b"RunLaunched") if run_id not in ended]
+
+def _live_runs(lines: list[bytes]) -> list[bytes]:
+    ends = (b"RunSucceeded", b"RunFailed", b"RunCancelled")
+    ended = {run_id for kind in ends for run_id in _of(kind, lines)}
+    return [run_id for run_id in _of(b"RunLaunched", lines) if run_id not in ended]
 
 
 def _places(line: bytes) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from backends.campaign.controller import CampaignController
 from backends.campaign.folder.paths import host_log_path
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import RunRecord, RunState, fold
@@ -37,7 +38,7 @@ class Faults:
         """So many faults of these kinds, at moments before ``until``."""
         for _ in range(count):
             kind = self._chance.choice(kinds)
-            self._world.at(self._chance.uniform(0.0, until), self._caller(KINDS[kind]))
+            self._world.at(self._chance.uniform(0.0, until), self._caller(getattr(Faults, kind)))
 
     def _caller(self, fault: Callable[[Faults], None]) -> Callable[[], None]:
         return lambda: fault(self)
@@ -236,6 +237,25 @@ class Faults:
         self._world.note(f"{console}: the operator asks: {word} {run_id}")
         self._world.inside(console, lambda: what(console.controller, run_id))
 
+    def pause_run(self) -> None:
+        self._ask(lambda controller, run_id: controller.pause(run_id), "pause")
+
+    def unpause_run(self) -> None:
+        def unpause(controller: CampaignController, run_id: str) -> None:
+            if controller.unpause(run_id):
+                self._world.paused.discard(run_id)
+
+        self._ask(unpause, "unpause")
+
+    def pause_from_elsewhere(self) -> None:
+        """By a second console, whoever is at work."""
+        for campaign in self._world.campaigns():
+            runs = [run.run_id for run in runs_of(campaign) if run.pausable or run.paused]
+            words = [self._chance.choice(("pause", "unpause")), campaign.name]
+            if runs and self._chance.random() < 0.6:
+                words += ["--run", self._chance.choice(runs)]
+            self._world.launch(self._chance.choice(self._world.nodes), *words)
+
     # What somebody does to the campaign's files ---------------------------------------------------
 
     def tamper(self) -> None:
@@ -301,11 +321,11 @@ def runs_of(campaign: Path) -> list[RunRecord]:
         return []
 
 
-KINDS: Mapping[str, Callable[[Faults], None]] = {
-    name: getattr(Faults, name)
-    for name in (
-        *("cut", "refuse", "reset", "flaky", "crash", "slow", "host_disk_full", "host_clock"),
-        *("supervisor_killed", "rank_killed", "neighbour", "disk_full", "disk_slow", "clock"),
-        *("suspend", "kill", "kill_soon", "power", "hang_up", "cancel_run", "retry_run", "tamper"),
-    )
-}
+KINDS = (
+    *("cut", "refuse", "reset", "flaky", "crash", "slow", "host_disk_full", "host_clock"),
+    *("supervisor_killed", "rank_killed", "neighbour", "disk_full", "disk_slow", "clock"),
+    *("suspend", "kill", "kill_soon", "power", "hang_up", "cancel_run", "retry_run", "tamper"),
+)
+"""Names of methods of :class:`Faults`."""
+PAUSES = ("pause_run", "unpause_run", "pause_from_elsewhere")
+"""What is done to a campaign besides, where anybody pauses runs of it."""

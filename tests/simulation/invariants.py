@@ -6,7 +6,7 @@ rest when everything is over.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from backends.campaign.folder.directory_identity import elsewhere_words
@@ -26,6 +26,8 @@ from tests.simulation.faults import Faults
 from tests.simulation.login import Process
 from tests.simulation.world import Execution, World
 
+HELD_WORDS = "all that is left is paused"
+
 
 class Invariants:
     """Watches a world. ``profile``: as the campaign began with it; ``planned``: how many runs."""
@@ -39,6 +41,7 @@ class Invariants:
         self._owed: list[tuple[Process, Path, RunRecord, str, bytes]] = []
         world.on_execute = self._executed
         world.on_remove = self._on_remove
+        world.on_exit = self._exited
 
     # While it goes on ----------------------------------------------------------------------------
 
@@ -48,6 +51,9 @@ class Invariants:
         before = [e for e in world.truth.of(execution.run_id, execution.host) if not e.taken_back]
         if len(before) > 1:
             world.violated(f"{execution.run_id} is executed twice on {execution.host}")
+        found = self._find(execution.run_id)
+        if execution.run_id in world.paused or (found and found[1].paused_at is not None):
+            world.violated(f"{execution.run_id} is executed on {execution.host} and is paused")
         machine = world.cluster.machines[execution.host]
         for process in machine.kernel.living():
             foreign = process.origin not in ("", execution.run_id)
@@ -55,6 +61,29 @@ class Invariants:
                 world.violated(
                     f"{execution.run_id} starts on {execution.host} beside {process.origin}"
                 )
+
+    def _exited(self, process: Process, words: Sequence[str]) -> None:
+        """What ``pause`` and ``unpause`` have said is so from then on."""
+        if process.status != 0 or words[0] not in ("pause", "unpause"):
+            return
+        runs = state_of(self._world.root / "campaigns" / words[1]).runs
+        chosen = {words[3]} if words[2] == "--run" else set(runs)
+        paused = {run_id for run_id in chosen if runs[run_id].paused}
+        if words[0] == "unpause":
+            self._world.paused -= chosen
+        else:
+            self._world.paused |= paused
+        if (paused == chosen) is not (words[0] == "pause") and words[2] == "--run":
+            self._world.violated(f"{process}: {words[0]} of {words[3]} is not in the journal")
+
+    def paused_and_says_so(self, console: Process) -> bool:
+        """Whether all that is left is paused, which the console that waits for it says."""
+        controller = console.controller
+        if console.dead or controller is None or not controller.snapshot().held:
+            return False
+        if HELD_WORDS not in console.output:
+            self._world.violated(f"{console} waits for what is paused and does not say so")
+        return True
 
     def _on_remove(self, files: RunFiles) -> None:
         """Nothing is deleted that is not here, or was taken back before it counted.

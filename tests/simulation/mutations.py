@@ -4,7 +4,7 @@ violation, or it would be theatre."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,16 +13,18 @@ from unittest import mock
 
 from backends import campaign_start
 from backends.campaign.dispatch import Dispatcher
+from backends.campaign.due_runs import DueRuns
 from backends.campaign.folder import reader
 from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.cleanup_status import Doubt
-from backends.campaign.record.state import RunRecord
+from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run import cleanup
 from backends.campaign.run.end_and_fetch import doubt_of_error
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign_start import Starter
+from backends.engines.engine import Wanted
 from backends.remote.wrapper_messages import LogDigest, RemoteError
 from backends.simulated.wrapper import Wrapper
 from backends.transports.transport import HostUnreachableError
@@ -131,6 +133,19 @@ def _hasty_schedule() -> contextlib.AbstractContextManager[Any]:
     return mock.patch.object(Dispatcher, "__init__", __init__)
 
 
+def _forgotten_pause() -> contextlib.AbstractContextManager[Any]:
+    """What is paused has its turn like any other run."""
+
+    def wanted(self: DueRuns, under_way: Collection[str]) -> list[Wanted]:
+        planned = [run for run in self.ours() if run.state is RunState.PLANNED]
+        return [self.want(run) for run in planned if run.run_id not in under_way]
+
+    both = contextlib.ExitStack()
+    both.enter_context(mock.patch.object(DueRuns, "wanted", wanted))
+    both.enter_context(mock.patch.object(Dispatcher, "_unwanted", return_value=False))
+    return both
+
+
 MUTATIONS: Mapping[str, Mutation] = {
     "cancel says so at once and deletes the log": _hasty_cancel,
     "the stream is verified and not the file": _believed_stream,
@@ -141,6 +156,7 @@ MUTATIONS: Mapping[str, Mutation] = {
     "a run whose end the journal has lost has failed": _lost_ends,
     "a run whose place the journal has lost is started once more": _nobody_looks,
     "a copy of a campaign goes on beside it": _ignorant_copy,
+    "what is paused is started all the same": _forgotten_pause,
     "hosts are assigned before what is there is adopted": _hasty_schedule,
 }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from backends.simulated.spec import HostSpec, v100_host
 from profiles.format.catalog import load_file
 from tests.simulation.acts import Acts
-from tests.simulation.faults import KINDS, Faults
+from tests.simulation.faults import KINDS, PAUSES, Faults
 from tests.simulation.invariants import Invariants, own_campaigns, state_of
 from tests.simulation.login import Process
 from tests.simulation.workloads import Workloads, profile_text
@@ -81,12 +81,15 @@ class Story:
         self._acts = Acts(world, self._chance, NAME, self._command)
         self._meddling: tuple[str, ...] = ()
         self._trouble_until = self._chance.choice(TROUBLE_UNTIL_S)
+        self._pauses = random.Random(f"pause/{world.seed}").choice((0, 0, 2, 6))
 
     def tell(self) -> None:
         world, chance = self._world, self._chance
         self._set_the_scene()
         kinds = chance.sample(sorted(KINDS), chance.randint(1, 5))
         self._faults.schedule(chance.randint(0, 8), self._trouble_until, tuple(kinds))
+        if self._pauses:
+            self._faults.schedule(self._pauses, self._trouble_until, PAUSES)
         if chance.random() < 0.6:
             self._meddling = tuple(chance.sample(sorted(self._acts.kinds), chance.randint(1, 2)))
         self._troubled_times()
@@ -175,6 +178,8 @@ class Story:
         chance, name = self._chance, campaigns[0].name
         if chance.random() < 0.1:
             return ("sweep", "--yes")
+        if self._pauses and chance.random() < 0.6:
+            return (chance.choice(("pause", "unpause")), name, "--take-over")
         words = [chance.choice(("resume", "resume", "resume", "resume", "cancel")), name]
         if chance.random() < 0.3:
             words.append("--take-over")
@@ -221,10 +226,27 @@ class Story:
     def _to_its_end(self, console: Process, limit: float) -> None:
         """A console that waits in vain says for what; the operator goes and looks."""
         while not console.dead and self._world.now < limit:
-            self._follow(console, min(limit, self._world.now + GOES_AND_LOOKS_S))
-            if not console.dead:
+            looks_in_s = 60.0 if self._pauses else GOES_AND_LOOKS_S
+            self._follow(console, min(limit, self._world.now + looks_in_s))
+            if self._invariants.paused_and_says_so(console):
+                self._unpause(console)
+            elif not console.dead and console.controller is not None:
                 self._invariants.end_orphans()
         assert console.dead, f"{console} does not come to an end"
+
+    def _unpause(self, console: Process) -> None:
+        """In it, or after it."""
+        world, controller = self._world, console.controller
+        if self._chance.random() < 0.5 or console.on_signal is None:
+            paused = [run.run_id for run in controller.state.runs.values() if run.paused]
+            world.paused.clear()
+            world.inside(console, lambda: [controller.unpause(run_id) for run_id in paused][:0])
+            return
+        world.loop.call_soon(console.on_signal)
+        self._follow(console, world.now + 60.0)
+        unpausing = self._command("unpause", controller.path.name)
+        if unpausing.status != 0 or "unpaused" not in unpausing.output:
+            world.violated(f"{unpausing}: what was held is not unpaused")
 
     def _at_work(self) -> list[Process]:
         return [process for process in self._world.processes if not process.dead]

@@ -93,6 +93,8 @@ class World:
         self.cluster: SimulatedCluster
         self.on_remove: Callable[[RunFiles], None] = lambda files: None
         self.on_execute: Callable[[Execution], None] = lambda execution: None
+        self.on_exit: Callable[[Process, Sequence[str]], None] = lambda process, words: None
+        self.paused: set[str] = set()  # runs that the operator was told are paused
 
     @property
     def now(self) -> float:
@@ -171,6 +173,7 @@ class World:
             self.note(f"{process}: | {line}")
         self.note(f"{process}: exits with {status}")
         process.exited(status)
+        self.on_exit(process, words)
 
     def suspend(self, process: Process, for_s: float) -> None:
         """As a laptop that is closed for a while."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,10 @@ from backends.campaign.record.state import CampaignState, apply
 
 COMMIT_EVERY_S = 2.0
 DISK_FULL_RETRY_S = 1.0
+
+
+_WISHES = (ev.RunPaused, ev.RunUnpaused, ev.CancelAsked, ev.RunPlanned)
+"""What nothing but the journal remembers."""
 
 
 class Recorder:
@@ -38,6 +43,7 @@ class Recorder:
         self.state = state
         self.revision = 0  # grows with every event
         self.result_due = asyncio.Event()  # set when a run has ended
+        self._asked = asyncio.Event()
         self._path = directory / FILE_NAME
         self._owned = owned
         self._journal = Journal(self._path, owned=owned)
@@ -54,6 +60,8 @@ class Recorder:
         self.state = apply(self.state, event)
         self.revision += 1
         self._journal.append(event)
+        if isinstance(event, _WISHES):
+            self._asked.set()
 
     async def record(self, event: ev.Event) -> bool:
         """Apply now, return when it is on disk; False: the disk is full, it is kept until then."""
@@ -75,9 +83,12 @@ class Recorder:
             await asyncio.sleep(DISK_FULL_RETRY_S)
 
     async def keep(self) -> None:
-        """Write what is queued now and then; until cancelled."""
+        """Write what is queued now and then, what somebody asked for at once; until cancelled."""
         while True:
-            await asyncio.sleep(COMMIT_EVERY_S)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(COMMIT_EVERY_S):
+                    await self._asked.wait()
+            self._asked.clear()
             await self._journal.commit()
 
     def reopen(self) -> None:
