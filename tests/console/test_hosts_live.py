@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from backends.hosts.host_facts import GpuProcess, HostState
+from backends.hosts.live_telemetry import LiveTelemetry
 from backends.remote.lease import Lease
 from tests.console.conftest import LARGE, begin, console, screen_text, settled, tick, until, words
 from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_telemetry_panel import gpu_lines, tell
 from tui.lent_terminal import lend_terminal
 from tui.screens.hosts_page import note
+from tui.widgets.host_detail import live_text
 from tui.widgets.host_text import age, host_text
 
 HUGE = (200, 60)
@@ -115,6 +117,14 @@ async def test_the_host_under_the_cursor_is_watched_and_no_other(
         await until(pilot, lambda: not watching(app))
         await pilot.press("1")
         await until(pilot, lambda: workspace.watched[-2:] == ["node2", "node2"])
+
+
+@pytest.mark.parametrize("ahead_s", [0.0, 3600.0, -3600.0])
+def test_what_a_host_does_now_is_shown_whatever_its_clock_says(ahead_s: float) -> None:
+    live = LiveTelemetry()
+    live.feed(gpu_lines(range(8), 20, START + ahead_s).encode())
+    shown = live_text(known_host("n", "", facts(offset=ahead_s)), live, 200).plain
+    assert shown.count("█") >= 8
 
 
 def watching(app: Any) -> bool:

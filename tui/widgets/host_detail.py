@@ -40,8 +40,7 @@ def live_text(host: HostSnapshot, live: LiveTelemetry | None, width: int) -> Tex
         return text
     source = source_of(host.name, live, (gpu.index for gpu in host.facts.gpus), host.facts)
     text.append("\nLast two minutes\n", "bold")
-    now = end - source.ahead_s
-    for line in side_by_side(source, (now - LIVE_S, now), width):
+    for line in side_by_side(source, (end - LIVE_S, end), width):
         text.append_text(line).append("\n")
     text.rstrip()
     return text

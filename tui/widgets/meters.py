@@ -177,7 +177,10 @@ def _newest(
 
 
 def side_by_side(source: Source, span: tuple[float, float], width: int) -> list[Text]:
-    """All figures of a GPU, or of a host that has none, in one line; above them their names."""
+    """All figures of a GPU, or of a host that has none, in one line; above them their names.
+
+    ``span``: seconds since the epoch, by the host's clock.
+    """
     figures = figures_of([source])
     names = [f"GPU{gpu}" for gpu in source.gpus] or [shorten(source.host, 12)]
     first = max(map(len, names)) + 1
