@@ -249,7 +249,7 @@ class Dispatcher:
         allocation = await self._obtain(run_id, ticket)
         if allocation is None:
             return {}
-        fresh = self._recorder.state.runs[run_id].state in (RunState.PLANNED, RunState.QUEUED)
+        fresh = self._recorder.state.runs[run_id].state.waits
         if fresh:
             await self._assign(self._recorder.state.runs[run_id], allocation)
         supervisor = self._factory.supervisor(

@@ -7,8 +7,6 @@ from backends.campaign.record.status_view import CampaignSnapshot, RunView
 
 CHANGES = frozenset({"cancel_run", "cancel_all", "retry", "pause", "pause_all"})
 _RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
-WAITING = (RunState.PLANNED, RunState.QUEUED)
-"""Nothing of the run has started."""
 
 
 def possible_changes(viewed: CampaignSnapshot | None, run: RunView | None) -> frozenset[str]:
@@ -16,7 +14,7 @@ def possible_changes(viewed: CampaignSnapshot | None, run: RunView | None) -> fr
     if viewed is None or viewed.read_only:
         return frozenset()
     last = {one.run_id for one in viewed.state.latest_attempts()}
-    waits = run is not None and run.state in WAITING
+    waits = run is not None and run.state.waits
     retriable = run is not None and run.state in _RETRIABLE and run.run_id in last
     ending = run is None or run.state.ended or run.state is RunState.CANCELLING
     able = {
@@ -24,6 +22,6 @@ def possible_changes(viewed: CampaignSnapshot | None, run: RunView | None) -> fr
         "cancel_all": viewed.done < viewed.total,
         "retry": retriable,
         "pause": waits,
-        "pause_all": any(one.state in WAITING for one in viewed.runs),
+        "pause_all": any(one.state.waits for one in viewed.runs),
     }
     return frozenset(name for name, can in able.items() if can)

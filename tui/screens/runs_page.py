@@ -24,7 +24,7 @@ from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.screens.dialogs import Answer, Choice, Prompt
 from tui.screens.page import Page
-from tui.screens.run_changes import CHANGES, WAITING, possible_changes
+from tui.screens.run_changes import CHANGES, possible_changes
 from tui.screens.run_text import COLUMNS, RunRows, details_text, summary
 from tui.session import Session
 from tui.text import count, plain
@@ -284,7 +284,7 @@ class RunsPage(Page):
         viewed, controller = self.viewed, self.session.controller
         if viewed is None or controller is None:
             return
-        waiting = [run for run in viewed.runs if run.state in WAITING]
+        waiting = [run for run in viewed.runs if run.state.waits]
         pause = not all(run.paused for run in waiting)
         act = controller.pause if pause else controller.unpause
         done = sum(act(run.run_id) for run in waiting if run.paused is not pause)

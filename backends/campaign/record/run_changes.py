@@ -74,14 +74,14 @@ def record_of(event: ev.RunPlanned, *, imported: bool = False) -> RunRecord:
 
 
 def _queued(run: RunRecord, event: ev.RunQueued) -> RunRecord:
-    if run.state not in (RunState.PLANNED, RunState.QUEUED):
+    if not run.state.waits:
         return run
     return replace(run, state=RunState.QUEUED, job_id=event.job_id or run.job_id)
 
 
 def _assigned(run: RunRecord, event: ev.RunAssigned) -> RunRecord:
     # A second assignment comes after a deferral, whose line may be lost.
-    if run.state not in (RunState.PLANNED, RunState.QUEUED, RunState.STARTING):
+    if not (run.state.waits or run.state is RunState.STARTING):
         return run
     return replace(
         run,
@@ -97,7 +97,7 @@ def _assigned(run: RunRecord, event: ev.RunAssigned) -> RunRecord:
 
 
 def _launched(run: RunRecord, event: ev.RunLaunched) -> RunRecord:
-    if run.state in (RunState.PLANNED, RunState.QUEUED) and event.hosts:
+    if run.state.waits and event.hosts:
         run = replace(  # the line of its assignment is lost
             run,
             state=RunState.STARTING,

@@ -134,12 +134,11 @@ class RunRecord:
     @property
     def pausable(self) -> bool:
         """It has not started, and may."""
-        return self.state in (RunState.PLANNED, RunState.QUEUED) and not self.paused
+        return self.state.waits and self.paused_at is None
 
     @property
     def paused(self) -> bool:
-        waits = self.state in (RunState.PLANNED, RunState.QUEUED)
-        return waits and self.paused_at is not None
+        return self.state.waits and self.paused_at is not None
 
     def delay_s(self, now: float) -> float:
         """How long it is still to wait, ``now`` in seconds since the epoch; never longer than was

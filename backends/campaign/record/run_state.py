@@ -19,6 +19,11 @@ class RunState(StrEnum):
     CANCELLED = "cancelled"
 
     @property
+    def waits(self) -> bool:
+        """It has not started."""
+        return self in (RunState.PLANNED, RunState.QUEUED)
+
+    @property
     def active(self) -> bool:
         """Something of the run may exist on its hosts."""
         return self in (RunState.STARTING, RunState.RUNNING, RunState.CANCELLING)

@@ -238,7 +238,7 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
         return paused_text(run, now)
     if run.state is RunState.PLANNED and (delay_s := run.delay_s(now)):
         return f"retry in {format_duration(delay_s)}"
-    if run.state in (RunState.PLANNED, RunState.QUEUED) and waiting is not None:
+    if run.state.waits and waiting is not None:
         return waiting_text(waiting)
     if run.lost_hosts and run.state.active:
         host, (since, reason) = next(iter(run.lost_hosts.items()))
