@@ -32,9 +32,7 @@ class CampaignViews:
 
     def load(self, path: Path) -> CampaignSnapshot:
         """A read-only view of any campaign, live or past, of this or another console."""
-        reader = self._readers.get(path)
-        if reader is None:
-            reader = self._readers[path] = CampaignReader(path)
+        reader = self._reader(path)
         state = self._with_what_is_lost(path, reader.state())
         shown = take(state, path, now=self._clock(), read_only=True)
         known = {"", *(text for _, _, text in state.notes)}
@@ -42,6 +40,9 @@ class CampaignViews:
             if remark not in known:
                 shown = shown.with_note(state.created_at or 0.0, remark, "warn")
         return shown
+
+    def _reader(self, path: Path) -> CampaignReader:
+        return self._readers.setdefault(path, CampaignReader(path))
 
     def _with_what_is_lost(self, path: Path, state: CampaignState) -> CampaignState:
         if not state.lost_ends:
@@ -53,7 +54,7 @@ class CampaignViews:
 
     def remarks(self, path: Path) -> tuple[str, ...]:
         """What a reader of its figures must know: that it goes on elsewhere, damage, changes."""
-        reader = CampaignReader(path)
+        reader = self._reader(path)
         state = reader.state()
         elsewhere = "" if state.finished else elsewhere_words(state)
         return tuple(text for text in (elsewhere, state.damage, reader.changed) if text)
