@@ -10,7 +10,7 @@ import calendar
 import math
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 
 from backends.hosts.telemetry import COLUMNS, LONGEST_GAP_S
@@ -99,9 +99,8 @@ class Curve:
                 counts[column] += 1
             if before is not None and 0 < time - before[0] <= self._gap_s * self.stride:
                 first = max(0, math.floor((before[0] - start) * per_s) + 1)
-                for between in range(
-                    first, min(column, number)
-                ):  # a point stands for what led to it
+                # A point stands for what led to it.
+                for between in range(first, min(column, number)):
                     sums[between] += value
                     counts[between] += 1
             before = (time, value)
@@ -160,36 +159,31 @@ class LiveTelemetry:
     def ends_at(self) -> float | None:
         """When the last sample was taken, by the host's clock; None: there is none."""
         with self._lock:
-            curves = [
-                *self._host.values(),
-                *(c for gpu in self._gpus.values() for c in gpu.values()),
-            ]
-            return max(
-                (end for curve in curves if (end := curve.ends_at) is not None), default=None
-            )
+            curves = [c for own in (self._host, *self._gpus.values()) for c in own.values()]
+            ends = (curve.ends_at for curve in curves)
+            return max((end for end in ends if end is not None), default=None)
 
     def last(self, figure: Figure, gpu: int | None = None) -> float | None:
         """The newest sample; ``gpu``: None for the host's own figures."""
         with self._lock:
-            curve = self._of(gpu).get(figure)
-            return curve.last if curve else None
+            return self._curve(figure, gpu).last
 
     def top(self, figure: Figure, gpu: int | None = None) -> float:
         """The largest sample; 0 where there is none."""
         with self._lock:
-            curve = self._of(gpu).get(figure)
-            return curve.top if curve else 0.0
+            return self._curve(figure, gpu).top
 
     def columns(
         self, figure: Figure, start: float, end: float, number: int, gpu: int | None = None
     ) -> list[float | None]:
         """Of one GPU, or of the host: see :meth:`Curve.columns`."""
         with self._lock:
-            curve = self._of(gpu).get(figure)
-            return curve.columns(start, end, number) if curve else [None] * max(0, number)
+            return self._curve(figure, gpu).columns(start, end, number)
 
-    def _of(self, gpu: int | None) -> Mapping[Figure, Curve]:
-        return self._host if gpu is None else self._gpus.get(gpu, {})
+    def _curve(self, figure: Figure, gpu: int | None) -> Curve:
+        """An empty one of what was not seen."""
+        curves = self._host if gpu is None else self._gpus.get(gpu, {})
+        return curves.get(figure) or Curve()
 
     # Lines ----------------------------------------------------------------------------------------
 
@@ -208,15 +202,12 @@ class LiveTelemetry:
         if len(cells) != len(names):
             return
         row = dict(zip(names, cells, strict=True))
-        time_s = self._time(cells[0])
-        if time_s is None or not row.get("gpu", "").isascii() or not row.get("gpu", "").isdigit():
+        time_s, gpu = self._time(cells[0]), row.get("gpu", "")
+        if time_s is None or not (gpu.isascii() and gpu.isdigit()):
             return
-        known = [
-            (figure, value)
-            for figure in GPU_FIGURES
-            if (value := _number(row.get(figure))) is not None
-        ]
-        sample = (time_s, int(row["gpu"][:6]), known)
+        told = ((figure, _number(row.get(figure))) for figure in GPU_FIGURES)
+        known = [(figure, value) for figure, value in told if value is not None]
+        sample = (time_s, int(gpu[:6]), known)
         self._newest = time_s
         if self._zone_s is None:
             self._pending = [*self._pending[-_MOST_PENDING:], sample]
