@@ -131,11 +131,7 @@ class Cluster:
             and seen.state is not HostState.PROBING
             and (seen.probed_at is None or seen.probed_at <= before)
         ]
-        from backends.hosts.probe import probe_all  # noqa: PLC0415 (loads when needed)
-
-        async for snapshot in probe_all(self.pool, stale, self._clock):
-            before_it = self._known.get(snapshot.name)
-            self._known[snapshot.name] = _with_software_of(snapshot, before_it)
+        await self._probe(stale, (), keep_software=True)
 
     async def watch(self, name: str, take: Callable[[bytes], None]) -> None:
         """Hand on the telemetry of a host that was looked at, until cancelled, or its end.
@@ -160,11 +156,14 @@ class Cluster:
         known = self._known.get(host.name)
         return known is not None and (known.facts is None or set(sought) <= set(known.facts.sought))
 
-    async def _probe(self, hosts: Sequence[Host], sought: Sequence[Sought]) -> None:
+    async def _probe(
+        self, hosts: Sequence[Host], sought: Sequence[Sought], *, keep_software: bool = False
+    ) -> None:
         from backends.hosts.probe import probe_all  # noqa: PLC0415 (loads when needed)
 
         async for snapshot in probe_all(self.pool, hosts, self._clock, sought=sought):
-            self._known[snapshot.name] = snapshot
+            before = self._known.get(snapshot.name) if keep_software else None
+            self._known[snapshot.name] = _with_software_of(snapshot, before)
 
 
 def _with_software_of(snapshot: HostSnapshot, before: HostSnapshot | None) -> HostSnapshot:
