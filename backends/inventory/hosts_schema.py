@@ -277,16 +277,14 @@ _TABLES = {
 }
 _WORDS = {
     "tuple_type": 'must be a list like ["v100", "rack1"], not {value}',
-    "string_type": "must be text in quotes, not {value}",
     "int_type": "must be a whole number without quotes, not {value}",
     "float_type": "must be a number without quotes, not {value}",
     "finite_number": "{value} is out of range",
     "greater_than_equal": "{value} is out of range",
     "less_than_equal": "{value} is out of range",
     "literal_error": "{value} is not allowed",
-    "string_pattern_mismatch": "{value} is not allowed",
 }
-"""By pydantic's kinds of errors."""
+"""By pydantic's kinds of errors; the others as :mod:`profiles.schema_mistakes` tells them."""
 
 
 def _unknown(key: str, at: Sequence[int | str], table: type[Keys]) -> tuple[str, str]:
