@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from profiles.errors import ProfileError
 from profiles.format.profile import Profile
 from profiles.format.validators import MistakeAt, key_text
+from profiles.nearest import nearest
 from profiles.schema_mistakes import mistakes, read_toml
 
 LIBRARY = Path(__file__).parent.parent / "library"
@@ -182,9 +183,8 @@ def _validation_error(path: Path, text: str, data: object, error: ValidationErro
 
 def _near_key(location: Sequence[int | str]) -> str:
     known = _known_keys(location[:-1])
-    near = difflib.get_close_matches(str(location[-1]), known, n=1)
-    if near:
-        return f"did you mean {near[0]!r}?"
+    if (near := nearest(str(location[-1]), known)) is not None:
+        return f"did you mean {near!r}?"
     return f"known keys: {', '.join(known)}" if known else "remove it"
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 
 from profiles.errors import SelectionError
 from profiles.format.case_matrix import can_vary
 from profiles.format.profile import Profile
+from profiles.nearest import nearest
 
 
 def resolve_settings(profile: Profile, given: Mapping[str, str]) -> dict[str, str]:
@@ -67,7 +67,6 @@ def split_overrides(
 
 def _suggestion(profile: Profile, name: str) -> str:
     known = (*profile.parameters, *profile.settings)
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return f"did you mean {near[0]!r}?"
+    if (near := nearest(name, known)) is not None:
+        return f"did you mean {near!r}?"
     return "it has " + (", ".join(known) or "none")
