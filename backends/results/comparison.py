@@ -216,10 +216,8 @@ def _lacking(ours: CaseResult | None, theirs: CaseResult | None) -> Ground:
 def _judged(
     case: ComparedCase, ours: Sequence[float], theirs: Sequence[float], threshold: float
 ) -> ComparedCase:
-    ratio, interval = (
-        statistics.median(theirs) / statistics.median(ours),
-        ratio_interval(ours, theirs),
-    )
+    ratio = statistics.median(theirs) / statistics.median(ours)
+    interval = ratio_interval(ours, theirs)
     by_medians = None
     if interval is not None and interval.method is Method.BOOTSTRAP:
         by_medians, _ground = judge_ratio(ratio, interval, threshold)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
+from contextlib import suppress
 from pathlib import Path
 
 from profiles.errors import SelectionError
@@ -59,12 +60,9 @@ def _stated(
     for name, parameter in profile.parameters.items():
         text = words.get(name) or _text(numbers.get(parameter.fact))
         if text and name not in told:
-            try:
-                parameters[name] = make_case(profile, nodes, per_node, {name: text}).parameters[
-                    name
-                ]
-            except SelectionError:  # not known to the profile, which a warning says
-                continue
+            with suppress(SelectionError):  # not known to the profile, which a warning says
+                known = make_case(profile, nodes, per_node, {name: text}).parameters
+                parameters[name] = known[name]
     return Case(case.profile, nodes, per_node, parameters)
 
 

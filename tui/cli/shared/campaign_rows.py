@@ -21,6 +21,9 @@ _RUN_TONES = {
     RunState.SUCCEEDED: Tone.GOOD,
     RunState.FAILED: Tone.BAD,
     RunState.CANCELLED: Tone.WARN,
+    RunState.STARTING: Tone.BUSY,
+    RunState.RUNNING: Tone.BUSY,
+    RunState.CANCELLING: Tone.BUSY,
 }
 _CAMPAIGN = (Column("campaign", "left"), Column("state", "left"), Column("runs"), Column("failed"))
 _RUN = (
@@ -106,13 +109,7 @@ def _run(view: RunView) -> list[str | Said]:
     value = view.throughput
     if value is None and not view.state.ended:
         value = view.throughput_now
-    tone = (
-        Tone.WARN
-        if view.paused
-        else Tone.BUSY
-        if view.state.active
-        else _RUN_TONES.get(view.state, Tone.QUIET)
-    )
+    tone = Tone.WARN if view.paused else _RUN_TONES.get(view.state, Tone.QUIET)
     return [
         view.run_id,
         view.profile,

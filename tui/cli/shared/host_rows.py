@@ -35,6 +35,16 @@ _WIDE = (
     Column("driver"),
     Column("clock"),
 )
+_GPU_COLUMNS = (
+    Column("GPU"),
+    Column("model", "left"),
+    Column("memory"),
+    Column("use"),
+    Column("power"),
+    Column("clock"),
+    Column("°C"),
+    Column("slowed by", "left"),
+)
 
 
 def host_rows(snapshots: Sequence[HostSnapshot], *, wide: bool = False) -> Rows:
@@ -101,19 +111,7 @@ def _print_host(snapshot: HostSnapshot, facts: HostFacts, *, terminal: bool) -> 
         print(f"  {clean_text(line)}" if terminal else f"- {md_text(line)}")
     if facts.gpus:
         print()
-        columns = (Column("GPU"), Column("model", "left"), Column("memory"), Column("use"))
-        print_rows(
-            Rows(
-                (
-                    *columns,
-                    Column("power"),
-                    Column("clock"),
-                    Column("°C"),
-                    Column("slowed by", "left"),
-                ),
-                list(map(_gpu, facts.gpus)),
-            )
-        )
+        print_rows(Rows(_GPU_COLUMNS, list(map(_gpu, facts.gpus))))
     if facts.topology is not None:
         block = topology_block(facts.topology)
         print(f"\n{block}" if terminal else f"\n```\n{block}\n```")
