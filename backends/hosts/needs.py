@@ -48,15 +48,16 @@ class Need:
 
     def said(self, result: str) -> str:
         """The check's result in a sentence."""
-        thing = self.value.split(" ", 1)[-1] if self.kind == "image" else self.value
+        runtime, _, image = self.value.partition(" ")
+        thing = image if self.kind == "image" else self.value
         if self.kind == "interface":
             state, _, there = result.partition(" ")
             state = "is down" if state == "down" else "does not exist"
             return f"network interface {thing} {state} (there: {there.strip() or 'none'})"
         if self.kind == "ssh":
             return f"cannot start ranks on {thing} with ssh: {result}"
-        if result.startswith("no "):  # the container runtime
-            return f"image {thing} ({self.owner}) needs {result[3:]}, which is not there"
+        if result == "no-runtime":
+            return f"image {thing} ({self.owner}) needs {runtime}, which is not there"
         kind = "directory" if self.kind == "workdir" else self.kind
         said = {"missing": "is not there", "": "cannot be checked"}.get(result, result)
         if self.kind == "executable" and result == "missing" and "/" not in thing:

@@ -94,7 +94,7 @@ check_image() { # "RUNTIME IMAGE"
     runtime=${1%% *}
     image=${1#* }
     if ! command -v "$runtime" >/dev/null 2>&1; then
-        echo "no $runtime"
+        echo no-runtime
         return
     fi
     case $runtime in

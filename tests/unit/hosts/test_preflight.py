@@ -288,6 +288,18 @@ async def test_images_are_looked_for_with_their_runtime(shell: Any, tools: Any) 
     assert no_podman.remedy == "install podman there, or let this user use it: podman info"
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [("exit 1", "no answer"), ("echo 'no space left on device' >&2; exit 1", "no space left")],
+)
+async def test_a_runtime_that_is_there_is_not_missing_whatever_it_says(
+    shell: Any, tools: Any, body: str, told: str
+) -> None:
+    transport = shell(Host(name="n1"), {"PATH": f"{tools('docker', body)}:/usr/bin:/bin"})
+    (finding,) = await check_needs(transport, [Need("image", "docker x:1", "p", "m")])
+    assert finding.what.startswith(f"image x:1 (p): {told}")
+
+
 async def test_checks_that_never_end_are_stops(answering: Any) -> None:
     host = Host(name="n1")
     for answer in (TimeoutError(), Completed(1, b"motd\n@@dlperf:check\nok\n", b"")):
