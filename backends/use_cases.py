@@ -336,8 +336,9 @@ class Workspace:
         gained later has its default in the older ones."""
         from backends.campaign.folder.parameter_defaults import defaults_of  # noqa: PLC0415
         from backends.results.gained_parameters import with_defaults  # noqa: PLC0415
+        from backends.results.side_by_side import named_apart  # noqa: PLC0415
 
-        runs = [self.runs(path) for path in paths]
+        runs = named_apart(paths, [self.runs(path) for path in paths])
         return with_defaults(runs, defaults_of(paths, lambda: self.catalog))
 
     def import_campaign(

@@ -41,7 +41,11 @@ def significant(value: float | None, digits: int = DIGITS, *, nothing: str = NOT
     """``0.135``, ``1230`` of 1234: ``digits`` digits in all, no power of ten."""
     if value is None:
         return nothing
-    return trimmed(value, digits - 1 - _magnitude(Decimal(repr(float(value)))))
+    exact = Decimal(repr(float(value)))
+    if not exact.is_finite():
+        return str(float(value))
+    text = f"{_rounded(exact, digits - 1 - _magnitude(exact)):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def percent(value: float | None, decimals: int = 1, *, nothing: str = NOTHING) -> str:

@@ -68,6 +68,9 @@ FIGURE_COLUMNS = (
 )
 """Of results.csv; between the two stand the parameters, then come the metrics."""
 
+HERE = Path()
+"""The campaign's directory as a file in it sees it, which is moved and copied with it."""
+
 _INTERVALS = {
     "interval": "interval",
     "speedup": "speedup_interval",
@@ -79,17 +82,19 @@ Cell = str | int | float | bool | None
 
 
 def document(
-    campaign: str, runs: Iterable[RunResult], groups: Sequence[Group], path: Path | None = None
+    campaign: str,
+    runs: Iterable[RunResult],
+    groups: Sequence[Group],
+    path: Path | None = HERE,
 ) -> dict[str, Any]:  # JSON
     """``{"campaign", "path", "runs", "results", "projections"}`` with every run, ended or not.
 
-    ``path``: the campaign's directory; left out of a file that lies in it, and where figures of
-    several are reported together.
+    ``path``: the campaign's directory; :data:`HERE` in a file that lies in it; None: of several
+    that are reported together.
     """
-    where = {} if path is None else {"path": str(path.absolute())}
     return {
         "campaign": campaign,
-        **where,
+        "path": None if path is None else "." if path == HERE else str(path.absolute()),
         "runs": [run_document(run) for run in runs],
         "results": [case_document(case, group) for group in groups for case in group.cases],
         "projections": [
@@ -108,6 +113,7 @@ def to_json(value: object) -> str:
 def run_document(run: RunResult) -> dict[str, Any]:  # JSON
     return {
         "run_id": run.run_id,
+        "campaign": run.campaign or None,
         "profile": run.profile,
         "case": run.case_tag,
         "parameters": _plain(run.parameters.items()),
@@ -145,6 +151,7 @@ def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
     spread = case.spread
     ratio = case.speedup_interval
     return {
+        "campaign": group.campaign or None,
         "profile": case.profile,
         "framework": case.framework,
         "model": case.model,
@@ -206,6 +213,7 @@ def _explained(case: CaseResult, group: Group) -> dict[str, Any] | None:  # JSON
 
 def projection_document(found: Projection, group: Group) -> dict[str, Any]:  # JSON
     return {
+        "campaign": group.campaign or None,
         "profile": group.profile,
         "framework": group.framework,
         "model": group.model,
@@ -250,12 +258,15 @@ def _plain(items: Iterable[tuple[str, Scalar]]) -> dict[str, Scalar | None]:
 
 
 def result_columns(groups: Sequence[Group]) -> tuple[str, ...]:
-    """The columns of results.csv: what identifies a case, its parameters, figures, metrics."""
+    """The columns of results.csv: what identifies a case, its parameters, figures, metrics; the
+    campaign first where there are several."""
     parameters = dict.fromkeys(
         _parameter(name) for group in groups for case in group.cases for name in case.parameters
     )
     metrics = sorted({name for group in groups for case in group.cases for name in case.metrics})
+    several = len({group.campaign for group in groups}) > 1
     return (
+        *(("campaign",) if several else ()),
         *RESULT_COLUMNS,
         *parameters,
         *FIGURE_COLUMNS,
@@ -270,7 +281,7 @@ def result_rows(groups: Sequence[Group]) -> list[dict[str, Cell]]:
 
 def _result_row(case: CaseResult, group: Group) -> dict[str, Cell]:
     known = case_document(case, group)
-    row: dict[str, Cell] = {name: known[name] for name in RESULT_COLUMNS}
+    row: dict[str, Cell] = {name: known[name] for name in ("campaign", *RESULT_COLUMNS)}
     row.update({_parameter(name): value for name, value in known["parameters"].items()})
     row.update({name: known.get(name) for name in FIGURE_COLUMNS})
     row["flags"] = ";".join(known["flags"])
@@ -282,5 +293,5 @@ def _result_row(case: CaseResult, group: Group) -> dict[str, Cell]:
 
 
 def _parameter(name: str) -> str:
-    taken = name in RESULT_COLUMNS or name in FIGURE_COLUMNS
+    taken = name in ("campaign", *RESULT_COLUMNS, *FIGURE_COLUMNS)
     return f"parameter:{name}" if taken else name

@@ -150,7 +150,8 @@ def test_a_campaign_runs_headless_and_says_so_in_one_document(dlperf: CommandLin
 
     assert dlperf.document("status", document["campaign"]) == document
     kept = json.loads((campaign / "results.json").read_text())
-    assert document == {**kept, "path": str(campaign)}  # which a file in it need not say
+    assert kept["path"] == "."  # the file lies in it, wherever that is moved
+    assert document == {**kept, "path": str(campaign)}
     report = dlperf("report", document["campaign"], "--format", "json").stdout
     assert json.loads(report)["path"] == str(campaign)
     assert "| 1 | 1 | 1 |" in dlperf("report", document["campaign"]).stdout

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from backends.results.layouts.common import LayoutOptions
 from backends.results.publish import FORMATS, LAYOUTS, publish
 from backends.results.result_files import write_atomically, write_figures
 from backends.results.run_result import RunResult
+from backends.results.side_by_side import logs_from
 from backends.results.summary import parameters_text, summarise
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError
@@ -49,14 +48,16 @@ def run(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     paths = [workspace.find_campaign(name) for name in arguments.campaigns_named]
     base = _base(arguments.output, paths)
-    runs = [
-        _linked(run, path, base)
-        for path, own in zip(paths, _runs(workspace, paths), strict=True)
-        for run in own
-    ]
+    together = _runs(workspace, paths)
+    names = dict.fromkeys(run.campaign for own in together for run in own)
+    found_from = _logs_base(paths) if arguments.format == "json" else base
     text = publish(
-        " + ".join(path.name for path in paths),
-        runs,
+        " + ".join(names),
+        [
+            run
+            for path, own in zip(paths, together, strict=True)
+            for run in logs_from(own, path, found_from)
+        ],
         path=paths[0] if len(paths) == 1 else None,
         layout=arguments.layout or next(iter(LAYOUTS)),
         format=arguments.format,
@@ -75,7 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"written: {arguments.output}")
     if arguments.figures:
         export = base not in paths
-        for _title, name in write_figures(base, summarise(runs), arguments.lang, export=export):
+        groups = summarise(run for own in together for run in own)
+        for _title, name in write_figures(base, groups, arguments.lang, export=export):
             say(f"written: {base / name}")
     return OK
 
@@ -101,10 +103,9 @@ def _base(output: Path | None, paths: Sequence[Path]) -> Path:
     return paths[0] if len(paths) == 1 else Path.cwd()
 
 
-def _linked(run: RunResult, campaign: Path, base: Path) -> RunResult:
-    if run.log is None or campaign.resolve() == base.resolve():
-        return run
-    return replace(run, log=os.path.relpath(campaign / run.log, base))
+def _logs_base(paths: Sequence[Path]) -> Path | None:
+    """Of a document: its one campaign, which it names; of several there is none."""
+    return paths[0] if len(paths) == 1 else None
 
 
 def _write(path: Path, text: str) -> None:

@@ -10,6 +10,7 @@ from backends.campaign.record.state import CampaignState
 from backends.results.campaign_report import render_report
 from backends.results.publish import LAYOUTS, publish
 from backends.results.result_files import write_atomically
+from backends.results.side_by_side import logs_from
 from backends.results.summary import summarise
 from profiles.errors import DlperfError
 
@@ -24,13 +25,16 @@ def export(state: CampaignState, campaign: Path, target: Path, layout: str | Non
     ------
     DlperfError: there is nothing to report, or the file cannot be written.
     """
-    runs = run_results(state)
+    runs = logs_from(run_results(state), campaign, target.parent)
     if layout is None:
         text = render_report(report_context(state, campaign), runs, summarise(runs))
     else:
         ending = target.suffix.removeprefix(".")
         known = (format for format in LAYOUTS[layout].formats if format == ending)
-        text = publish(state.campaign, runs, path=campaign, layout=layout, format=next(known, None))
+        format = next(known, None)
+        if format == "json":
+            runs = run_results(state)  # the document names the campaign
+        text = publish(state.campaign, runs, path=campaign, layout=layout, format=format)
     try:
         write_atomically(target, text)
     except OSError as error:

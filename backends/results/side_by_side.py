@@ -1,0 +1,52 @@
+"""Runs of campaigns that are shown elsewhere than in their own directories, alone or together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from backends.results.run_result import RunResult
+from profiles.errors import SelectionError
+
+
+def named_apart(
+    paths: Sequence[Path], campaigns: Sequence[Sequence[RunResult]]
+) -> list[list[RunResult]]:
+    """Each campaign's runs with a name that no other has: a copy keeps the name of the original.
+
+    Raises
+    ------
+    SelectionError: the same directory twice.
+    """
+    if len({path.resolve() for path in paths}) < len(paths):
+        twice = next(p for n, p in enumerate(paths) if p.resolve() in map(Path.resolve, paths[:n]))
+        raise SelectionError("is named twice", where=str(twice), remedy="name it once")
+    own = [next((r.campaign for r in runs if r.campaign), "") for runs in campaigns]
+    names = [name or path.name for name, path in zip(own, paths, strict=True)]
+    for further in ([path.name for path in paths], [str(path) for path in paths]):
+        names = _told_apart(names, further)
+    return [
+        [replace(run, campaign=name) for run in runs]
+        for name, runs in zip(names, campaigns, strict=True)
+    ]
+
+
+def _told_apart(names: Sequence[str], further: Sequence[str]) -> list[str]:
+    """Those that several have replaced by their ``further`` ones."""
+    return [b if names.count(a) > 1 else a for a, b in zip(names, further, strict=True)]
+
+
+def logs_from(
+    runs: Sequence[RunResult], campaign: Path, base: Path | None
+) -> tuple[RunResult, ...]:
+    """With paths of logs as they are found from the directory ``base``; absolute without one."""
+    if base is not None and campaign.resolve() == base.resolve():
+        return tuple(runs)
+
+    def seen(log: str) -> str:
+        path = (campaign / log).absolute()
+        return str(path) if base is None else os.path.relpath(path, base.absolute())
+
+    return tuple(replace(run, log=seen(run.log)) if run.log else run for run in runs)

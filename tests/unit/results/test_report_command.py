@@ -1,0 +1,124 @@
+"""``report``: one document of one campaign wherever it comes from, and several side by side."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from backends.campaign.folder.artifacts import rewrite_results
+from backends.campaign.folder.export_report import export
+from backends.campaign.folder.reader import read_campaign
+from tests.unit.results.conftest import Dlperf
+from tui.cli import main
+
+EXAMPLES = sorted((Path(__file__).parents[3] / "docs" / "examples").iterdir())
+Figures = Callable[..., Path]
+
+
+@pytest.fixture
+def imported(dlperf: Dlperf, tmp_path: Path) -> Figures:
+    """A campaign of one case, of which there is a log."""
+
+    def imported(where: str, *values: float) -> Path:
+        source = tmp_path / "figures.toml"
+        source.write_text(
+            'framework = "F"\nmodel = "M"\n'
+            f'figures = [{{ case = "1n1g", throughput = {list(values)}, '
+            f"log = {[f'logs/{n}.log' for n in range(len(values))]} }}]\n",
+            encoding="utf-8",
+        )
+        dlperf("import", source, "-o", tmp_path / where)
+        return tmp_path / where
+
+    return imported
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_the_document_is_the_same_wherever_it_comes_from(dlperf: Dlperf, example: Path) -> None:
+    """In ``results.json`` the path is ".": it lies in the campaign, wherever that is moved."""
+    kept = json.loads((example / "results.json").read_text(encoding="utf-8"))
+    assert kept["path"] == "."
+    here = {**kept, "path": str(example)}
+    assert json.loads(dlperf("report", example, "--format", "json")) == here
+    assert json.loads(dlperf("status", example, "--json")) == here
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def test_the_examples_are_as_they_would_be_written_now(example: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(example, tmp_path / example.name)
+    rewrite_results(read_campaign(copy), copy)
+    for name in ("results.json", "results.csv", "report.md"):
+        assert (copy / name).read_text() == (example / name).read_text(), name
+
+
+def test_a_log_is_where_path_and_log_say(dlperf: Dlperf, imported: Figures, tmp_path: Path) -> None:
+    """Also where the document is written elsewhere; of several campaigns it is absolute."""
+    one, two = imported("one", 5.0), imported("two", 6.0)
+    dlperf("report", one, "--format", "json", "-o", tmp_path / "out" / "one.json")
+    written = json.loads((tmp_path / "out" / "one.json").read_text())
+    assert (written["path"], written["runs"][0]["log"]) == (str(one), "logs/0.log")
+    both = json.loads(dlperf("report", one, two, "--format", "json"))
+    assert both["path"] is None
+    assert [run["log"] for run in both["runs"]] == [f"{one}/logs/0.log", f"{two}/logs/0.log"]
+
+
+def test_what_is_reported_together_says_which_campaign_it_is_of(
+    dlperf: Dlperf, imported: Figures
+) -> None:
+    one, two = imported("one", 5.0), imported("two", 6.0)
+    both = json.loads(dlperf("report", one, two, "--format", "json"))
+    assert both["campaign"] == "one + two"
+    assert [run["campaign"] for run in both["runs"]] == ["one", "two"]
+    assert [(r["campaign"], r["throughput"]) for r in both["results"]] == [("one", 5), ("two", 6)]
+    rows = list(csv.DictReader(io.StringIO(dlperf("report", one, two, "--format", "csv"))))
+    assert [(row["campaign"], row["throughput"]) for row in rows] == [
+        ("one", "5.0"),
+        ("two", "6.0"),
+    ]
+    alone = next(csv.DictReader(io.StringIO(dlperf("report", one, "--format", "csv"))))
+    assert "campaign" not in alone
+
+
+def test_campaigns_of_one_name_are_kept_apart(
+    dlperf: Dlperf, imported: Figures, tmp_path: Path
+) -> None:
+    """A copy of a campaign has its name: its repeats are not further attempts of the other's."""
+    one = imported("one", 5.0, 5.1)
+    copy = shutil.copytree(one, tmp_path / "copy")
+    other = shutil.copytree(one, tmp_path / "elsewhere" / "one")
+    both = json.loads(dlperf("report", one, copy, "--format", "json"))
+    assert both["campaign"] == "one + copy"
+    assert [result["repeats"] for result in both["results"]] == [2, 2]
+    both = json.loads(dlperf("report", one, other, "--format", "json"))
+    assert both["campaign"] == f"{one} + {other}"
+    assert [result["repeats"] for result in both["results"]] == [2, 2]
+    text = dlperf("report", one, copy)
+    assert "### F M · one" in text
+    assert "### F M · copy" in text
+
+
+def test_a_campaign_beside_itself_is_refused(
+    imported: Figures, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = imported("one", 5.0)
+    assert main(["report", str(one), f"{one}/"]) == 2
+    assert "is named twice; name it once" in capsys.readouterr().err
+
+
+def test_an_exported_layout_links_to_the_logs_from_where_it_lies(
+    imported: Figures, tmp_path: Path
+) -> None:
+    one = imported("one", 5.0)
+    for name, layout in (("pivot.md", "pivot"), ("report.md", None)):
+        export(read_campaign(one), one, tmp_path / name, layout)
+        assert "](./one/logs/0.log)" in (tmp_path / name).read_text()
+        export(read_campaign(one), one, tmp_path / "out" / name, layout)
+        assert "](" not in (tmp_path / "out" / name).read_text()  # none leads out of its directory
+    export(read_campaign(one), one, one / "pivot.md", "pivot")
+    assert "](./logs/0.log)" in (one / "pivot.md").read_text()
