@@ -29,6 +29,14 @@ class ExitRecord:
     orphans: str = "-"
 
 
+@dataclass(frozen=True, slots=True)
+class EndingNote:
+    """Until when (uptime) who had TERM since then has time: their pids."""
+
+    until: float
+    signalled: frozenset[int]
+
+
 @dataclass(slots=True, eq=False)
 class RunFiles:
     """A run's directory. ``tickets``: of starts that may still come; ``preparing``: pids of those
@@ -47,6 +55,7 @@ class RunFiles:
     reaper: bool = False
     exit: ExitRecord | None = None
     cancelled: bool = False
+    ending: EndingNote | None = None
 
     @property
     def known(self) -> bool:

@@ -55,6 +55,8 @@ class Workload:
     exit_status: of an end of its own.
     on_term_s: how long its handler of TERM takes; 0: it ends at once; None: deaf to TERM.
     on_term_output, on_term_status: what the handler prints last, and the status it leaves with.
+    on_term_child_s: how long what the handler starts first takes, a copier of the checkpoint say,
+        and the handler waits for it; 0: it starts nothing.
     children: what it leaves running.
     """
 
@@ -64,6 +66,7 @@ class Workload:
     on_term_s: float | None = 0.0
     on_term_output: bytes = b""
     on_term_status: int = TERMINATED
+    on_term_child_s: float = 0.0
     children: tuple[Child, ...] = ()
 
 

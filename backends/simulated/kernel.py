@@ -37,7 +37,8 @@ class Process:
 
     ``origin``: the run that it was started for, whether anything on the host still tells. ``tree``:
     the supervisor whose descendant it is; ``helper``: it belongs to the supervisor's own session.
-    See :class:`~backends.simulated.fake_run.Child` for the rest.
+    ``parent``: whose handler of TERM has started it. See
+    :class:`~backends.simulated.fake_run.Child` for the rest.
     """
 
     pid: int
@@ -52,6 +53,8 @@ class Process:
     stuck: bool = False
     status: int | None = None
     terminating: bool = False
+    on_term_child_s: float = 0.0
+    parent: Process | None = None
 
     @property
     def alive(self) -> bool:
@@ -194,10 +197,20 @@ class Kernel:
         if process.on_term_s is None or process.terminating or process.stuck:
             return
         process.terminating = True
-        if process.on_term_s == 0.0:
+        lasts_s = process.on_term_s + process.on_term_child_s
+        if lasts_s == 0.0:
             self.end(process, process.on_term_status)
-        else:
-            self.ends_at(process, self.now + process.on_term_s, process.on_term_status)
+            return
+        if process.on_term_child_s:
+            child = self.spawn(
+                run_id=process.run_id,
+                origin=process.origin,
+                tree=process.tree,
+                holds_lease=process.holds_lease,
+                parent=process,
+            )
+            self.ends_at(child, self.now + process.on_term_child_s, 0)
+        self.ends_at(process, self.now + lasts_s, process.on_term_status)
 
     def kill(self, process: Process) -> None:
         """KILL."""

@@ -254,6 +254,7 @@ class Launcher:
             tree=supervisor.pid,
             on_term_s=workload.on_term_s,
             on_term_status=workload.on_term_status,
+            on_term_child_s=workload.on_term_child_s,
             holds_lease=supervisor.holds_lease,
         )
         kernel.run(self._print(files, workload.output(), main))

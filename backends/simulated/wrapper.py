@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from backends.simulated.disk import Disk, Lease, RunFiles, SupervisorRecord
+from backends.simulated.disk import Disk, EndingNote, Lease, RunFiles, SupervisorRecord
 from backends.simulated.kernel import Kernel, Pause, Process, Routine
 
 WRONG, FAILED, HELD, BEYOND, UNKNOWN, MISSING_STAGE, NOT_KEPT = 64, 70, 75, 76, 77, 78, 79
@@ -34,6 +34,7 @@ class Ending:
     killed: int = 0
     left: int = 0
     signalled: set[int] = field(default_factory=set)
+    told: set[int] = field(default_factory=set)  # of these, by somebody else, and not counted yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,7 @@ class Wrapper:
         self.flock = flock
         self.leases: dict[str, Lease] = {}
         self.on_remove: Callable[[RunFiles], None] = lambda files: None
+        self.on_signal: Callable[[Process, float], None] = lambda process, kill_at: None
 
     # What is known about a run -------------------------------------------------------------------
 
@@ -156,10 +158,16 @@ class Wrapper:
     def end_processes(
         self, ending: Ending, run_id: str, supervisor: Process | None, grace_s: float
     ) -> Finishing:
-        """TERM, after the grace KILL; whether all are gone."""
+        """TERM, after the grace KILL; whether all are gone. What a handler of TERM starts is let be
+        while that lives, whoever sent it."""
         ending.left = 0
-        kernel = self.kernel
+        kernel, files = self.kernel, self.files(run_id)
         kill_at = kernel.now + grace_s
+        note = files.ending if files is not None else None
+        if note is not None and note.until > kernel.now:
+            kill_at = min(kill_at, note.until)
+            ending.told |= note.signalled - ending.signalled
+            ending.signalled |= note.signalled
         give_up_at = kill_at + 5.0
         while True:
             found = self.members(run_id, supervisor)
@@ -170,7 +178,12 @@ class Wrapper:
                 ending.left = len(found)
                 return False
             for process in found:
-                self._signal(process, ending, kill=kill)
+                if kill or not self.of_a_handler(process, ending):
+                    if kill or process.pid not in ending.signalled:
+                        self.on_signal(process, kill_at)
+                    self._signal(process, ending, kill=kill)
+            if files is not None:
+                files.ending = EndingNote(kill_at, frozenset(ending.signalled))
             seen = {process.pid for process in found}
             yield Pause(
                 give_up_at if kill else kill_at,
@@ -179,7 +192,15 @@ class Wrapper:
                 ),
             )
 
+    def of_a_handler(self, process: Process, ending: Ending) -> bool:
+        """Of one that lives and has had TERM."""
+        parent = process.parent
+        return parent is not None and parent.alive and parent.pid in ending.signalled
+
     def _signal(self, process: Process, ending: Ending, *, kill: bool) -> None:
+        if process.pid in ending.told:
+            ending.told.remove(process.pid)
+            ending.killed += 1
         if process.pid not in ending.signalled:
             ending.signalled.add(process.pid)
             ending.killed += 1

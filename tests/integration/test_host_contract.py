@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -302,6 +303,19 @@ async def test_a_cancelled_run_has_its_grace_and_its_last_words(player: Player) 
     status, log = await follow(player, "graceful")
     assert (status.exit_code, status.cancelled, log) == (7, True, b"saved\n")
     assert player.living("graceful") == 0
+
+
+async def test_what_a_handler_of_term_starts_has_the_grace_too(player: Player) -> None:
+    saves = {"on_term_child_s": 1.0, "on_term_output": b"saved\n", "on_term_status": 7}
+    workload = Workload(ends_after_s=FOREVER, **saves)  # type: ignore[arg-type]
+    await running(player, "saves", workload)
+    assert (await player.remote.cancel("saves", grace_s=20)).left == 0
+    status, log = await follow(player, "saves")
+    assert (status.exit_code, status.leftovers, log) == (7, 0, b"saved\n")
+    await player.start("slow", replace(workload, on_term_child_s=60.0), timeout_s=0.5, grace_s=0.5)
+    status, log = await follow(player, "slow")
+    assert (status.timed_out, status.left, log) == (True, 0, b"")
+    assert player.living("slow") == 0
 
 
 async def test_who_is_deaf_to_term_is_killed_after_the_grace(player: Player) -> None:

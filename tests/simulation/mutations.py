@@ -104,6 +104,11 @@ def _nothing_hides() -> contextlib.AbstractContextManager[Any]:
     return mock.patch.object(Wrapper, "orphans", return_value=[])
 
 
+def _hasty_end() -> contextlib.AbstractContextManager[Any]:
+    """What a handler of TERM starts gets TERM in turn, at once."""
+    return mock.patch.object(Wrapper, "of_a_handler", return_value=False)
+
+
 def _lost_ends() -> contextlib.AbstractContextManager[Any]:
     return mock.patch.object(campaign_start, "recovered", return_value=[])
 
@@ -156,6 +161,7 @@ MUTATIONS: Mapping[str, Mutation] = {
     "a run whose end the journal has lost has failed": _lost_ends,
     "a run whose place the journal has lost is started once more": _nobody_looks,
     "a copy of a campaign goes on beside it": _ignorant_copy,
+    "what a handler of TERM starts is ended at once": _hasty_end,
     "what is paused is started all the same": _forgotten_pause,
     "hosts are assigned before what is there is adopted": _hasty_schedule,
 }

@@ -11,6 +11,8 @@ SOON_FOUND = (
     "cancel says so at once and deletes the log",
     "a copy of a campaign goes on beside it",
     "hosts are assigned before what is there is adopted",
+    "what a handler of TERM starts is ended at once",
+    "what is paused is started all the same",
 )
 """All of them take minutes: ``make simulate-mutations``."""
 

@@ -84,6 +84,9 @@ class Workloads:
         plain = replace(plain, on_term_s=chance.choice((0.0, 0.0, 0.5, 6.0)))
         if plain.on_term_s:
             plain = replace(plain, on_term_output=b"saved a checkpoint\n")
+        saving = random.Random(f"saving/{self._seed}/{number}/{attempt}/{asked.host}")
+        if plain.on_term_s is not None and saving.random() < 0.3:
+            plain = replace(plain, on_term_child_s=saving.choice((0.4, 3.0, 8.0, 30.0)))
         if chance.random() >= self._trouble:
             return plain
         return self._troubled(chance, plain, curve, number)

@@ -26,6 +26,7 @@ from backends.campaign.folder.debug_log import DebugLog
 from backends.inventory.host_entry import Host
 from backends.simulated.disk import RunFiles
 from backends.simulated.fake_run import Workload
+from backends.simulated.kernel import Process as HostProcess
 from backends.simulated.simulated_cluster import SimulatedCluster
 from backends.simulated.simulated_transport import SimulatedTransport
 from backends.simulated.spec import HostSpec
@@ -90,6 +91,7 @@ class World:
         self.neighbours: dict[str, Workload] = {}
         self.removals: dict[tuple[str, str], tuple[float, Process]] = {}  # by run and host: asked
         self.refused: set[str] = set()  # runs that found a host held by somebody else
+        self._may_take: dict[HostProcess, float] = {}  # until when, of those that had TERM
         self.cluster: SimulatedCluster
         self.on_remove: Callable[[RunFiles], None] = lambda files: None
         self.on_execute: Callable[[Execution], None] = lambda execution: None
@@ -113,8 +115,9 @@ class World:
         self.cluster = SimulatedCluster(
             specs, self._execute, seed=self.seed, epoch=EPOCH, shared_disk=shared_disk
         )
-        for machine in self.cluster.machines.values():
+        for name, machine in self.cluster.machines.items():
             machine.wrapper.on_remove = self._removed
+            machine.wrapper.on_signal = functools.partial(self._signalled, name)
         lines = []
         for name, spec in specs.items():
             slots = f"slots = {spec.cpus}"
@@ -134,6 +137,16 @@ class World:
     def _removed(self, files: RunFiles) -> None:
         self.note(f"{files.host}: removes {files.run_id}, {len(files.log or b'')} bytes")
         self.on_remove(files)
+
+    def _signalled(self, host: str, process: HostProcess, kill_at: float) -> None:
+        """What a handler of TERM has started is let be for as long as the handler may take."""
+        parent, now = process.parent, self.cluster.machines[host].kernel.now
+        self._may_take.setdefault(process, kill_at)
+        if parent is not None and parent.alive and now < self._may_take.get(parent, 0.0):
+            early = self._may_take[parent] - now
+            self.violated(
+                f"{host}: a handler's child of {process.origin} is ended {early:.1f} s early"
+            )
 
     def bring_all(self) -> None:
         """All hosts to the present."""

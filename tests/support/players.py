@@ -37,19 +37,26 @@ def note(kind):
     with open(pids, "a") as file:
         file.write("%s %d\n" % (kind, os.getpid()))
 
-def handle(after, output, status):
+def handle(after, output, status, child_s):
     def handler(number, frame):
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if child_s else signal.SIG_IGN)
+        if child_s:
+            child = os.fork()
+            if not child:
+                note("copier")
+                time.sleep(child_s)
+                os._exit(0)
+            os.waitpid(child, 0)
         time.sleep(after)
         os.write(1, output.encode("latin-1"))
         os._exit(status)
     return handler
 
-def listen(on_term_s, output, status):
+def listen(on_term_s, output, status, child_s=0):
     if on_term_s is None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    elif on_term_s > 0 or output:
-        signal.signal(signal.SIGTERM, handle(on_term_s, output, status))
+    elif on_term_s > 0 or output or child_s:
+        signal.signal(signal.SIGTERM, handle(on_term_s, output, status, child_s))
     else:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -79,7 +86,9 @@ def live(child):
 
 if sys.argv[3:] == ["reborn"]:
     live(plan["reborn"])
-listen(plan["on_term_s"], plan["on_term_output"], plan["on_term_status"])
+listen(
+    plan["on_term_s"], plan["on_term_output"], plan["on_term_status"], plan["on_term_child_s"]
+)
 note("main")
 for child in plan["children"]:
     bear(child)
