@@ -10,7 +10,6 @@ from rich.text import Text
 from textual import on, work
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
-from textual.widgets import Static
 
 from backends.campaign.plan.plan import Plan
 from backends.hosts.preflight_finding import Finding
@@ -31,9 +30,10 @@ from tui.screens.page import REFRESH_S, Page
 from tui.session import Session
 from tui.text import cell, count, join
 from tui.theme import ACCENT, GOOD, MUTED, WARN
-from tui.widgets.filter_table import TablePanel, set_frame, show_text
+from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.grid import MatrixGrid
 from tui.widgets.keyed_table import Column, KeyedTable, Row
+from tui.widgets.shown_text import ShownText
 
 COLUMNS = (Column("name", "    Profile", None),)
 
@@ -66,10 +66,10 @@ class MatrixPage(Page):
         with Horizontal():
             with Vertical(id="grid-panel", classes="panel"):
                 yield MatrixGrid()
-                yield Static("", id="cell", markup=False)
+                yield ShownText(id="cell")
             with Vertical(id="matrix-side"):
                 yield TablePanel(ProfileTable(COLUMNS), "Profiles", id="profiles-panel")
-                yield Static("", id="about", classes="panel", markup=False)
+                yield ShownText(id="about", classes="panel")
 
     def main_panel(self) -> TablePanel:
         return self.query_one("#profiles-panel", TablePanel)
@@ -124,10 +124,10 @@ class MatrixPage(Page):
             self._able = able
             self.refresh_bindings()
         set_frame(panel, f"Matrix · {part.profile.name}", self._footer())
-        show_text(self.query_one("#cell", Static), cell_text(grid.current, part, self._asked))
-        about = self.query_one("#about", Static)
+        self.query_one("#cell", ShownText).show(cell_text(grid.current, part, self._asked))
+        about = self.query_one("#about", ShownText)
         set_frame(about, part.profile.name)
-        show_text(about, profile_text(part.profile))
+        about.show(profile_text(part.profile))
 
     def _footer(self) -> Text:
         plan = self._asked.plan

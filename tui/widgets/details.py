@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
-from textual.widgets import Static
 
 from tui.key_bindings import bindings
 from tui.widgets.filter_table import set_frame
+from tui.widgets.shown_text import ShownText
 
 
 class Details(VerticalScroll, can_focus=True):
@@ -20,10 +20,9 @@ class Details(VerticalScroll, can_focus=True):
     def __init__(self, title: str, *, id: str = "details") -> None:
         super().__init__(id=id, classes="panel")
         self._title = title
-        self._text = Text()
 
     def compose(self) -> ComposeResult:
-        yield Static("", markup=False)
+        yield ShownText()
 
     def on_mount(self) -> None:
         set_frame(self, self._title)
@@ -33,6 +32,4 @@ class Details(VerticalScroll, can_focus=True):
             self.scroll_home(animate=False)
             self._title = title
             set_frame(self, title)
-        if text.plain != self._text.plain or text.spans != self._text.spans:
-            self._text = text
-            self.query_one(Static).update(text)
+        self.query_one(ShownText).show(text)

@@ -7,36 +7,23 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from tui.key_bindings import bindings
 from tui.text import plain
 from tui.theme import MUTED
 from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.shown_text import ShownText
 
 
 def set_frame(widget: Widget, title: Text | str, footer: Text | str = "") -> None:
-    """Words in a widget's frame, taken literally; drawn again only when they differ."""
+    """ShownText in a widget's frame, taken literally; drawn again only when they differ."""
     above = title if isinstance(title, Text) else Text(plain(title))
     below = footer if isinstance(footer, Text) else Text(plain(footer))
     if getattr(widget, "_framed", None) != (above.markup, below.markup):
         widget._framed = (above.markup, below.markup)  # type: ignore[attr-defined]
         widget.border_title = above
         widget.border_subtitle = below if below.plain else None
-
-
-def show_text(static: Static, text: Text) -> None:
-    """Words in a Static. The page is laid out again only where they take another number of lines,
-    for that costs more than all else that a key does."""
-    before: tuple[Text, int, int] | None = getattr(static, "_said", None)
-    width = static.content_size.width
-    if before is not None and before[0] == text and before[1] == width:
-        return
-    static.update(text, layout=False)
-    lines = static.visual.get_height(static.styles.get_rules(), width) if width else 0
-    if before is None or before[1:] != (width, lines):
-        static.refresh(layout=True)
-    static._said = (text, width, lines)  # type: ignore[attr-defined]
 
 
 class FilterLine(Input):
@@ -65,7 +52,7 @@ class TablePanel(Vertical):
         super().__init__(id=id, classes="panel")
         self.table = table
         set_frame(self, title)
-        self._empty = Static("", classes="empty", markup=False)
+        self._empty = ShownText(classes="empty")
         self._line = FilterLine()
 
     def compose(self) -> ComposeResult:
@@ -78,7 +65,7 @@ class TablePanel(Vertical):
         self._empty.display = False
 
     def retitle(self, title: Text | str, footer: Text | str = "") -> None:
-        """Words in the frame: above and, at the right, below. Text is taken literally."""
+        """ShownText in the frame: above and, at the right, below. Text is taken literally."""
         new = title if isinstance(title, Text) else Text(plain(title))
         if self.filter_text:
             new = new + Text(f" · /{plain(self.filter_text)}", MUTED)
@@ -88,7 +75,7 @@ class TablePanel(Vertical):
         """What stands in the place of no rows; say what to do next."""
         empty = not self.table.found
         if empty:
-            show_text(self._empty, Text(plain(words), MUTED))
+            self._empty.show(Text(plain(words), MUTED))
         self._empty.display = empty
         self.table.display = not empty
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import ScrollableContainer
 from textual.events import Resize
-from textual.widgets import Static
 
 from backends.hosts.host_facts import HostSnapshot
 from backends.hosts.live_telemetry import LiveTelemetry
@@ -16,6 +15,7 @@ from tui.key_bindings import bindings
 from tui.widgets.filter_table import set_frame
 from tui.widgets.host_text import age, host_text
 from tui.widgets.meters import side_by_side, source_of
+from tui.widgets.shown_text import ShownText
 
 LIVE_S = 120.0
 """What the meters look back on."""
@@ -59,11 +59,10 @@ class HostDetail(ScrollableContainer, can_focus=True):
         self._now: float | None = None
         self._live: LiveTelemetry | None = None
         self._said: object = None
-        self._drawn: dict[str, tuple[Text, Sequence[int]]] = {}
 
     def compose(self) -> ComposeResult:
-        yield Static("", markup=False, id="known")
-        yield Static("", markup=False, id="live")
+        yield ShownText(id="known")
+        yield ShownText(id="live")
 
     def show(
         self,
@@ -97,15 +96,5 @@ class HostDetail(ScrollableContainer, can_focus=True):
         if self._host is not None:
             known = host_text(self._host, width=width, now=self._now, own=self._own)
             live = live_text(self._host, self._live, width)
-        self._update("known", known)
-        self._update("live", live)
-
-    def _update(self, name: str, text: Text) -> None:
-        """Only what differs, and a new layout only where the size does."""
-        size = [len(line) for line in text.plain.split("\n")]
-        before, size_before = self._drawn.get(name, (None, []))
-        if before is not None and before.plain == text.plain and before.spans == text.spans:
-            return
-        self._drawn[name] = (text, size)
-        grown = (len(size), max(size)) != (len(size_before), max(size_before, default=0))
-        self.query_one(f"#{name}", Static).update(text, layout=grown)
+        self.query_one("#known", ShownText).show(known)
+        self.query_one("#live", ShownText).show(live)
