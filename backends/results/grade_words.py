@@ -8,7 +8,7 @@ from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
 from backends.results.findings import Concern, Finding, Grade
 from backends.results.grade import slower_than
-from backends.results.numbers import percent, signed_percent, significant, trimmed
+from backends.results.numbers import percent, rounded, signed_percent, significant, trimmed
 from backends.results.statistics import Spread
 from backends.results.steady_words import unsteady_lines
 from backends.results.summary import Group
@@ -134,17 +134,14 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
     elif concern is Concern.DRIFT and spread.drift is not None:
         trend = spread.drift
         change = signed_percent(trend.change)
-        evidence = (
-            f"Kendall τ = {'+' if trend.tau > 0 else ''}{significant(trend.tau, 2)}, "
-            f"p = {significant(trend.p, 2)}"
-        )
+        evidence = f"Kendall τ = {rounded(trend.tau):+f}, p = {significant(trend.p, 2)}"
         yield (
             f"drift: {change} from the first repeat to the last ({evidence}); "
             "temperature, clocks or other users?",
             f"漂移：从首次到末次 {change}（{evidence}）；温度、频率或其他用户？",
         )
     elif concern is Concern.DEPENDENT_REPEATS:
-        r = significant(spread.dependence, 2)
+        r = f"{rounded(spread.dependence or 0.0)}"
         yield (
             f"each repeat takes after the one before (r = {r}): the intervals are too narrow",
             f"各次重复与前一次相关（r = {r}）：区间偏窄",
