@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-NAMES = ("startup", "parsing", "llm_parsing", "gap", "tailing", "resume", "readings")
+NAMES = ("startup", "parsing", "llm_parsing", "gap", "tailing", "console", "resume", "readings")
 
 
 def main() -> None:

@@ -250,13 +250,17 @@ class ToldApp(DlperfApp):
 
     async def _tell(self, *, first: bool) -> None:
         pilot = Pilot(self)
-        while first and not isinstance(self.screen, Unfinished):
+        while first and not self._begun():
             await pilot.pause(0.01)
         for _ in range(8):  # from the widget through all around it to the application, and back
             await pilot.pause(0)
         while self._at_work() > self._waited_for() or not self.typed.idle:
             await pilot.pause(0.01)
         os.write(self._done, b".")
+
+    def _begun(self) -> bool:
+        """Keys may come."""
+        return isinstance(self.screen, Unfinished)
 
     def _at_work(self) -> int:
         lasting = ("watch", "follow")

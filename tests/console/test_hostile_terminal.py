@@ -5,25 +5,16 @@ What the terminal receives is looked at byte by byte: nothing of the harm may co
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
-import pty
-import select
-import struct
-import subprocess
 import sys
-import termios
-import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.console.hostile_text import PIECES, WORD, hostile_log, leaks
+from tests.support.console_terminal import Terminal
 
 ROOT = Path(__file__).resolve().parents[2]
-DEADLINE_S = 120.0
 
 # "o" opens the campaign that was left before its end, read-only.
 RUNS = ("o", "j", "j", "v", "v", "v", "L", "enter", "G", "g", "escape", "z", "z", "/", "e")
@@ -35,80 +26,6 @@ LOOK = (*RUNS, *PAST, *HOSTS, *MATRIX)
 START = ("enter", "F", "escape")
 LIVE = ("O", "escape", "v", "v", "f", "c", "escape", "C", "escape", "N", "escape")
 LEAVE = ("4", "3", "ctrl+p", "escape", "escape", "escape", "q", "d")
-
-BYTES = {"escape": b"\x1b", "enter": b"\r", "tab": b"\t", "ctrl+p": b"\x10"}
-
-
-class Terminal:
-    """The receiving end of a pseudo-terminal, and a keyboard.
-
-    The program is told a pipe to write a byte to when it has dealt with a key: the next one is
-    pressed then, and not after some time that is enough on a quiet machine.
-    """
-
-    def __init__(self, command: list[str], size: tuple[int, int], directory: Path) -> None:
-        self._fd, inside = pty.openpty()
-        columns, rows = size
-        fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        self._done, done = os.pipe()
-        environment = {
-            **os.environ,
-            "TERM": "xterm-256color",
-            "COLORTERM": "truecolor",
-            "PYTHONPATH": str(ROOT),
-        }
-        self.process = subprocess.Popen(
-            [*command, str(done)],
-            stdin=inside,
-            stdout=inside,
-            stderr=inside,
-            start_new_session=True,
-            cwd=directory,
-            env=environment,
-            pass_fds=[done],
-        )
-        os.close(inside)
-        os.close(done)
-        self.received = b""
-
-    def press(self, keys: Sequence[str]) -> None:
-        """One key after the other, each when the one before it was dealt with."""
-        for key in keys:
-            os.write(self._fd, BYTES.get(key, key.encode()))
-            done = self.told()
-            assert done or key == keys[-1], f"ended after {key}: {self.received[-3000:]!r}"
-
-    def told(self) -> bool:
-        """Receive until the program takes keys; whether it goes on."""
-        end = time.monotonic() + DEADLINE_S
-        while (done := self._receive(end)) is None:
-            pass
-        return bool(done)
-
-    def ends(self) -> int:
-        """Receive the rest; the exit code."""
-        end = time.monotonic() + DEADLINE_S
-        while self._receive(end) != b"":
-            pass
-        return self.process.wait(DEADLINE_S)
-
-    def _receive(self, end: float) -> bytes | None:
-        """What comes next: output (None), a key's acknowledgement, or the program's end (empty)."""
-        left = end - time.monotonic()
-        ready = select.select([self._fd, self._done], [], [], max(0.0, left))[0]
-        assert ready, f"nothing came within {DEADLINE_S:g} s: {self.received[-3000:]!r}"
-        if self._fd in ready:
-            with contextlib.suppress(OSError):  # the other end has gone; the pipe says so, too
-                if data := os.read(self._fd, 65536):
-                    self.received += data
-                    return None
-        return os.read(self._done, 1)
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        os.close(self._fd)
-        os.close(self._done)
 
 
 @pytest.mark.parametrize(("seed", "size"), [(3, (120, 40)), (2, (80, 24))])

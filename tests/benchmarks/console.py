@@ -1,0 +1,217 @@
+"""The whole console at work in a real terminal: key to last byte, bytes of a key, CPU and memory.
+
+64 runs over 64 real sshd, each printing 20 lines a second, on a terminal of 120 × 40. A key counts
+from its write until the last byte that came before the console had dealt with it; what the live
+campaign paints meanwhile counts as well. Then a run of a hundred thousand lines and one of a
+million, each with its log in sight: memory when it has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from backends.campaign.plan.selection import Selection
+from backends.inventory.host_entry import Host, Inventory
+from backends.use_cases import Workspace
+from profiles.format.catalog import Catalog
+from tests.benchmarks.report import headline, line, middle, percentile
+from tests.console.hostile_program import ToldApp
+from tests.support.console_terminal import Terminal
+from tests.support.sshd import SshHosts
+from tui.messages import CampaignStarted
+
+STREAMS = 64
+LINES_PER_S = 20
+SIZE = (120, 40)
+ROUNDS = 20
+STEADY_S = 20.0
+FEW_LINES, MANY_LINES = 100_000, 1_000_000
+ENDED = "ended"
+
+STEADY = f"""
+import time
+while True:
+    print("iter 20, loss: 1.0, samples/s: 385.1", flush=True)
+    time.sleep({1 / LINES_PER_S})
+"""
+MANY = """
+import time
+time.sleep(8)
+for number in range({lines}):
+    print(f"iter {{number}}, loss: 1.0, samples/s: 385.1")
+"""
+PROFILE = """
+name = "steady"
+framework = "python"
+model = "steady"
+source = "benchmark"
+[matrix]
+cases = ["1n1g"]
+[launch]
+launcher = "per_node"
+stage = ["steady.py"]
+command = "python3 -u steady.py"
+timeout = "30m"
+[measure]
+reading = 'iter (?P<step>\\d+), .*samples/s: (?P<value>[\\d.]+)'
+statistic = "mean"
+"""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Keys of one kind, and what they may take. ``before``: keys that lead there, not counted."""
+
+    name: str
+    keys: Sequence[str]
+    milliseconds: int
+    bytes: int | None = None
+    before: Sequence[str] = ()
+
+
+KINDS = (
+    Kind("cursor on Runs", ("j", "j", "k", "k"), 50, 2_000),
+    Kind("page switch", ("1", "2", "3"), 100),
+    Kind("dialog", ("?", "escape"), 100, 12_000),
+    Kind("cursor on Matrix", ("j", "k"), 50, 2_000, before=("2",)),
+    Kind("mark on Matrix", ("space",), 50),
+    Kind("Tab", ("tab",), 100),
+    Kind("dialog on Matrix", ("p", "escape"), 100, 12_000),
+)
+
+
+def main() -> None:
+    headline(f"the console with {STREAMS} runs × {LINES_PER_S} lines/s, {SIZE[0]}×{SIZE[1]}")
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        served = SshHosts(root / "hosts")
+        try:
+            served(STREAMS)
+            _at_work(root, served.hosts())
+        finally:
+            served.close()
+    ended = []
+    for lines in (FEW_LINES, MANY_LINES):
+        with tempfile.TemporaryDirectory() as directory:
+            ended.append(_after_lines(Path(directory), lines))
+    few, many = ended
+    line(f"memory after {FEW_LINES:,} lines with the log in sight", f"{few:.0f} MiB")
+    _line(f"  more after {MANY_LINES:,}", many - few, 16, "MiB")
+
+
+def _at_work(root: Path, hosts: Sequence[Host]) -> None:
+    terminal = _console(root, hosts, STEADY)
+    try:
+        for kind in KINDS:
+            _press(terminal, kind)
+        terminal.press(["3"])
+        cpu, mib = _steady(terminal)
+        line("CPU of the console", f"{cpu * 100:.1f} % of a core", target="< 30 %", met=cpu < 0.3)
+        line("memory", f"{mib:.0f} MiB")
+        terminal.press(["C", "y"])
+    finally:
+        terminal.close()
+
+
+def _press(terminal: Terminal, kind: Kind) -> None:
+    terminal.press(kind.before)
+    seconds: list[float] = []
+    sizes: list[int] = []
+    for number in range(ROUNDS * 2):
+        key = kind.keys[number % len(kind.keys)]
+        time.sleep(0.05)
+        terminal.drain()
+        before, began = len(terminal.received), time.perf_counter()
+        terminal.press([key])
+        sizes.append(len(terminal.received) - before)
+        seconds.append(max(0.0, terminal.last_byte - began))
+    p95 = percentile(seconds, 0.95) * 1000
+    _line(f"{kind.name}: key to last byte, p95", p95, kind.milliseconds, "ms")
+    line("  median", f"{middle(seconds) * 1000:.0f} ms")
+    _line("  bytes, median", middle(sizes), kind.bytes, "bytes")
+
+
+def _line(what: str, figure: float, target: int | None, unit: str) -> None:
+    told = f"{figure:.0f} {unit}"
+    if target is None:
+        line(what, told)
+    else:
+        line(what, told, target=f"< {target} {unit}", met=figure < target)
+
+
+def _steady(terminal: Terminal) -> tuple[float, float]:
+    """Of a core, and MiB, while nobody types."""
+    before, began = terminal.cpu_seconds(), time.perf_counter()
+    while time.perf_counter() - began < STEADY_S:
+        terminal.drain()
+        time.sleep(0.05)
+    cpu = (terminal.cpu_seconds() - before) / (time.perf_counter() - began)
+    return cpu, terminal.memory_mib()
+
+
+def _after_lines(root: Path, lines: int) -> float:
+    """MiB of the console when a run that printed so many has ended, its log in sight."""
+    here = Host("here", transport="local", work_dir=str(root / "work"))
+    terminal = _console(root, [here], MANY.format(lines=lines))
+    try:
+        terminal.press(["enter"])
+        while not (root / ENDED).exists():
+            terminal.drain()
+            time.sleep(0.05)
+        return terminal.memory_mib()
+    finally:
+        terminal.close()
+
+
+# The console, in a process of its own ------------------------------------------------------------
+
+
+def _console(root: Path, hosts: Sequence[Host], script: str) -> Terminal:
+    """With the campaign at work, and its keys awaited."""
+    (root / "steady.py").write_text(script, encoding="utf-8")
+    (root / "steady.toml").write_text(PROFILE, encoding="utf-8")
+    (root / "hosts.pickle").write_bytes(pickle.dumps(tuple(hosts)))
+    command = [sys.executable, "-m", "tests.benchmarks.console", str(root)]
+    terminal = Terminal(command, SIZE, root)
+    if not terminal.told():
+        raise SystemExit(f"the console ended: {bytes(terminal.received[-3000:])!r}")
+    return terminal
+
+
+class WorkingApp(ToldApp):
+    """Starts the campaign by itself; ready when each of its runs is at work."""
+
+    def __init__(self, root: Path, *, done: int) -> None:
+        hosts: tuple[Host, ...] = pickle.loads((root / "hosts.pickle").read_bytes())
+        workspace = Workspace(Inventory(hosts), Catalog.load(), root / "campaigns")
+        super().__init__(workspace, done=done)
+        self._root = root
+        self._runs = len(hosts)
+
+    async def on_mount(self) -> None:  # type: ignore[override]
+        self._campaign = asyncio.create_task(self._measure())
+
+    async def _measure(self) -> None:
+        workspace = self.session.workspace
+        await workspace.cluster.probe()
+        plan = workspace.plan(Selection((str(self._root / "steady.toml"),), repeats=self._runs))
+        await self.session.start(plan)
+        self.post_message(CampaignStarted())
+        assert self.session.controller is not None
+        await self.session.controller.wait()
+        (self._root / ENDED).touch()
+
+    def _begun(self) -> bool:
+        live = self.session.live
+        return live is not None and all(run.readings for run in live.runs)
+
+
+if __name__ == "__main__":
+    WorkingApp(Path(sys.argv[1]), done=int(sys.argv[2])).run()
