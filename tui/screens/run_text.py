@@ -177,3 +177,15 @@ def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
     if run.log is not None:
         facts.append(("log", str(run.log)))
     return facts
+
+
+def rows_signature(viewed: CampaignSnapshot | None) -> object:
+    """Equal as long as the rows say the same: events, and clocks by the second."""
+    if viewed is None:
+        return None
+    clocks = tuple(
+        (run.run_id, run.state_text, int(run.elapsed_s or 0), int(run.eta_s or 0))
+        for run in viewed.runs
+        if not run.state.ended
+    )
+    return (viewed.path, viewed.revision, viewed.read_only, clocks)

@@ -25,7 +25,7 @@ from tui.messages import Problem, Said
 from tui.screens.dialogs import Answer, Choice, Prompt
 from tui.screens.page import Page
 from tui.screens.run_changes import CHANGES, possible_changes
-from tui.screens.run_text import COLUMNS, RunRows, details_text, summary
+from tui.screens.run_text import COLUMNS, RunRows, details_text, rows_signature, summary
 from tui.session import Session
 from tui.text import count, plain
 from tui.widgets.chart import Chart
@@ -36,6 +36,9 @@ from tui.widgets.log_panel import LogPanel
 from tui.widgets.meters import LABEL_WIDTH
 from tui.widgets.plot_data import throughput_plot
 from tui.widgets.telemetry_panel import TelemetryPanel
+
+CHART_S = 0.5
+"""A curve of minutes is drawn less often than rows are: nobody sees the difference."""
 
 
 class RunsPage(Page):
@@ -49,6 +52,7 @@ class RunsPage(Page):
         self._able: tuple[object, ...] = ()
         self._zoomed = ""
         self._shown: object = None
+        self._drawn: object = None  # what the chart is of
         self._rows = RunRows()
         self._auto = True  # the cursor goes with what is at work, until it is moved by hand
         self._steered: str | None = None
@@ -80,7 +84,7 @@ class RunsPage(Page):
     def pull(self) -> None:
         viewed = self.viewed
         panel = self.main_panel()
-        shown = _signature(viewed)
+        shown = rows_signature(viewed)
         if shown != self._shown:
             self._shown = shown
             panel.table.refill(self._rows(viewed) if viewed else [])
@@ -127,16 +131,12 @@ class RunsPage(Page):
             return
         chart, meters = self.query_one(Chart), self.query_one(TelemetryPanel)
         self._follow_telemetry(meters, viewed, run)
-        if chart.display or meters.display:
-            series = shown_series(viewed, run)
-            plot = throughput_plot(series, run.run_id, width=chart.content_size.width)
-            if meters.display:
-                plot = replace(plot, label_width=LABEL_WIDTH - 1)
-            chart.show(plot)
-            set_frame(chart, f"{plain(run.unit)} over time")
-        if meters.display:
-            waits = (0.0, max(10.0, run.elapsed_s or 0.0))
-            meters.align(*(chart.axis if plot.lines else (LABEL_WIDTH, waits)))
+        beat = viewed.revision if run.elapsed_s is None else int(run.elapsed_s / CHART_S)
+        room = (chart.content_size, chart.display, meters.display)
+        drawn = (viewed.path, run.run_id, run.state, beat, room)
+        if drawn != self._drawn:
+            self._drawn = drawn
+            self._draw(chart, meters, viewed, run)
         details = self.query_one(Details)
         if details.display:
             details.show(plain(run.label), details_text(run, viewed.state))
@@ -149,6 +149,21 @@ class RunsPage(Page):
                 empty=self._no_log(run),
                 ended=run.state.ended,
             )
+
+    def _draw(
+        self, chart: Chart, meters: TelemetryPanel, viewed: CampaignSnapshot, run: RunView
+    ) -> None:
+        if not (chart.display or meters.display):
+            return
+        series = shown_series(viewed, run)
+        plot = throughput_plot(series, run.run_id, width=chart.content_size.width)
+        if meters.display:
+            plot = replace(plot, label_width=LABEL_WIDTH - 1)
+        chart.show(plot)
+        set_frame(chart, f"{plain(run.unit)} over time")
+        if meters.display:
+            waits = (0.0, max(10.0, run.elapsed_s or 0.0))
+            meters.align(*(chart.axis if plot.lines else (LABEL_WIDTH, waits)))
 
     def _follow_telemetry(
         self, meters: TelemetryPanel, viewed: CampaignSnapshot, run: RunView
@@ -368,15 +383,3 @@ def shown_series(viewed: CampaignSnapshot, run: RunView) -> tuple[ChartSeries, .
     if run.state.ended:
         return (chart_series(viewed.state.runs[run.run_id]),)
     return viewed.series
-
-
-def _signature(viewed: CampaignSnapshot | None) -> object:
-    """Equal as long as the rows say the same: events, and clocks by the second."""
-    if viewed is None:
-        return None
-    clocks = tuple(
-        (run.run_id, run.state_text, int(run.elapsed_s or 0), int(run.eta_s or 0))
-        for run in viewed.runs
-        if not run.state.ended
-    )
-    return (viewed.path, viewed.revision, viewed.read_only, clocks)

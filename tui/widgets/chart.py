@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from types import ModuleType
 
 from rich.ansi import AnsiDecoder
@@ -73,12 +74,21 @@ class Plot:
 
 
 def finite(points: Sequence[Point]) -> list[Point]:
-    return [(x, y) for x, y in points if math.isfinite(x) and math.isfinite(y)]
+    return list(filter(_is_finite, points))
+
+
+def _is_finite(point: Point) -> bool:
+    return math.isfinite(point[0]) and math.isfinite(point[1])
 
 
 def clipped(points: Sequence[Point], x: tuple[float, float], y: tuple[float, float]) -> list[Point]:
-    """Points inside the limits of x; y is moved to the nearest limit."""
-    return [(px, min(max(py, y[0]), y[1])) for px, py in points if x[0] <= px <= x[1]]
+    """Finite points inside the limits of x; y is moved to the nearest limit."""
+    low, high = y
+    return [
+        (px, min(max(py, low), high))
+        for px, py in points
+        if x[0] <= px <= x[1] and math.isfinite(py)
+    ]
 
 
 def decimated(points: Sequence[Point], limits: tuple[float, float], columns: int) -> list[Point]:
@@ -174,7 +184,7 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
     tags: set[tuple[int, float]] = set()
     column = (plot.x_limits[1] - plot.x_limits[0]) / width
     for line in reversed(plot.lines):  # the first one lies on top
-        points = clipped(finite(line.points), plot.x_limits, (0.0, plot.top))
+        points = clipped(line.points, plot.x_limits, (0.0, plot.top))
         lead = points[: line.lead]
         rest = decimated(points[line.lead :], plot.x_limits, width)
         if line.band is not None:
@@ -273,7 +283,8 @@ class Chart(Widget, can_focus=False):
 
     def _paint(self, width: int, height: int) -> list[Strip]:
         console = self.app.console
-        if not any(finite(line.points) for line in self._plot.lines):
+        points = chain.from_iterable(line.points for line in self._plot.lines)
+        if not any(map(_is_finite, points)):
             words = cell(f" {self._plot.empty}", MUTED)
             return [Strip.blank(width), Strip(words.render(console), words.cell_len)]
         legend = self._legend(width)
