@@ -77,7 +77,7 @@ class DlperfApp(App[str]):
         self._page_shown: Screen[Any] | None = None
         self.register_theme(THEME)
         self.theme = THEME.name
-        self.stylesheet = KeptStylesheet(self.get_css_variables())
+        self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         for name in PAGES:
             self.add_mode(name, partial(self._page, name))
 

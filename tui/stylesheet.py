@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from textual.css.stylesheet import Stylesheet
 
 
 class KeptStylesheet(Stylesheet):
     """Textual's own parses every rule there is anew at each first page, and forgets what it has.
 
-    ``variables``: colours and the like by name; what is parsed holds until they change.
+    What is parsed holds until the variables change: colours and the like by name.
     """
 
-    def __init__(self, variables: Mapping[str, str]) -> None:
-        super().__init__(variables=dict(variables))
-        self._given = dict(variables)
-
     def set_variables(self, variables: dict[str, str]) -> None:
-        if variables != self._given:
-            self._given = dict(variables)
+        if variables != self._variables:
             super().set_variables(variables)
 
     def reparse(self) -> None:
