@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from textual import on
 from textual.widget import Widget
@@ -24,7 +25,7 @@ from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.screens.dialogs import Answer, Choice, Prompt
 from tui.screens.page import Page
-from tui.screens.run_changes import CHANGES, possible_changes
+from tui.screens.run_changes import CHANGES, RETRIABLE, possible_changes
 from tui.screens.run_text import COLUMNS, RunRows, details_text, rows_signature, summary
 from tui.session import Session
 from tui.text import count, plain
@@ -41,6 +42,16 @@ CHART_S = 0.5
 """A curve of minutes is drawn less often than rows are: nobody sees the difference."""
 
 
+class _Able(NamedTuple):
+    """What decides which keys work; ``hosts``: how many the run under the cursor has, if any."""
+
+    changes: frozenset[str] = frozenset()
+    hosts: int | None = None
+    zoomed: str = ""
+    auto: bool = True
+    metered: bool = False
+
+
 class RunsPage(Page):
     PANEL = "runs"
     BINDINGS = bindings("runs")
@@ -49,7 +60,7 @@ class RunsPage(Page):
         super().__init__(session)
         self._view = ""
         self._host = 0
-        self._able: tuple[object, ...] = ()
+        self._able = _Able()
         self._zoomed = ""
         self._shown: object = None
         self._drawn: object = None  # what the chart is of
@@ -206,25 +217,21 @@ class RunsPage(Page):
 
     # Keys --------------------------------------------------------------------------------------
 
-    def _abilities(
-        self, viewed: CampaignSnapshot | None, run: RunView | None
-    ) -> tuple[object, ...]:
-        """May the run be cancelled, all be cancelled, the run be retried; and what else decides
-        which keys work."""
+    def _abilities(self, viewed: CampaignSnapshot | None, run: RunView | None) -> _Able:
         metered = self.query_one(TelemetryPanel).display
-        hosts = run and len(run.hosts)
+        hosts = len(run.hosts) if run is not None else None
         readonly = self.session.readonly
         changes = frozenset[str]() if readonly else possible_changes(viewed, run)
-        return (changes, hosts, self._zoomed, self._auto, metered)
+        return _Able(changes, hosts, self._zoomed, self._auto, metered)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        changes, hosts = self._able[:2] if self._able else (frozenset(), None)
+        changes, hosts = self._able.changes, self._able.hosts
         if action in ("retry", "pause", "pause_all") and not self.sight.seen:
             return False
         if action in CHANGES:
-            return isinstance(changes, frozenset) and action in changes
+            return action in changes
         if action in ("next_log", "follow"):  # of a run that waits there is nothing to follow
-            return isinstance(hosts, int) and hosts > (action == "next_log")
+            return hosts is not None and hosts > (action == "next_log")
         if action in ("view", "zoom", "copy", "open", "meters"):
             apt = action != "meters" or self.query_one(TelemetryPanel).display
             apt = apt and not (action == "open" and isinstance(self.focused, LogPanel))
@@ -274,7 +281,7 @@ class RunsPage(Page):
         run, controller = self.selected, self.session.controller
         if run is None or controller is None:
             return
-        if run.state not in (RunState.FAILED, RunState.CANCELLED):
+        if run.state not in RETRIABLE:
             self.post_message(Said(f"{run.label} is {run.state}; only failed runs are retried"))
             return
         try:
