@@ -227,8 +227,8 @@ class Workspace:
 
         state = await asyncio.to_thread(self.state, path)
         check_place(path, state)
-        chosen = cancelling.chosen(state.runs, run_ids, path)
-        open_before = [run_id for run_id in chosen if not state.runs[run_id].state.ended]
+        chosen = list(state.runs if run_ids is None else run_ids)
+        open_before = [run_id for run_id in chosen if not state.run(run_id).state.ended]
         to_do = open_before or any(state.runs[run_id].cleanup.doubts for run_id in chosen)
         if not to_do and (state.finished or run_ids is not None):
             return cancelling.CancelOutcome()

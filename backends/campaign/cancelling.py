@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from backends.campaign.record.cleanup_status import Cleanup, Doubt
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
-from profiles.errors import SelectionError
 
 PATIENCE_S = 10.0
 """A host that is away is tried for so long; then its run is left ``cancelling`` for another time.
@@ -39,23 +37,6 @@ class CancelOutcome:
 def order_of(run_ids: Collection[str] | None) -> CancelOrder:
     """To end these runs, or all."""
     return CancelOrder(None if run_ids is None else frozenset(run_ids), PATIENCE_S)
-
-
-def chosen(runs: Mapping[str, RunRecord], run_ids: Collection[str] | None, path: Path) -> list[str]:
-    """These runs of the campaign in ``path``, or all.
-
-    Raises
-    ------
-    SelectionError: it has none of that id.
-    """
-    for run_id in run_ids or ():
-        if run_id not in runs:
-            raise SelectionError(
-                f"no run {run_id!r} in this campaign",
-                where=str(path),
-                remedy="'dlperf-tui status CAMPAIGN --json' lists them",
-            )
-    return list(runs if run_ids is None else run_ids)
 
 
 def outcome_of(

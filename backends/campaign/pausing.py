@@ -80,10 +80,7 @@ def _chosen(
             raise SelectionError(what, where=state.campaign, remedy=LISTED)
         return found
     for run_id in run_ids:
-        run = state.runs.get(run_id)
-        if run is None:
-            raise SelectionError(f"no run {run_id!r} in this campaign", where=state.campaign)
-        _check(run, state.campaign, pause=pause)
+        _check(state.run(run_id), state.campaign, pause=pause)
     return tuple(run_ids)
 
 

@@ -32,9 +32,7 @@ def runs_to_retry(state: CampaignState, run_ids: Collection[str] | None) -> tupl
             )
         return failed
     for run_id in run_ids:
-        run = state.runs.get(run_id)
-        if run is None:
-            raise SelectionError(f"no run {run_id!r} in this campaign", where=state.campaign)
+        run = state.run(run_id)
         _check(run, latest[run.slot], state.campaign)
     return tuple(run_ids)
 

@@ -29,6 +29,7 @@ from backends.campaign.record.run_changes import RUN_CHANGES, planned_runs, plan
 from backends.campaign.record.run_record import NewReadings, RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.results.auto_repeats import AutoRepeats, Quantity, Stop
+from profiles.errors import SelectionError
 from profiles.format.case import Case
 
 __all__ = [
@@ -98,6 +99,16 @@ class CampaignState:
         if (frozen_damage, copy_of) == (self.frozen_damage, self.copy_of):
             return self
         return replace(self, frozen_damage=frozen_damage, copy_of=copy_of)
+
+    def run(self, run_id: str) -> RunRecord:
+        """The run of that id; raises SelectionError where there is none."""
+        if run_id not in self.runs:
+            raise SelectionError(
+                f"no run {run_id!r} in this campaign",
+                where=self.campaign,
+                remedy="'dlperf-tui status CAMPAIGN --json' lists them",
+            )
+        return self.runs[run_id]
 
     def latest_attempts(self) -> tuple[RunRecord, ...]:
         """The last attempt of every planned repeat, in planning order."""
