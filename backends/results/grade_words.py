@@ -149,12 +149,24 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
     elif concern is Concern.FEW_REPEATS:
         yield _few(spread.n)
     elif concern is Concern.WIDE_INTERVAL:
-        off = percent(spread.half_width)
-        yield f"the 95% interval reaches ±{off}", f"95%区间为 ±{off}"
+        yield _wide(percent(spread.half_width), of_median=spread.interval is not None)
     elif spread.cv is not None:
         limit = "5%" if concern is Concern.CV_RED else "2%"
         cv = percent(spread.cv, 2)
         yield f"CV {cv} is above {limit}", f"变异系数 {cv} 超过 {limit}"
+
+
+def _wide(half: str, *, of_median: bool) -> tuple[str, str]:
+    """The interval of a median is seldom as far above it as below."""
+    if of_median:
+        return (
+            f"half of the 95% interval of the median is {half} of it",
+            f"中位数95%区间的一半为中位数的 {half}",
+        )
+    return (
+        f"half of the 95% interval of the mean (Student's) is {half} of it",
+        f"均值95%区间（t分布）的一半为均值的 {half}",
+    )
 
 
 def _few(n: int) -> tuple[str, str]:

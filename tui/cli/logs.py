@@ -86,7 +86,8 @@ def _chosen(
             return found, state
         over = found.state.ended if found is not None else state.finished
         if over or not arguments.follow:
-            what = "no run has begun" if found is None else f"run {found.run_id} is {found.state}"
+            none = "figures without logs" if state.imported else "no run has begun"
+            what = none if found is None else f"run {found.run_id} is {found.state}"
             raise SelectionError(
                 f"{what}: there is no log{'' if over else ' yet'}",
                 where=str(path),

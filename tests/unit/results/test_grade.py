@@ -357,3 +357,17 @@ def test_a_typed_in_figure_is_no_a(dlperf, tmp_path: Path):
     report = (tmp_path / "a" / "report.md").read_text(encoding="utf-8")
     assert "Grade A" not in report
     assert "whether it was steady and undisturbed is not known" in report
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([100, 100, 100, 100, 100, 130], "half of the 95% interval of the median is 15.0% of it"),
+        ([100, 110, 120], "half of the 95% interval of the mean (Student's) is 22.6% of it"),
+    ],
+)
+def test_a_wide_interval_is_named_and_not_told_as_even(runs_of, values, said):
+    """Of 100 … 130 around 100 nothing is 15% below."""
+    (group,) = summarise(runs_of("1n1g", values))
+    assert said in finding_lines(group.cases[0], group)
+    assert not any("±" in line for line in finding_lines(group.cases[0], group))

@@ -122,3 +122,13 @@ def test_an_exported_layout_links_to_the_logs_from_where_it_lies(
         assert "](" not in (tmp_path / "out" / name).read_text()  # none leads out of its directory
     export(read_campaign(one), one, one / "pivot.md", "pivot")
     assert "](./logs/0.log)" in (one / "pivot.md").read_text()
+
+
+def test_figures_without_logs_are_not_said_never_to_have_run(
+    dlperf: Dlperf, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "figures.csv"
+    source.write_text("framework,model,unit,case,throughput\nF,M,images/s,1n1g,5\n")
+    dlperf("import", source, "-o", tmp_path / "one")
+    assert main(["logs", str(tmp_path / "one")]) == 2
+    assert "figures without logs: there is no log" in capsys.readouterr().err
