@@ -44,6 +44,7 @@ class Concern(StrEnum):
     OTHER_ENVIRONMENT = "other_environment"
     UNKNOWN_ENVIRONMENT = "unknown_environment"
     UNOBSERVED = "unobserved"
+    LOG_CHANGED = "log_changed"
     WARNINGS = "warnings"
 
 

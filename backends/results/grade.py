@@ -44,6 +44,7 @@ CEILINGS: Mapping[Concern, Grade] = {
     Concern.OTHER_ENVIRONMENT: Grade.C,
     Concern.UNKNOWN_ENVIRONMENT: Grade.B,
     Concern.UNOBSERVED: Grade.B,
+    Concern.LOG_CHANGED: Grade.C,
     Concern.WARNINGS: Grade.B,
 }
 """The best grade beside a finding. That more GPUs are slower is a result, and no doubt about it;
@@ -87,7 +88,9 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
         yield from _of_the_environment(case, base)
     if any(run.telemetry is None for run in case.measured_runs):
         yield _usual(Concern.UNOBSERVED)
-    if any(run.warnings for run in case.runs):
+    if any(run.log_changed for run in case.runs):
+        yield _usual(Concern.LOG_CHANGED)
+    if any(set(run.warnings) - set(run.log_changed) for run in case.runs):
         yield _usual(Concern.WARNINGS)
 
 

@@ -48,7 +48,20 @@ def _lines(finding: Finding, case: CaseResult, group: Group, lang: Lang) -> list
 
 
 def _warnings(case: CaseResult, _lang: Lang) -> list[str]:
-    return sorted({warning for run in case.runs for warning in run.warnings})
+    return sorted({text for run in case.runs for text in {*run.warnings} - {*run.log_changed}})
+
+
+def _log_changed(case: CaseResult, lang: Lang) -> list[str]:
+    """One sentence per log: who can write to it can have written what its figure is."""
+    return [
+        pick(
+            lang,
+            f"repeat {run.repeat}: its log was cut, edited or replaced while it ran: {text}",
+            f"第 {run.repeat} 次重复：运行期间其日志被截断、编辑或替换：{text}",
+        )
+        for run in case.runs
+        for text in run.log_changed
+    ]
 
 
 def _preflight(case: CaseResult, lang: Lang) -> list[str]:
@@ -90,6 +103,7 @@ def _unobserved(case: CaseResult, lang: Lang) -> list[str]:
 
 
 _OF_THE_RUNS: Mapping[Concern, Callable[[CaseResult, Lang], list[str]]] = {
+    Concern.LOG_CHANGED: _log_changed,
     Concern.WARNINGS: _warnings,
     Concern.UNSTEADY: unsteady_lines,
     Concern.PREFLIGHT: _preflight,

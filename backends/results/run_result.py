@@ -64,6 +64,7 @@ class RunResult:
         repeats was asked for.
     workload, arithmetic: what published figures call what was run, and its precision
         (:mod:`profiles.format.workload_section`); empty where that is not known.
+    log_changed: those of the warnings that tell of a log which was cut, edited or replaced.
     paused_by, paused_at: who has it left out, since when in seconds since the epoch; None: nobody.
     campaign: keeps the repeats of several campaigns apart when they are reported together.
     """
@@ -92,6 +93,7 @@ class RunResult:
     statistic: str = ""
     readings: int = 0
     warnings: tuple[str, ...] = ()
+    log_changed: tuple[str, ...] = ()
     fingerprint: str = ""
     steady: tuple[Disturbance, ...] | None = None
     telemetry: Telemetry | None = None

@@ -101,12 +101,15 @@ async def test_whoever_reads_a_finished_campaign_has_a_lost_end_measured_again(
     shown = workspace.load(controller.path)
     assert shown.finished
     assert [run.state for run in shown.runs] == ["succeeded"] * 3
+    [listed] = workspace.campaigns()
+    assert (listed.state, listed.done, listed.failed, listed.total) == ("finished", 3, 0, 3)
     assert len([run for run in workspace.runs(controller.path) if run.throughput]) == 3
     assert before == {p: p.read_bytes() for p in controller.path.rglob("*") if p.is_file()}
     [lost] = read_campaign(controller.path).lost_ends
     (controller.path / read_campaign(controller.path).runs[lost].log).unlink()
     gone = bench.workspace().load(controller.path)
     assert gone.finished
+    assert [(listed.state, listed.failed) for listed in workspace.campaigns()] == [("finished", 1)]
     assert [run.run_id for run in gone.runs if run.state != "succeeded"] == [lost]
     [failed] = [run for run in gone.runs if run.run_id == lost]
     assert failed.state == "failed"

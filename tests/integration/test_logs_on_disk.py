@@ -113,6 +113,7 @@ def whole(bench: Bench, state: CampaignState, log: Path, how: str) -> None:
     assert log.read_bytes() == copy.read_bytes()
     assert any(log.name in text and "fetched again" in text for _, _, text in state.notes)
     assert [("fetched again" in text) for text in run.warnings] == [True]
+    assert run.log_changed == run.warnings
     assert run.reading_count == 40
     assert list(run.series.values) == [100.5 + i for i in range(40)]
     if how == "succeeds":

@@ -76,14 +76,9 @@ class Invariants:
         if (paused == chosen) is not (words[0] == "pause") and words[2] == "--run":
             self._world.violated(f"{process}: {words[0]} of {words[3]} is not in the journal")
 
-    def paused_and_says_so(self, console: Process) -> bool:
-        """Whether all that is left is paused, which the console that waits for it says."""
-        controller = console.controller
-        if console.dead or controller is None or not controller.snapshot().held:
-            return False
-        if HELD_WORDS not in console.output:
+    def says_what_it_waits_for(self, console: Process) -> None:
+        if is_held(console) and HELD_WORDS not in console.output:
             self._world.violated(f"{console} waits for what is paused and does not say so")
-        return True
 
     def _on_remove(self, files: RunFiles) -> None:
         """Nothing is deleted that is not here, or was taken back before it counted.
@@ -274,6 +269,12 @@ class Invariants:
     @property
     def _neighbours(self) -> Collection[str]:
         return self._world.neighbours
+
+
+def is_held(console: Process) -> bool:
+    """Whether it waits, and all that is left is paused."""
+    controller = console.controller
+    return not console.dead and controller is not None and controller.snapshot().held
 
 
 def is_told(state: CampaignState, run: RunRecord) -> bool:

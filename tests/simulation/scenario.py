@@ -13,10 +13,10 @@ from backends.simulated.spec import HostSpec, v100_host
 from profiles.format.catalog import load_file
 from tests.simulation.acts import Acts
 from tests.simulation.faults import KINDS, PAUSES, Faults
-from tests.simulation.invariants import Invariants, own_campaigns, state_of
+from tests.simulation.invariants import Invariants, is_held, own_campaigns, state_of
 from tests.simulation.login import Process
 from tests.simulation.workloads import Workloads, profile_text
-from tests.simulation.world import World, simulation
+from tests.simulation.world import PROGRESS_EVERY_S, World, simulation
 
 TROUBLE_UNTIL_S = (12.0, 30.0, 60.0, 150.0)
 PATIENCE_S = 3000.0
@@ -228,7 +228,9 @@ class Story:
         while not console.dead and self._world.now < limit:
             looks_in_s = 60.0 if self._pauses else GOES_AND_LOOKS_S
             self._follow(console, min(limit, self._world.now + looks_in_s))
-            if self._invariants.paused_and_says_so(console):
+            if is_held(console):
+                self._follow(console, self._world.now + 2 * PROGRESS_EVERY_S)
+                self._invariants.says_what_it_waits_for(console)
                 self._unpause(console)
             elif not console.dead and console.controller is not None:
                 self._invariants.end_orphans()

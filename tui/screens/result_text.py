@@ -70,6 +70,7 @@ SHORT = {
     Concern.NO_BASE: "no base",
     Concern.MIXED_ENVIRONMENT: "several environments",
     Concern.OTHER_ENVIRONMENT: "other environment",
+    Concern.LOG_CHANGED: "log changed",
     Concern.WARNINGS: "warnings",
 }
 

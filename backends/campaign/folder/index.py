@@ -14,7 +14,7 @@ from backends.campaign.folder.tags_and_note import About, read_about
 from backends.campaign.folder.unbegun import NOTHING_STARTED, is_unbegun
 from backends.campaign.record import journal
 from backends.campaign.record.lock import STALE_AFTER_S, CampaignLock
-from backends.campaign.record.state import RunState, fold
+from backends.campaign.record.state import CampaignState, RunState, fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,8 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
     refuse_strange(path)
     state = fold(journal.read_events(path / journal.FILE_NAME, readings=False))
     latest = state.latest_attempts()
+    over = _is_over(state)
+    failed = _failed(state, path)
     held = CampaignLock(path, clock).holder()
     live = (
         held is not None and held[1] <= STALE_AFTER_S and not CampaignLock(path, clock).abandoned()
@@ -93,23 +95,38 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
     return CampaignSummary(
         name=state.campaign or path.name,
         path=path,
-        state=(
-            "finished"
-            if state.finished
-            else "copy"
-            if elsewhere
-            else "live"
-            if live
-            else "unfinished"
-        ),
-        done=sum(run.state.ended for run in latest),
-        failed=sum(run.state is RunState.FAILED for run in latest),
+        state=("finished" if over else "copy" if elsewhere else "live" if live else "unfinished"),
+        done=sum(run.state.ended or run.run_id in state.lost_ends for run in latest),
+        failed=sum(run.run_id in failed for run in latest),
         total=len(latest),
         created_at=state.created_at,
         simulated=state.simulated,
         imported=state.imported,
-        problem=elsewhere if not state.finished else "",
+        problem=elsewhere if not over else "",
         elsewhere=bool(elsewhere),
         about=read_about(path),
         paused=sum(run.paused for run in latest),
     )
+
+
+def _is_over(state: CampaignState) -> bool:
+    """Also where only the lines are damaged that say how runs ended, which its own page measures
+    again from their logs: not here, where there may be many campaigns."""
+    ends = (run.state.ended or run.run_id in state.lost_ends for run in state.runs.values())
+    return state.finished or (bool(state.lost_ends) and all(ends))
+
+
+def _failed(state: CampaignState, path: Path) -> set[str]:
+    """With those whose end is lost: as results.json says, or where no log is here to measure."""
+    failed = {run.run_id for run in state.runs.values() if run.state is RunState.FAILED}
+    if not state.lost_ends:
+        return failed
+    from backends.campaign.folder.told_results import told_results  # noqa: PLC0415 (seldom)
+
+    told = told_results(path)
+    for run_id in state.lost_ends:
+        said = told.get(run_id, {}).get("state")
+        here = (path / state.runs[run_id].log).is_file()
+        if said == "failed" or (said != "cancelled" and not here):
+            failed.add(run_id)
+    return failed

@@ -237,6 +237,7 @@ def _restarted(run: RunRecord, event: ev.ReadingsRestarted) -> RunRecord:
     return replace(
         run,
         warnings=(*run.warnings, *told),
+        log_changed=(*run.log_changed, *told),
         reading_count=0,
         warmup=0,
         last_step=None,

@@ -115,6 +115,7 @@ class RunRecord:
     metrics: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     gpu_memory_mib: int | None = None
     warnings: tuple[str, ...] = ()
+    log_changed: tuple[str, ...] = ()  # those of them that tell of a log which was not the host's
     fingerprint: str = ""
     steady: tuple[Disturbance, ...] | None = None
     ranks: tuple[RankTime, ...] = ()

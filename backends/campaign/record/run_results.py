@@ -41,6 +41,7 @@ def run_result(run: RunRecord, state: CampaignState) -> RunResult:
         statistic=run.statistic,
         readings=run.reading_count,
         warnings=run.warnings,
+        log_changed=run.log_changed,
         fingerprint=run.fingerprint,
         steady=run.steady,
         telemetry=run.telemetry,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any  # JSON
 
 from backends.campaign.folder.paths import host_log_path
+from backends.campaign.folder.told_results import told_results
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
 from backends.campaign.record.run_changes import END_LOST
@@ -32,7 +32,7 @@ def recovered(
     active when the campaign finished. Its log is here then, whole. A run that was starting has been
     launched where there is something in its log.
     """
-    results = _results(directory)
+    results = told_results(directory)
     found: list[ev.Event] = []
     for run in state.runs.values():
         if run.state.ended or state.imported:
@@ -123,15 +123,3 @@ def _placed(run: RunRecord, told: Mapping[str, Any]) -> RunRecord:
 def _inside(log: str) -> bool:
     path = PurePosixPath(log)
     return not path.is_absolute() and ".." not in path.parts and "\0" not in log
-
-
-def _results(directory: Path) -> Mapping[str, Mapping[str, Any]]:
-    """The runs of results.json by their id; empty where it is missing or of another shape."""
-    try:
-        document = json.loads((directory / "results.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    runs = document.get("runs") if isinstance(document, dict) else None
-    if not isinstance(runs, list):
-        return {}
-    return {str(run.get("run_id")): run for run in runs if isinstance(run, dict)}

@@ -96,6 +96,7 @@ def test_what_never_succeeded_is_a_d_and_what_is_planned_has_no_grade(runs_of, g
         ({"forced": True}, Concern.FORCED),
         ({"fingerprint": ""}, Concern.UNKNOWN_ENVIRONMENT),
         ({"warnings": ("odd",)}, Concern.WARNINGS),
+        ({"warnings": ("differed",), "log_changed": ("differed",)}, Concern.LOG_CHANGED),
     ],
 )
 def test_circumstances_lower_a_steady_figure(graded, fields, concern: Concern):
