@@ -14,7 +14,9 @@ NUMBERS: Final = frozenset(
         "world_size",  # processes, one per device
         "hosts",  # machines, as the log counts them
         "devices_per_host",
-        "last_rank",  # counted from 0, where a log lists all processes, one per device
+        "last_rank",  # counted from 0, where a log lists all of them, or the first of each process
+        "threads_per_process",
+        "devices_per_thread",
         "last_device",  # its number on its host, counted from 0, where a log lists them
         "tensor_parallel",
         "pipeline_parallel",

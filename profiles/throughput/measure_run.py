@@ -75,7 +75,7 @@ def measure_run(
         tally = Tally(rule)
         tally.take(parser.readings)
     tally.finish()
-    result = _summary(rule, case, parser) or _window(rule, case, facts, tally)
+    result = _summary(rule, case, facts, parser) or _window(rule, case, facts, tally)
     warnings = list(result.warnings)
     if parser.rejected:
         warnings.append(f"{parser.rejected} readings were no finite number and were left out")
@@ -127,8 +127,13 @@ def _metrics(
     return metrics
 
 
-def global_throughput(rule: Rule, case: Case, value: float, facts: Facts) -> float:
-    """What all devices do per second, of one reading; NaN for a time of unknown work."""
+def global_throughput(
+    rule: Rule, case: Case, value: float, facts: Facts, scope: Scope | None = None
+) -> float:
+    """What all devices do per second, of one reading; NaN for a time of unknown work.
+
+    ``scope``: the rule's unless given.
+    """
     match rule.kind:
         case "step_time":
             work = facts.work(rule.work)
@@ -138,7 +143,7 @@ def global_throughput(rule: Rule, case: Case, value: float, facts: Facts) -> flo
         case "bandwidth":
             return value
         case "throughput":
-            return value * shares(rule.scope, case)
+            return value * shares(scope or rule.scope, case)
 
 
 def shares(scope: Scope, case: Case) -> int:
@@ -162,11 +167,12 @@ class _Result:
     reason: str = ""
 
 
-def _summary(rule: Rule, case: Case, parser: LogParser) -> _Result | None:
+def _summary(rule: Rule, case: Case, facts: Facts, parser: LogParser) -> _Result | None:
     value = parser.summary_value
     if not rule.summary or value is None:
         return None
-    return _Result(value * shares(rule.summary_scope, case), 0, "summary line", "summary")
+    speed = global_throughput(rule, case, value * rule.scale, facts, rule.summary_scope)
+    return None if math.isnan(speed) else _Result(speed, 0, "summary line", "summary")
 
 
 def _window(rule: Rule, case: Case, facts: Facts, tally: Tally) -> _Result:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from backends.results.flop_words import flop_notes
 from backends.results.numbers import fixed, trimmed
 from backends.results.steady_words import disturbance_text
 from profiles.case_tag import parse_tag
@@ -116,6 +117,7 @@ def _document(
         "scope": measured.scope,
         "gpus": case.gpus,
         "metrics": dict(measured.metrics),
+        "notes": flop_notes([measured.metrics]),
         "warnings": [*warnings, *measured.warnings, *disturbed, *reasons],
     }
 
@@ -128,5 +130,7 @@ def _print(document: dict[str, Any], device: str) -> None:
     print(f"{document['path']}: {figure} ({rule})")
     for name, metric in document["metrics"].items():
         print(f"  {name}: {trimmed(metric, 3)}")
+    for note in document["notes"]:
+        print(f"  {note}")
     for warning in document["warnings"]:
         say(f"  warning: {warning}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_heading
+from backends.results.flop_words import flop_notes
 from backends.results.layouts.common import (
     DEFAULT,
     LayoutOptions,
@@ -19,8 +20,7 @@ from backends.results.render import Column, Table
 from backends.results.run_result import TOKENS
 from backends.results.summary import Group
 from backends.results.telemetry_figures import cost_per_1e9_tokens, joules_per_sample, typical
-from backends.results.translations import Lang, pick, words
-from profiles.gpu_models import nearest_peak
+from backends.results.translations import pick, words
 
 _PARALLEL = (
     ("TP", "tensor_parallel"),
@@ -28,7 +28,6 @@ _PARALLEL = (
     ("CP", "context_parallel"),
     ("DP", "data_parallel"),
 )
-_MODEL = ("model_parameters", "layers", "width", "sequence_length")
 _Cell = Callable[[CaseResult], str]
 
 
@@ -49,7 +48,7 @@ def _table(group: Group, groups: Sequence[Group], options: LayoutOptions) -> Tab
         caption=throughput_caption(group, w),
         notes=(
             *((w.simulated,) if simulated([group]) else ()),
-            *_notes(group, lang),
+            *flop_notes((case.metrics for case in group.cases), lang, on_cpus=group.on_cpus),
         ),
     )
 
@@ -109,65 +108,6 @@ def _whole(value: float | None) -> str:
 def _grouped(value: float | None, options: LayoutOptions) -> str:
     usual = 0 if value is not None and value >= 1000 else 2
     return trimmed(value, options.throughput_decimals(usual), thousands=True)
-
-
-def _notes(group: Group, lang: Lang) -> list[str]:
-    """The convention, and the constants that the figures came from."""
-    notes: list[str] = []
-    for case in group.cases:
-        notes += [_flop(case.metrics, lang), _peak(case.metrics, group, lang)]
-    notes = list(dict.fromkeys(filter(None, notes)))
-    if not notes:
-        return []
-    return [
-        pick(
-            lang,
-            "FLOP of a token: 6·N + 12·L·d·T, forward and backward, attention over the whole "
-            "sequence; N without position embeddings, a tied output matrix counted once; nothing "
-            "for what is computed again. Figures that the log prints itself are the log's.",
-            "每token的FLOP：6·N + 12·L·d·T，含前向与反向，注意力按整个序列计；N 不含位置嵌入，"
-            "共享的输出矩阵只计一次；重计算不计。日志自己给出的数字以日志为准。",
-        ),
-        *notes,
-    ]
-
-
-def _flop(metrics: Mapping[str, float], lang: Lang) -> str:
-    parameters, layers, width, length = (metrics.get(name) for name in _MODEL)
-    if parameters is None or layers is None or width is None or length is None:
-        return ""
-    flop = 6 * parameters + 12 * layers * width * length
-    constants = (
-        f"N = {trimmed(parameters, 0, thousands=True)}, L = {trimmed(layers)}, "
-        f"d = {trimmed(width)}, T = {trimmed(length)}"
-    )
-    billions = significant(flop / 1e9, 4)
-    return pick(
-        lang,
-        f"{billions} GFLOP per token: {constants}",
-        f"每token {billions} GFLOP：{constants}",
-    )
-
-
-def _peak(metrics: Mapping[str, float], group: Group, lang: Lang) -> str:
-    """What MFU is a share of: a peak that we know, or one that whoever printed it took."""
-    speed, mfu = metrics.get("tflop_per_s_per_gpu"), metrics.get("mfu")
-    if not mfu:
-        return ""
-    peak = nearest_peak(speed / mfu) if speed else None
-    if peak is None:
-        return pick(
-            lang,
-            "MFU: not reckoned here; the peak that it is a share of is not stated",
-            "MFU：并非由本程序计算，未说明所依据的峰值",
-        )
-    shown = trimmed(peak, 1)
-    device = pick(lang, "device", "设备") if group.on_cpus else "GPU"
-    return pick(
-        lang,
-        f"MFU: of a dense peak of {shown} TFLOP/s per {device}",
-        f"MFU：相对于每{device}稠密峰值 {shown} TFLOP/s",
-    )
 
 
 LAYOUT = layout_of_tables(

@@ -280,6 +280,38 @@ LOGS = {
         metrics={"step_time_s": 2, "tflop_per_s_per_gpu": 500.5},
         one_rank=False,
     ),
+    "megatron-deepspeed of 2024": Log(  # the sequence length in the line
+        "megatron-lm",
+        tuple(
+            f" iteration {step:>8}/     400 | consumed samples: {96 * step:>12} | consumed tokens: "
+            f"{96 * 4096 * step:>12} | elapsed time per iteration (ms): {ms} | learning rate: "
+            "3.000E-04 | global batch size:    96 | lm loss: 1.050000E+01 | loss scale: 1.0 | "
+            "actual seqlen:  4096 | number of nan iterations:   0 | samples per second: 9.6 | "
+            "tokens per gpu per second(tgs): 615.5 | TFLOPs: 38.61 |"
+            for step, ms in ((1, 30000.5), (2, 10000.0), (3, 10200.0))
+        ),
+        96 * 4096 / 10.1,
+        3,
+        metrics={"step_time_s": 10.1, "tflop_per_s_per_gpu": 38.61, "sequence_length": 4096},
+        one_rank=False,
+    ),
+    "gpt-neox": Log(
+        "megatron-lm",
+        (
+            "  seq_length ...................... 2048........................updated",
+            "  train_batch_size ................ 512.........................updated",
+            *(
+                f" samples/sec: 50.690 | iteration {step:>8}/     400 | elapsed time per iteration "
+                f"(ms): {ms} | learning rate: 1.500E-04 | approx flops per GPU: 55.7TFLOPS | "
+                "lm_loss: 7.250000E+00 | loss scale: 1.0 | number of nan iterations:   0 |"
+                for step, ms in ((1, 30000.5), (2, 10000.0), (3, 10200.0))
+            ),
+        ),
+        512 * 2048 / 10.1,
+        3,
+        metrics={"step_time_s": 10.1, "tflop_per_s_per_gpu": 55.7, "loss": 7.25},
+        one_rank=False,
+    ),
     "torchtitan": Log(
         "torchtitan",
         (
@@ -337,6 +369,15 @@ LOGS = {
         8 * 2100,
         2,
     ),
+    "torchtitan with more figures": Log(
+        "torchtitan",
+        (
+            titan(1, "grad_norm:  1.02  lr:  3.0e-05  memory: 50.00GiB(63.31%)  tps: 101"),
+            titan(10, "grad_norm:  1.02  lr:  3.0e-04  memory: 50.00GiB(63.31%)  tps: 2,100"),
+        ),
+        8 * 2100,
+        2,
+    ),
     "deepspeed": Log(
         "deepspeed",
         (
@@ -374,6 +415,16 @@ LOGS = {
         2,
         metrics={"memory": 9 * 1024},
     ),
+    "deepspeed's pipeline engine": Log(
+        "deepspeed",
+        (
+            "steps: 10 loss: 9.1250 iter time (s): 2.500 samples/sec: 51.200",
+            "steps: 20 loss: 8.1250 aux_loss: 0.0100 iter time (s): 0.500 samples/sec: 256.000",
+            "steps: 30 loss: 7.1250 iter time (s): 0.500 samples/sec: 256.000",
+        ),
+        256,
+        3,
+    ),
     "hf-trainer": Log(
         "hf-trainer",
         (
@@ -403,6 +454,31 @@ LOGS = {
         ),
         87.5,
         1,
+        one_rank=False,
+    ),
+    "hf-trainer's table of more than a day": Log(
+        "hf-trainer",
+        (
+            "  train_runtime            = 1 day, 2:03:04.05",
+            "  train_samples_per_second =       87.5",
+        ),
+        87.5,
+        1,
+        one_rank=False,
+    ),
+    "hf-trainer's file of results": Log(
+        "hf-trainer",
+        (
+            "{",
+            '    "epoch": 1.0,',
+            '    "train_runtime": 91.25,',
+            '    "train_samples_per_second": 87.5,',
+            '    "train_steps_per_second": 1.375',
+            "}",
+        ),
+        87.5,
+        1,
+        metrics={"train_runtime_s": 91.25, "steps_per_s": 1.375},
         one_rank=False,
     ),
     "hf-trainer 5": Log(
@@ -458,6 +534,21 @@ LOGS = {
         3,
         metrics={"step_time_s": 4, "tflop_per_s_per_gpu": 700.5},
     ),
+    "megatron bridge, started by nemo-run": Log(  # the batch is in a line of another form
+        "nemo",
+        tuple(
+            f"train_8b/0 {line}"
+            for line in (
+                "Step Time : 40.00s GPU utilization: 80.5MODEL_TFLOP/s/GPU",
+                " [2025-03-04 05:06:07] iteration       10/      50 | consumed samples: 512 | "
+                "elapsed time per iteration (ms): 40000.0 | global batch size:   512 |",
+                "Step Time : 4.00s GPU utilization: 700.5MODEL_TFLOP/s/GPU",
+            )
+        ),
+        128,
+        2,
+        metrics={"step_time_s": 4, "global_batch": 512},
+    ),
     "maxtext": Log(
         "maxtext",
         (
@@ -509,6 +600,16 @@ LOGS = {
             "memory": 61000.5,
         },
     ),
+    "nanochat's ancestor": Log(
+        "nanochat",
+        (
+            "step    0 | loss: 10.95 | lr: 6.0e-04 | norm: 1.2 | dt: 9000.1ms | tok/sec: 58250.25",
+            "step    1 | loss: 9.500 | lr: 6.0e-04 | norm: 1.2 | dt: 500.0ms | tok/sec: 1048576.0",
+        ),
+        1048576,
+        2,
+        metrics={"step_time_s": 0.5},
+    ),
     "llm-c": Log(
         "llm-c",
         (
@@ -548,6 +649,31 @@ LOGS = {
         40 / 2.1,
         40,
         metrics={"time_to_train_s": 2.1, "val_loss": 3.279, "memory": 30000},
+    ),
+    "modded-nanogpt's last line": Log(
+        "modded-nanogpt",
+        ("step:6400/6400 val_loss:3.2771 train_time:1201032ms step_avg:187.95ms",),
+        1 / 0.18795,
+        0,
+        metrics={"time_to_train_s": 1201.032, "val_loss": 3.2771, "step_time_s": 0.18795},
+    ),
+    "modded-nanogpt with more figures": Log(
+        "modded-nanogpt",
+        tuple(
+            line.replace(" train_time", " val_bpb:1.2244 train_time")
+            if "val_loss" in line
+            else line
+            for line in MODDED_NEW
+        ),
+        40 / 2.1,
+        40,
+        metrics={"time_to_train_s": 2.1, "val_loss": 3.279},
+    ),
+    "modded-nanogpt, ended before its first step": Log(
+        "modded-nanogpt",
+        (modded(0, 0, "0.02", "val_loss:10.8000 "),),
+        None,
+        0,
     ),
     "modded-nanogpt in a virtual machine": Log(  # whose GPUs have other addresses
         "modded-nanogpt",
@@ -628,6 +754,12 @@ LOGS = {
         16 / 0.5,
         3,
     ),
+    "detectron2's lazy configuration": Log(
+        "detectron2",
+        ("  total_batch_size: 16", detectron2(20, 0.5)),
+        16 / 0.5,
+        1,
+    ),
     "composer": Log(
         "composer",
         (
@@ -658,6 +790,19 @@ LOGS = {
         996 * 0.125,
         2,
         metrics={"size_bytes": 4e9},
+        one_rank=False,
+    ),
+    "allreduce-bench of 2023": Log(
+        "allreduce-bench",
+        (
+            "The average bandwidth of all_reduce with a 2.0GB payload (7 trials, 16 ranks):",
+            " algbw: 100.000 GBps (800.0 Gbps)",
+            " busbw: 187.500 GBps (1500.0 Gbps)",
+        ),
+        187.5,
+        1,
+        gpus=16,
+        metrics={"size_bytes": 2e9, "algbw": 100, "world_size": 16},
         one_rank=False,
     ),
 }
@@ -781,3 +926,8 @@ def test_step_times_without_a_batch_are_said_to_be_that() -> None:
     assert (found.throughput, found.reason) == (None, "")
     assert found.metrics["step_time_s"] > 0
     assert any("--batch-size" in text for text in found.warnings)
+
+
+def test_days_are_no_seconds() -> None:
+    log = LOGS["hf-trainer's table of more than a day"]
+    assert "train_runtime_s" not in measured(log, "\n".join(log.lines).encode()).metrics

@@ -20,6 +20,12 @@ PROFILE = Catalog.load().get("nccl-tests")
 HEADER = """\
 # nThread 1 nGpus 4 minBytes 1024 maxBytes 4294967296 step: 2(factor) warmup iters: 5 iters: 20
 #
+# Using devices
+#  Rank  0 Group  0 Pid   4711 on      node7 device  0 [0000:1b:00] NVIDIA H100 80GB HBM3
+#  Rank  1 Group  0 Pid   4711 on      node7 device  1 [0000:43:00] NVIDIA H100 80GB HBM3
+#  Rank  2 Group  0 Pid   4711 on      node7 device  2 [0000:52:00] NVIDIA H100 80GB HBM3
+#  Rank  3 Group  0 Pid   4711 on      node7 device  3 [0000:61:00] NVIDIA H100 80GB HBM3
+#
 #                                                              out-of-place           in-place
 #       size         count      type   redop    root     time   algbw   busbw #wrong     time   …
 #        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  …
@@ -213,8 +219,24 @@ def side(numbers: Sequence[float], *, checked: bool) -> dict[str, float | None]:
     }
 
 
+def devices(*first_ranks: int) -> list[dict[str, object]]:
+    return [
+        {
+            "rank": rank,
+            "group": 0,
+            "pid": 4711,
+            "hostname": "node7",
+            "device": 0,
+            "device_hex": "0000:1b:00",
+            "device_info": "NVIDIA H100 80GB HBM3",
+        }
+        for rank in first_ranks
+    ]
+
+
 def json_file(rows: Sequence[str], *, spaces: bool = False, checked: bool = True) -> str:
-    """What -J writes of a table's rows: one line without an end."""
+    """What -J writes of a table's rows: one line without an end. Of a process's devices it has
+    the first."""
     results: list[object] = []
     for row in rows:
         size, count, kind, redop, root, *times = row.split()
@@ -233,7 +255,7 @@ def json_file(rows: Sequence[str], *, spaces: bool = False, checked: bool = True
         "config": {
             "nthreads": 1,
             "ngpus": 4,
-            "devices": [{"rank": 0, "device": 0, "device_info": "NVIDIA H100 80GB HBM3"}],
+            "devices": devices(0),
         },
         "results": results,
         "out_of_bounds": {"count": wrong, "okay": "false" if wrong else "true"},
@@ -253,8 +275,10 @@ def test_the_json_file_tells_what_the_table_tells(
     measurement, parser = measure_file(PROFILE, path, CASE)
     of_table = measured(table(*ROWS))
     assert measurement.throughput == of_table.throughput == 361.73
-    assert measurement.metrics == of_table.metrics
-    assert parser.stated == {"collective": "all_reduce", "gpu": "NVIDIA H100 80GB HBM3"}
+    assert measurement.metrics == {**of_table.metrics, "last_rank": 0}
+    assert measurement.metrics["world_size"] == 4
+    assert parser.stated["collective"] == "all_reduce"
+    assert parser.stated["gpu"] == "NVIDIA H100 80GB HBM3"
     assert parser.failures == ()
 
 
@@ -269,3 +293,26 @@ def test_a_json_file_that_is_cut_off_says_what_size_its_figure_is_of() -> None:
     whole = json_file(ROWS)
     parser = parsed(whole[: whole.index('"size":4294967296') + 120])
     assert (parser.readings[-1].value, parser.metrics["size_bytes"]) == (32.56, 1048576)
+
+
+@pytest.mark.parametrize(
+    ("threads", "gpus", "first_ranks", "world"),
+    [(1, 8, [0], 8), (8, 1, [0], 8), (1, 1, range(16), 16), (1, 4, [0, 4, 8, 12], 16)],
+)
+def test_a_json_file_tells_how_many_devices_there_were(
+    threads: int, gpus: int, first_ranks: Sequence[int], world: int
+) -> None:
+    told = json.loads(json_file(ROWS))
+    told["config"] |= {"nthreads": threads, "ngpus": gpus, "devices": devices(*first_ranks)}
+    assert measured(json.dumps(told)).metrics["world_size"] == world
+
+
+def test_a_table_of_several_processes_tells_how_many_devices_there_were() -> None:
+    ranks = "".join(
+        f"#  Rank {rank:>2} Group  0 Pid {4711 + rank // 2:>6} on      node7 device {rank % 8:>2} "
+        "[0000:1b:00] NVIDIA H100 80GB HBM3\n"
+        for rank in range(16)
+    )
+    log = f"# nThread 1 nGpus 2 minBytes 8\n{ranks}{ROWS[-1]}\n"
+    assert measured(log).metrics["world_size"] == 16
+    assert measured(log.replace("# nThread 1 nGpus 2", "#")).metrics["world_size"] == 16

@@ -160,6 +160,14 @@ def test_a_summary_of_one_device_is_multiplied() -> None:
     assert measure(it, "throughput : 2\n", case(it, 2, 8)).throughput == 32
 
 
+def test_a_summary_is_of_the_readings_kind_and_scale() -> None:
+    it = rule(SUMMARY + "\nkind = 'step_time'\nscale = 0.001")
+    of_eight = case(it, 1, 8)
+    result = measure(it, "throughput : 250 ms\n", of_eight)
+    assert result.throughput == of_eight.global_batch / 0.25
+    assert result.metrics["step_time_s"] == 0.25
+
+
 def test_a_log_without_its_summary_is_measured_with_a_warning() -> None:
     result = measure(rule(SUMMARY), readings(1, 3))
     assert result.throughput == 2

@@ -1,0 +1,55 @@
+"""``parse``: a figure comes with the formula and the constants that it was made of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from profiles.format.catalog import Catalog
+from tui.cli import main
+
+GPT = Catalog.load().get("torch-gpt")
+TITAN = (
+    "[rank0]:[titan] 2025-03-04 05:06:07,089 - root - INFO - step: 30  loss:  7.1201  "
+    "grad_norm:  1.0204  memory: 61.20GiB(77.31%)  tps: 6,841  tflops: 396.20  mfu: 40.06%\n"
+)
+
+
+@pytest.fixture
+def parse(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    def call(profile: str, log: str, *words: str) -> str:
+        file = tmp_path / "some.log"
+        file.write_text(log, encoding="utf-8")
+        main(["parse", "-p", profile, *words, str(file)])
+        return capsys.readouterr().out
+
+    return call
+
+
+def test_tflops_and_mfu_come_with_formula_constants_and_convention(parse) -> None:
+    stated = [stated.example for stated in GPT.measure.stated.values()]
+    log = "\n".join([*stated, *[GPT.measure.example] * 3]) + "\n"
+    said = parse("torch-gpt", log)
+    assert "6·N + 12·L·d·T" in said
+    assert "GFLOP per token: N = 123,587,328, L = 12, d = 768, T = 1024" in said
+    assert "MFU: of a dense peak of 989 TFLOP/s per GPU" in said
+    (document,) = json.loads(parse("torch-gpt", log, "--json"))
+    assert len(document["notes"]) == 3
+    assert all(note in said for note in document["notes"])
+
+
+def test_a_log_that_prints_them_itself_is_said_to(parse) -> None:
+    (document,) = json.loads(parse("torchtitan", TITAN, "--json"))
+    assert document["notes"][1:] == [
+        "TFLOP/s: as the log prints it; the constants of the model are not stated",
+        "MFU: of a dense peak of 989 TFLOP/s per GPU",
+    ]
+
+
+def test_nothing_is_said_where_no_flop_was_counted(parse) -> None:
+    (document,) = json.loads(
+        parse("modded-nanogpt", "step:6/9 train_time:9ms step_avg:1.50ms\n", "--json")
+    )
+    assert document["notes"] == []
