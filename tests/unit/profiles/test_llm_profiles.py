@@ -1,8 +1,10 @@
-"""What the profiles of LLM trainers make of their logs: lines made up here, old and new, as they
-come through launchers: coloured, behind rank prefixes, glued to what another one says."""
+"""What the profiles of LLM trainers, collectives and MLPerf make of their logs: lines made up here,
+old and new, as they come through launchers: coloured, behind rank prefixes, glued to what another
+one says."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -16,6 +18,7 @@ from profiles.format.catalog import Catalog
 from profiles.logs.examples import example_flaws
 from profiles.logs.log_parser import LogParser
 from profiles.throughput.measure_run import Measurement, measure_run
+from tests.unit.test_library_examples import READINGS
 
 CATALOG = Catalog.load()
 
@@ -206,6 +209,21 @@ def composer(step: int, tokens: float) -> tuple[str, ...]:
     )
 
 
+def mllog(key: str, at_ms: int, value: str = "null", **metadata: object) -> str:
+    told = json.dumps({"file": "train.py", "lineno": 7, **metadata})
+    return (
+        f':::MLLOG {{"namespace": "", "time_ms": {at_ms}, "event_type": "POINT_IN_TIME", '
+        f'"key": "{key}", "value": {value}, "metadata": {told}}}'
+    )
+
+
+def nccl_row(size: int, us: float, busbw: float) -> str:
+    return (
+        f"{size:>12}  {size // 4:>12}     float     sum      -1  {us:>7}  {busbw / 1.75:6.2f}  "
+        f"{busbw:6.2f}       0  {us:>7}  {busbw / 1.75:6.2f}  {busbw:6.2f}       0"
+    )
+
+
 LOGS = {
     "megatron-lm": Log(
         "megatron-lm",
@@ -309,7 +327,7 @@ LOGS = {
         ),
         512 * 2048 / 10.1,
         3,
-        metrics={"step_time_s": 10.1, "tflop_per_s_per_gpu": 55.7, "loss": 7.25},
+        metrics={"step_time_s": 10.1, "loss": 7.25},
         one_rank=False,
     ),
     "torchtitan": Log(
@@ -754,12 +772,6 @@ LOGS = {
         16 / 0.5,
         3,
     ),
-    "detectron2's lazy configuration": Log(
-        "detectron2",
-        ("  total_batch_size: 16", detectron2(20, 0.5)),
-        16 / 0.5,
-        1,
-    ),
     "composer": Log(
         "composer",
         (
@@ -772,6 +784,42 @@ LOGS = {
         8 * 9050,
         3,
         metrics={"mfu": 0.425, "tflop_per_s_per_gpu": 420, "world_size": 8},
+    ),
+    "mlperf-training": Log(
+        "mlperf-training",
+        (
+            mllog("submission_benchmark", 100, '"resnet"'),
+            mllog("global_batch_size", 200, "3264"),
+            ':::SYSJSON {"submitter": "Acme", "number_of_nodes": "2", '
+            '"accelerators_per_node": "4", "accelerator_model_name": "Acme G1"}',
+            mllog("run_start", 1000),
+            mllog("tracked_stats", 2000, '{"throughput": 1500.5}', step=1),
+            mllog("tracked_stats", 3000, '{"throughput": 2500.5}', step=2),
+            mllog("eval_accuracy", 60500, "0.7591", epoch_num=4),
+            mllog("run_stop", 61000, status="success"),
+        ),
+        2500.5,
+        2,
+        metrics={"time_to_train_s": 60, "eval_accuracy": 0.7591, "world_size": 8},
+        one_rank=False,
+    ),
+    "nccl-tests": Log(
+        "nccl-tests",
+        (
+            "# nThread 1 nGpus 8 minBytes 1048576 maxBytes 2147483648 step: 2048(factor)",
+            *(
+                f"#  Rank {rank:>2} Group  0 Pid   4711 on      node7 device {rank:>2} "
+                "[0000:1b:00] NVIDIA H100 80GB HBM3"
+                for rank in range(8)
+            ),
+            nccl_row(1048576, 48.3, 38.01),
+            nccl_row(2147483648, 7900, 475.5),
+            "# Avg bus bandwidth    : 256.755",
+        ),
+        475.5,
+        2,
+        metrics={"world_size": 8, "size_bytes": 2147483648, "avg_busbw": 256.755},
+        one_rank=False,
     ),
     "allreduce-bench": Log(
         "allreduce-bench",
@@ -867,6 +915,12 @@ def check(log: Log, text: str) -> None:
     assert found.readings == log.readings
     for name, value in log.metrics.items():
         assert found.metrics[name] == pytest.approx(value, rel=1e-3), name
+
+
+def test_every_profile_of_others_trainers_has_a_log_here() -> None:
+    """But those of the seeds' reports, whose examples have their figures in another test."""
+    ours = {name for name in CATALOG.names if CATALOG.get(name).launch.stage}
+    assert set(CATALOG.names) - ours - set(READINGS) <= {log.profile for log in LOGS.values()}
 
 
 @pytest.mark.parametrize("wrapping", WRAPPINGS)
