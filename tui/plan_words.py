@@ -9,6 +9,7 @@ from backends.campaign.plan.plan import Plan
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.preflight_finding import Finding
 from backends.inventory.nodesets import fold_nodeset
+from backends.results.numbers import significant
 from tui.text import count, number, plain
 
 SHORT_S = 60.0
@@ -44,7 +45,9 @@ def price_text(plan: Plan) -> str:
     if price is None:
         return f"an unknown number of {device}-hours"
     least = "at least" if price.at_least else "about"
-    return f"{least} {number(price.device_hours)} {device}-hours{_cost(price)}"
+    hours = price.device_hours
+    told = number(hours) if hours >= 1 else significant(hours, 2)
+    return f"{least} {told} {device}-hours{_cost(price)}"
 
 
 def _cost(price: PlanPrice) -> str:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from backends.campaign.record.run_state import RunState
 from backends.hosts.host_facts import HostState
-from backends.results.numbers import fixed
+from backends.results.numbers import fixed, rounded
 from profiles.cleantext import clean_text
 from profiles.errors import DlperfError
 from tui.theme import ACCENT, BAD, GOOD, LINE, MUTED, TEXT, WARN
@@ -125,7 +125,7 @@ def gib(mib: int | None) -> str:
     if mib is None:
         return "–"
     value = mib / 1024
-    return fixed(value, 0 if value >= 100 else 1)
+    return str(rounded(value, 0 if value >= 100 else 1))
 
 
 def bar(fraction: float | None, width: int, colour: str = ACCENT) -> Text:
