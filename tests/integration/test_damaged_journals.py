@@ -73,14 +73,16 @@ async def test_any_line_of_a_finished_campaign_may_be_lost(
 
 
 async def test_a_lost_success_is_measured_again_and_says_so(bench: Bench) -> None:
-    controller = await bench.start(lines=5, every=0)
+    controller = await bench.start(lines=60, every=0)  # enough to tell whether it was steady
     [before] = (await finish(controller)).runs.values()
+    assert before.steady is not None
     journal = controller.path / "events.jsonl"
     text = journal.read_text()
     journal.write_text(text.replace('{"kind":"RunSucceeded"', '{"kind":"RunSucceede?"'))
     [run] = (await finish(await bench.workspace().resume(controller.path))).runs.values()
     assert (run.throughput, run.used) == (before.throughput, before.used)
-    assert run.warnings == (MEASURED_AGAIN,)
+    assert run.steady == before.steady
+    assert run.warnings == (*before.warnings, MEASURED_AGAIN)
     assert run.ended_at == pytest.approx(before.ended_at, abs=2)
     assert MEASURED_AGAIN in (controller.path / "report.md").read_text()
 

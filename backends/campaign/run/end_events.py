@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backends.campaign.record import events as ev
-from backends.campaign.record.cleanup_status import Cleanup
+from backends.campaign.record.cleanup_status import UNKNOWN, Cleanup
 from backends.campaign.record.state import RunRecord, next_attempt_id
 from backends.campaign.run.end_reason import Ended, judge_allocation_end
 from backends.engines.engine import AllocationEnd
@@ -31,11 +31,11 @@ def succeeded(
     measured: Measurement,
     now: float,
     *,
-    telemetry: Telemetry,
     gpu_memory_mib: int | None,
     warnings: tuple[str, ...],
-    fingerprint: str,
-    cleanup: Cleanup,
+    telemetry: Telemetry | None = None,
+    fingerprint: str = "",
+    cleanup: Cleanup = UNKNOWN,
 ) -> ev.RunSucceeded:
     """Of a run that could be measured."""
     return ev.RunSucceeded(

@@ -14,6 +14,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
 from backends.campaign.record.run_changes import END_LOST
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.campaign.run.end_events import succeeded
 from backends.campaign.run.end_reason import memory_of
 from profiles.errors import LogError
 from profiles.format.profile import Profile
@@ -86,20 +87,12 @@ def _measured(
         return None
     if measured.reason or measured.readings < run.reading_count:
         return None
-    return ev.RunSucceeded(
-        t=min(now, info.st_mtime),
-        run_id=run.run_id,
-        throughput=measured.throughput,
-        readings=measured.readings,
-        used=measured.used,
-        window=measured.window,
-        statistic=measured.statistic,
-        metrics=dict(measured.metrics),
+    return succeeded(
+        run,
+        measured,
+        min(now, info.st_mtime),
         gpu_memory_mib=memory_of(measured),
         warnings=(*measured.warnings, MEASURED_AGAIN),
-        ranks=measured.ranks,
-        log=run.log,
-        hosts=run.hosts,
     )
 
 
