@@ -19,13 +19,13 @@ from backends.campaign.folder.artifacts import rewrite_results, write_environmen
 from backends.campaign.folder.create import open_campaign
 from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.folder.directory_identity import check_place
-from backends.campaign.folder.foreign import refuse_ways_out
 from backends.campaign.folder.frozen import changed_since, changed_words, read_manifest, thaw
 from backends.campaign.folder.reader import CampaignReader
-from backends.campaign.plan.attempts import planning
-from backends.campaign.plan.campaign_file import Request, read_request
+from backends.campaign.folder.refuse_foreign_files import refuse_ways_out
+from backends.campaign.plan.campaign_request import Request, read_request
+from backends.campaign.plan.next_attempt import planning
 from backends.campaign.plan.plan import DryRun, Plan, PlannedCase
-from backends.campaign.plan.profile_setup import ProfileSetup, staged_files
+from backends.campaign.plan.profile_in_campaign import ProfileSetup, staged_files
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.lock import CampaignLock

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from backends.campaign.folder.index import CampaignSummary
     from backends.campaign.folder.look import CampaignViews
     from backends.campaign.folder.tags_and_note import About
-    from backends.campaign.plan.campaign_file import Request
+    from backends.campaign.plan.campaign_request import Request
     from backends.campaign.plan.plan import DryRun, Plan
     from backends.campaign.plan.selection import Selection
     from backends.campaign.record.state import CampaignState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from backends.campaign.record.cleanup_status import Cleanup, Doubt
+from backends.campaign.record.cleanup_doubts import Cleanup, Doubt
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
+from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.inventory.host_entry import Host
 
 

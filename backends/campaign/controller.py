@@ -20,11 +20,11 @@ from backends.campaign.dispatch import Dispatcher
 from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.folder.results_writer import ResultsWriter
 from backends.campaign.pausing import operator
-from backends.campaign.plan.attempts import next_attempt
-from backends.campaign.plan.further import further_runs
+from backends.campaign.plan.further_runs import further_runs
+from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.plan.selection import ATTEMPTS
 from backends.campaign.record import events as ev
-from backends.campaign.record.cleanup_status import Cleanup
+from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.lock import HEARTBEAT_S, CampaignLock
 from backends.campaign.record.recorder import Recorder

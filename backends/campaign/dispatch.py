@@ -12,10 +12,10 @@ from backends import debug
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.due_runs import DueRuns, tell_why
 from backends.campaign.pausing import paused
-from backends.campaign.plan.attempts import next_attempt
+from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import AWAY, Cause
-from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
+from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord, RunState

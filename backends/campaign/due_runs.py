@@ -8,7 +8,7 @@ from backends import debug
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
-from backends.campaign.record.cleanup_status import Cleanup
+from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.factory import RunFactory

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from backends.campaign.folder.directory_identity import check_place
-from backends.campaign.folder.foreign import refuse_ways_out
 from backends.campaign.folder.reader import read_campaign
+from backends.campaign.folder.refuse_foreign_files import refuse_ways_out
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, write_now
 from backends.campaign.record.lock import CampaignLock

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from backends.campaign.plan.campaign_file import Request, write_request
+from backends.campaign.plan.campaign_request import Request, write_request
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record.codec import encode

@@ -17,7 +17,7 @@ from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
-from backends.campaign.record.cleanup_status import Cleanup
+from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
 from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.hosts.host_condition import concerns, state_of

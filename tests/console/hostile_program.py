@@ -24,7 +24,7 @@ from textual.pilot import Pilot
 from backends.campaign.plan.plan import Plan
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
-from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
+from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.codec import encode
 from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.hosts.host_facts import Concern, GpuProcess, HostSnapshot, HostState, Topology

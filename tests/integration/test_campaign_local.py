@@ -13,7 +13,7 @@ import pytest
 
 from backends import campaign_start
 from backends.campaign import controller as controller_module
-from backends.campaign.record.cleanup_status import Why
+from backends.campaign.record.cleanup_doubts import Why
 from backends.campaign.record.lock import CampaignLockedError
 from backends.campaign.record.state import CampaignState, RunState
 from backends.campaign.run import end_reason, supervisor

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.campaign.record.cleanup_status import Why
+from backends.campaign.record.cleanup_doubts import Why
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import RunState, fold
 from tests.support.campaigns import Bench, finish, until_running

@@ -10,7 +10,7 @@ import pytest
 
 from backends.campaign.controller import CampaignController
 from backends.campaign.record import events as ev
-from backends.campaign.record.cleanup_status import UNKNOWN, Why
+from backends.campaign.record.cleanup_doubts import UNKNOWN, Why
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign_start import Starter

@@ -18,7 +18,7 @@ from backends.campaign.folder import reader
 from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
-from backends.campaign.record.cleanup_status import Doubt
+from backends.campaign.record.cleanup_doubts import Doubt
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run import cleanup
 from backends.campaign.run.end_and_fetch import doubt_of_error

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from backends.campaign.cleanup_words import command_text, reason_text
-from backends.campaign.record.cleanup_status import Why
+from backends.campaign.record.cleanup_doubts import Why
 from backends.campaign.run.end_and_fetch import pids_text
 from backends.leftovers import Claim, Sweep
 from backends.remote.wrapper_messages import Leftover, RunPhase

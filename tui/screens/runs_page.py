@@ -25,7 +25,7 @@ from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.screens.dialogs import Answer, Choice, Prompt
 from tui.screens.page import Page
-from tui.screens.run_changes import CHANGES, RETRIABLE, possible_changes
+from tui.screens.possible_changes import CHANGES, RETRIABLE, possible_changes
 from tui.screens.run_text import COLUMNS, RunRows, details_text, rows_signature, summary
 from tui.session import Session
 from tui.text import count, plain

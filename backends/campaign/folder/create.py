@@ -12,9 +12,9 @@ from backends import version
 from backends.campaign.folder.directory_identity import place_of
 from backends.campaign.folder.frozen import freeze
 from backends.campaign.folder.paths import campaign_name, create_directory
-from backends.campaign.plan.campaign_file import Request, write_request
+from backends.campaign.plan.campaign_request import Request, write_request
 from backends.campaign.plan.plan import Plan
-from backends.campaign.plan.profile_setup import ProfileSetup
+from backends.campaign.plan.profile_in_campaign import ProfileSetup
 from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, Journal

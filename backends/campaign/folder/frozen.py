@@ -28,7 +28,7 @@ from profiles.errors import DlperfError
 from profiles.logs.own_log_names import safe_name
 
 if TYPE_CHECKING:
-    from backends.campaign.plan.profile_setup import ProfileSetup
+    from backends.campaign.plan.profile_in_campaign import ProfileSetup
 
 FOLDER = "frozen"
 MANIFEST = "manifest.json"
@@ -166,7 +166,7 @@ def thaw(directory: Path, manifest: Manifest, *, stage: bool = True) -> Mapping[
     FrozenError: something in ``frozen/`` is missing or was changed, or files that were too large
         to keep have changed where they lie.
     """
-    from backends.campaign.plan.profile_setup import (  # noqa: PLC0415 (the models)
+    from backends.campaign.plan.profile_in_campaign import (  # noqa: PLC0415 (the models)
         ProfileSetup,
         StagedFiles,
     )
@@ -213,7 +213,7 @@ def _differs(path: Path, sha256: str) -> bool:
 
 def _repacked(files: FrozenFiles) -> bool:
     """Whether what would be packed now is something else."""
-    from backends.campaign.plan.profile_setup import packed  # noqa: PLC0415
+    from backends.campaign.plan.profile_in_campaign import packed  # noqa: PLC0415
 
     try:
         return packed(Path(files.source)).tree.digest != files.digest
@@ -234,7 +234,7 @@ def _tree(directory: Path, files: FrozenFiles) -> StagedTree:
         if tree.digest != files.digest:
             raise FrozenError(directory, f"{FOLDER}/{files.file} was changed since the beginning")
         return tree
-    from backends.campaign.plan.profile_setup import packed  # noqa: PLC0415
+    from backends.campaign.plan.profile_in_campaign import packed  # noqa: PLC0415
 
     try:
         tree = packed(Path(files.source)).tree

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from backends.campaign.folder.foreign import ForeignFileError
+from backends.campaign.folder.refuse_foreign_files import ForeignFileError
 from backends.campaign.folder.regular_file import open_to_read
 
 BLOCK = 1 << 18

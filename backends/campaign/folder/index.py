@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backends.campaign.folder.directory_identity import copied_from, elsewhere_words
-from backends.campaign.folder.foreign import ForeignFileError, refuse_strange
+from backends.campaign.folder.refuse_foreign_files import ForeignFileError, refuse_strange
 from backends.campaign.folder.tags_and_note import About, read_about
 from backends.campaign.folder.unbegun import NOTHING_STARTED, is_unbegun
 from backends.campaign.record import journal
@@ -121,7 +121,7 @@ def _failed(state: CampaignState, path: Path) -> set[str]:
     failed = {run.run_id for run in state.runs.values() if run.state is RunState.FAILED}
     if not state.lost_ends:
         return failed
-    from backends.campaign.folder.told_results import told_results  # noqa: PLC0415 (seldom)
+    from backends.campaign.folder.read_results_json import told_results  # noqa: PLC0415 (seldom)
 
     told = told_results(path)
     for run_id in state.lost_ends:

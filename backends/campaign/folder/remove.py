@@ -13,9 +13,9 @@ from pathlib import Path
 
 from backends.campaign.folder import artifacts, debug_log, frozen, tags_and_note
 from backends.campaign.folder.directory_identity import elsewhere_words
-from backends.campaign.folder.foreign import ForeignFileError
 from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.folder.reader import read_campaign
+from backends.campaign.folder.refuse_foreign_files import ForeignFileError
 from backends.campaign.folder.unbegun import is_unbegun
 from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record import journal, lock

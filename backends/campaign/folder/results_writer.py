@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-from backends.campaign.folder.strand import Strand
+from backends.campaign.folder.calls_in_turn import Strand
 from backends.campaign.record.state import CampaignState
 
 LET_END_S = 10.0

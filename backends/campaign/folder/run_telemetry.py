@@ -6,9 +6,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from backends.campaign.folder.foreign import ForeignFileError
 from backends.campaign.folder.growing_log import GrowingLog
 from backends.campaign.folder.paths import telemetry_path
+from backends.campaign.folder.refuse_foreign_files import ForeignFileError
 from backends.hosts.live_telemetry import LiveTelemetry
 
 MOST_BYTES_AT_ONCE = 4 << 20

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from backends.campaign.folder.artifacts import REPORT, rewrite_results
-from backends.campaign.folder.foreign import refuse_ways_out
 from backends.campaign.folder.reader import read_campaign
+from backends.campaign.folder.refuse_foreign_files import refuse_ways_out
 from backends.campaign.folder.tags_and_note import About, write_about
 from backends.campaign.record.lock import CampaignLock, CampaignLockedError
 

@@ -17,7 +17,7 @@ from typing import Any, NotRequired, get_type_hints  # Any: what JSON may hold, 
 from typing_extensions import TypedDict  # of Python 3.11 pydantic takes none of the library's
 
 from backends.campaign.record import events
-from backends.campaign.record.cleanup_status import Cleanup
+from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.events import EVENT_TYPES, Event, ReadingsSampled
 from backends.hosts.telemetry_summary import Telemetry
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any  # what JSON may hold is only known after the 
 
 from pydantic import AfterValidator, AliasChoices, Field, PlainValidator, TypeAdapter
 
-from backends.campaign.record.cleanup_status import Cleanup
+from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.hosts.telemetry_summary import Telemetry
 from profiles.scalars import Scalar
 from profiles.throughput.rank_times import RankTime

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from backends.campaign.record.cleanup_status import UNKNOWN
+from backends.campaign.record.cleanup_doubts import UNKNOWN
 
 if TYPE_CHECKING:  # only a journal that is read needs pydantic
     from backends.campaign.record.event_values import (

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from backends.campaign.record import events as ev
-from backends.campaign.record.cleanup_status import UNKNOWN, Cleanup
+from backends.campaign.record.cleanup_doubts import UNKNOWN, Cleanup
 from backends.campaign.record.run_state import RunState
 from profiles.format.case import Case
 from profiles.scalars import Scalar

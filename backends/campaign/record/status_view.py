@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from backends.campaign.record.chart_points import spread
-from backends.campaign.record.cleanup_status import Cleanup
+from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.run_estimates import case_key, estimates, remaining_s
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.state import CampaignState, RunRecord, RunState

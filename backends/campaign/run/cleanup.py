@@ -9,7 +9,7 @@ from pathlib import Path
 
 from backends.campaign.cleanup_words import reason_text
 from backends.campaign.record import events as ev
-from backends.campaign.record.cleanup_status import Doubt, Why
+from backends.campaign.record.cleanup_doubts import Doubt, Why
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord
 from backends.campaign.run.end_and_fetch import Kept, doubt_of_error, doubt_of_report

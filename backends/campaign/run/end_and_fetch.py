@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
+from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.run.mirror import LogMirror, UnsafeLogError
 from backends.remote.wrapper_messages import (
     CancelReport,

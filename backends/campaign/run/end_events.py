@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backends.campaign.record import events as ev
-from backends.campaign.record.cleanup_status import UNKNOWN, Cleanup
+from backends.campaign.record.cleanup_doubts import UNKNOWN, Cleanup
 from backends.campaign.record.state import RunRecord, next_attempt_id
 from backends.campaign.run.end_reason import Ended, judge_allocation_end
 from backends.engines.engine import AllocationEnd

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from backends.campaign.record.cause import Cause
-from backends.campaign.record.cleanup_status import UNKNOWN, Cleanup
+from backends.campaign.record.cleanup_doubts import UNKNOWN, Cleanup
 from backends.engines.engine import AllocationEnd, EndKind
 from backends.remote.wrapper_messages import RemoteError, RunPhase, RunStatus
 from backends.transports.transport import HostUnreachableError

@@ -13,8 +13,8 @@ from backends.campaign.folder.paths import (
     run_log_path,
     telemetry_path,
 )
-from backends.campaign.folder.rawlog import RawLog
-from backends.campaign.plan.profile_setup import ProfileSetup
+from backends.campaign.folder.raw_log import RawLog
+from backends.campaign.plan.profile_in_campaign import ProfileSetup
 from backends.campaign.record import events as ev
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord

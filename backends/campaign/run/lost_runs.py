@@ -11,10 +11,10 @@ from pathlib import Path
 
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.folder.paths import run_log_path
-from backends.campaign.plan.attempts import next_attempt
+from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
-from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
+from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.state import (
     CampaignState,
     RunRecord,

@@ -9,9 +9,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any  # JSON
 
 from backends.campaign.folder.paths import host_log_path
-from backends.campaign.folder.told_results import told_results
+from backends.campaign.folder.read_results_json import told_results
 from backends.campaign.record import events as ev
-from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
+from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.run_changes import END_LOST
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.campaign.run.end_events import succeeded

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from backends.campaign.controller import CampaignController
-from backends.campaign.record.cleanup_status import Why
+from backends.campaign.record.cleanup_doubts import Why
 from backends.campaign.record.state import RunState
 from tests.integration.faults.conftest import Measured
 from tests.support.campaigns import Bench, finish, only_run, until_running

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
-from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
+from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from profiles.throughput.rank_times import RankTime
 from profiles.throughput.steady import Disturbance, Shape
 

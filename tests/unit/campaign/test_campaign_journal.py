@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
-from backends.campaign.record.cleanup_status import UNKNOWN, Cleanup, Doubt, Why
+from backends.campaign.record.cleanup_doubts import UNKNOWN, Cleanup, Doubt, Why
 from backends.campaign.record.codec import decode, encode, merged, schema_of
 from backends.campaign.record.journal import (
     Journal,

@@ -18,7 +18,7 @@ from backends.campaign.folder.paths import (
     host_log_path,
     telemetry_path,
 )
-from backends.campaign.plan.campaign_file import Request, read_request, write_request
+from backends.campaign.plan.campaign_request import Request, read_request, write_request
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.remarks import plan_remarks

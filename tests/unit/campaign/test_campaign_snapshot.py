@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.campaign.plan.attempts import next_attempt
+from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, take

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from backends.campaign.folder.foreign import ForeignFileError, refuse_ways_out
 from backends.campaign.folder.index import list_campaigns
 from backends.campaign.folder.reader import read_campaign
+from backends.campaign.folder.refuse_foreign_files import ForeignFileError, refuse_ways_out
 from backends.campaign.record import events as ev
 from backends.campaign.record.codec import encode
 from backends.campaign.record.status_view import take

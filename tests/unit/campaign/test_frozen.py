@@ -20,8 +20,8 @@ from backends.campaign.folder.frozen import (
     thaw,
 )
 from backends.campaign.folder.reader import read_campaign
-from backends.campaign.plan.campaign_file import Request, write_request
-from backends.campaign.plan.profile_setup import ProfileSetup, staged_files
+from backends.campaign.plan.campaign_request import Request, write_request
+from backends.campaign.plan.profile_in_campaign import ProfileSetup, staged_files
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record.codec import encode

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from backends.campaign.plan.attempts import next_attempt
-from backends.campaign.plan.further import further_runs
+from backends.campaign.plan.further_runs import further_runs
+from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, fold

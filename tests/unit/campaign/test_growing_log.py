@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.folder import growing_log
-from backends.campaign.folder.foreign import ForeignFileError
 from backends.campaign.folder.growing_log import GrowingLog
+from backends.campaign.folder.refuse_foreign_files import ForeignFileError
 
 
 def rest(log: GrowingLog) -> bytes:

@@ -11,7 +11,7 @@ import pytest
 
 from backends.campaign.folder.tags_and_note import NOTE_CAP, read_about
 from backends.campaign.record import events as ev
-from backends.campaign.record.cleanup_status import Cleanup, Doubt, Why
+from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from tests.support.waiting import wait_until
 from tests.unit.cli.conftest import (
     BEGUN,

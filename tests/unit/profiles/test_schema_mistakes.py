@@ -13,7 +13,7 @@ import tomli_w
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from backends.campaign.plan.campaign_file import read_request
+from backends.campaign.plan.campaign_request import read_request
 from backends.inventory.hosts_toml import read_hosts_file
 from backends.results.entered_figures import import_figures
 from profiles.errors import DlperfError

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.campaign.folder.create import planned_runs
-from backends.campaign.plan.attempts import next_attempt
-from backends.campaign.plan.further import further_runs
+from backends.campaign.plan.further_runs import further_runs
+from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev

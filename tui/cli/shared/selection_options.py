@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from backends.campaign.plan.campaign_file import Request, read_request
+from backends.campaign.plan.campaign_request import Request, read_request
 from backends.campaign.plan.selection import Selection
 from backends.results.auto_repeats import AutoRepeats, limited, parse_repeats
 from profiles.errors import SelectionError

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
 
+from backends.campaign.folder.calls_in_turn import Strand
 from backends.campaign.folder.kept_log import KeptLog
 from backends.campaign.folder.regular_file import open_regular, set_aside
-from backends.campaign.folder.strand import Strand
 from backends.file_modes import make_directory
 from backends.remote.wrapper_messages import LogDigest
 from profiles.cleantext import clean_line
