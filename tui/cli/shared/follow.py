@@ -7,12 +7,13 @@ import asyncio
 import contextlib
 import shlex
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 from backends.campaign.controller import CampaignController
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, RunState
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.use_cases import Workspace
 from tui.cli.shared.exit_codes import FAILED, INTERRUPTED, OK
 from tui.cli.shared.output import print_json, say
@@ -41,13 +42,23 @@ async def see_through(
         name = shlex.quote(controller.path.name)
         if arguments.campaigns is not None:
             name = f"{name} --campaigns {shlex.quote(str(arguments.campaigns))}"
-        if controller.snapshot().held:
-            say(f"interrupted; what is left is paused. Start it with: dlperf-tui unpause {name}")
-            say(f"and then: dlperf-tui resume {name}")
-        else:
-            say(f"interrupted; the runs go on. Come back with: dlperf-tui resume {name}")
+        for line in left_behind(controller.snapshot(), name):
+            say(line)
         return INTERRUPTED
     return _conclude(controller.state, controller.path, as_json=arguments.json)
+
+
+def left_behind(left: CampaignSnapshot, name: str) -> Iterator[str]:
+    """What becomes of a campaign that nobody follows any more, and how to come back to it."""
+    if left.finished:
+        yield "interrupted; the campaign has ended"
+    elif left.held:
+        yield f"interrupted; what is left is paused. Start it with: dlperf-tui unpause {name}"
+        yield f"and then: dlperf-tui resume {name}"
+    elif not left.active:
+        yield f"interrupted; no run is at work. Go on with: dlperf-tui resume {name}"
+    else:
+        yield f"interrupted; the runs go on. Come back with: dlperf-tui resume {name}"
 
 
 async def _first_of(
