@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -12,10 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from textual import events, on, work
 from textual.app import App
 from textual.command import Provider
+from textual.filter import LineFilter
 from textual.screen import Screen
 
 from profiles.errors import DlperfError
 from tui.key_bindings import PAGES, bindings
+from tui.light import Lightened
 from tui.messages import CampaignStarted, Problem, Said
 from tui.repaint import Painted
 from tui.screens.login_questions import ConsolePrompter
@@ -24,7 +27,7 @@ from tui.session import Session
 from tui.stylesheet import KeptStylesheet
 from tui.terminal import Terminal
 from tui.text import count, plain
-from tui.theme import THEME
+from tui.theme import DARK, LIGHT, begun_with
 from tui.typed_ahead import TypedAhead, sight_of
 from tui.widgets.header import Tabs
 
@@ -75,8 +78,9 @@ class DlperfApp(App[str]):
         self.typed = TypedAhead(self, self._hand_on)
         self._painted = Painted()
         self._page_shown: Screen[Any] | None = None
-        self.register_theme(THEME)
-        self.theme = THEME.name
+        for theme in (DARK, LIGHT):
+            self.register_theme(theme)
+        self.theme = begun_with(os.environ).name
         self.stylesheet = KeptStylesheet(variables=self.get_css_variables())
         for name in PAGES:
             self.add_mode(name, partial(self._page, name))
@@ -94,6 +98,13 @@ class DlperfApp(App[str]):
         self.call_after_refresh(self._first)
 
     # What the terminal shows -------------------------------------------------------------------
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        filters = super().get_line_filters()
+        return [Lightened(), *filters] if self.theme == LIGHT.name else filters
+
+    def action_theme(self) -> None:
+        self.theme = DARK.name if self.theme == LIGHT.name else LIGHT.name
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         super()._display(screen, self._painted.only_changes(renderable))

@@ -67,6 +67,7 @@ PANELS: Mapping[str, Panel] = {
                 "O", "campaigns", "Campaigns", "look at another campaign, or resume one", footer=90
             ),
             Key("N", "notes", "Notes", "what the engine had to say about the campaign", footer=91),
+            Key("T", "theme", "Theme", "light colours, or dark ones", footer=94),
             Key("ctrl+l", "redraw", "Redraw", "paint the whole screen again", 93, said="^l"),
             Key(
                 "question_mark", "help", "Help", "explain the focused panel", said="?", footer=LAST

@@ -1,9 +1,12 @@
-"""The console's colours: one small palette, dark, whose nearest of 16 colours stay apart.
+"""The console's colours: one small palette, dark and light, whose nearest of 16 colours stay apart.
 
-Colour repeats what a symbol or a word says already; it never says anything alone.
+Colour repeats what a symbol or a word says already; it never says anything alone. Words are written
+in the colours of the dark palette; :data:`LIGHTENED` says what each is in the light one.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from textual.theme import Theme
 
@@ -20,6 +23,21 @@ VIOLET = "#c084fc"
 CYAN = "#48cfc8"
 CURSOR = "#26384d"
 
+LIGHTENED = {
+    BACKGROUND: "#fbfcfe",
+    RAISED: "#eef2f7",
+    LINE: "#c3ccd7",
+    TEXT: "#1d2530",
+    MUTED: "#5b6675",
+    ACCENT: "#0b5fd0",
+    GOOD: "#187a2b",
+    WARN: "#8c5a00",
+    BAD: "#c0232c",
+    VIOLET: "#8b1f9b",
+    CYAN: "#007a7a",
+    CURSOR: "#bcd0ea",
+}
+
 SERIES = (ACCENT, GOOD, WARN, VIOLET, CYAN, BAD)
 
 LINK_COLOURS = {"NV": GOOD, "PIX": ACCENT, "PXB": ACCENT, "PHB": WARN, "NODE": WARN, "SYS": BAD}
@@ -32,47 +50,62 @@ def link_colour(link: str) -> str:
     return LINK_COLOURS.get(link, MUTED)
 
 
-THEME = Theme(
-    name="dlperf",
-    primary=ACCENT,
-    secondary=MUTED,
-    accent=ACCENT,
-    success=GOOD,
-    warning=WARN,
-    error=BAD,
-    foreground=TEXT,
-    background=BACKGROUND,
-    surface=BACKGROUND,
-    panel=RAISED,
-    dark=True,
-    variables={
-        "line": LINE,
-        "muted": MUTED,
-        "cursor": CURSOR,
-        "block-cursor-background": CURSOR,
-        "block-cursor-foreground": TEXT,
-        "block-cursor-text-style": "bold",
-        "block-cursor-blurred-background": RAISED,
-        "block-cursor-blurred-foreground": TEXT,
-        "block-cursor-blurred-text-style": "none",
-        "block-hover-background": RAISED,
-        "input-cursor-background": TEXT,
-        "input-cursor-foreground": BACKGROUND,
-        "input-selection-background": f"{ACCENT} 35%",
-        "scrollbar": LINE,
-        "scrollbar-hover": MUTED,
-        "scrollbar-active": ACCENT,
-        "scrollbar-background": BACKGROUND,
-        "scrollbar-background-hover": BACKGROUND,
-        "scrollbar-background-active": BACKGROUND,
-        "scrollbar-corner-color": BACKGROUND,
-        "footer-background": RAISED,
-        "footer-foreground": MUTED,
-        "footer-key-foreground": ACCENT,
-        "footer-key-background": RAISED,
-        "footer-description-foreground": TEXT,
-        "footer-description-background": RAISED,
-        "border": LINE,
-        "border-blurred": LINE,
-    },
-)
+def _theme(name: str, colours: Mapping[str, str], *, dark: bool) -> Theme:
+    return Theme(
+        name=name,
+        primary=colours[ACCENT],
+        secondary=colours[MUTED],
+        accent=colours[ACCENT],
+        success=colours[GOOD],
+        warning=colours[WARN],
+        error=colours[BAD],
+        foreground=colours[TEXT],
+        background=colours[BACKGROUND],
+        surface=colours[BACKGROUND],
+        panel=colours[RAISED],
+        dark=dark,
+        variables={
+            "line": colours[LINE],
+            "muted": colours[MUTED],
+            "cursor": colours[CURSOR],
+            "block-cursor-background": colours[CURSOR],
+            "block-cursor-foreground": colours[TEXT],
+            "block-cursor-text-style": "bold",
+            "block-cursor-blurred-background": colours[RAISED],
+            "block-cursor-blurred-foreground": colours[TEXT],
+            "block-cursor-blurred-text-style": "none",
+            "block-hover-background": colours[RAISED],
+            "input-cursor-background": colours[TEXT],
+            "input-cursor-foreground": colours[BACKGROUND],
+            "input-selection-background": f"{colours[ACCENT]} 35%",
+            "scrollbar": colours[LINE],
+            "scrollbar-hover": colours[MUTED],
+            "scrollbar-active": colours[ACCENT],
+            "scrollbar-background": colours[BACKGROUND],
+            "scrollbar-background-hover": colours[BACKGROUND],
+            "scrollbar-background-active": colours[BACKGROUND],
+            "scrollbar-corner-color": colours[BACKGROUND],
+            "footer-background": colours[RAISED],
+            "footer-foreground": colours[MUTED],
+            "footer-key-foreground": colours[ACCENT],
+            "footer-key-background": colours[RAISED],
+            "footer-description-foreground": colours[TEXT],
+            "footer-description-background": colours[RAISED],
+            "border": colours[LINE],
+            "border-blurred": colours[LINE],
+        },
+    )
+
+
+DARK = _theme("dlperf", {colour: colour for colour in LIGHTENED}, dark=True)
+LIGHT = _theme("dlperf-light", LIGHTENED, dark=False)
+
+
+def begun_with(environment: Mapping[str, str]) -> Theme:
+    """``DLPERF_THEME`` dark or light; without it, light where the terminal says that it is
+    (``COLORFGBG``, whose last number is the background's)."""
+    asked = environment.get("DLPERF_THEME", "")
+    if asked not in ("dark", "light"):
+        background = environment.get("COLORFGBG", "").rpartition(";")[2]
+        asked = "light" if background in ("7", "15") else "dark"
+    return LIGHT if asked == "light" else DARK

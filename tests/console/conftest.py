@@ -21,7 +21,7 @@ from tui.app import DlperfApp
 from tui.backend_protocols import Workspace
 from tui.screens.login_questions import ConsolePrompter
 
-SMALL, LARGE = (80, 24), (120, 40)
+SMALL, LARGE, HUGE = (80, 24), (120, 40), (200, 60)
 DEADLINE_S = 10.0
 STILL_S = 120.0
 ONEFLOW = {"benchmark_root": ("/opt/cnns",), "data_root": ("/data/ofrecord",)}

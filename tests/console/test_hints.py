@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from textual.widgets import Input
 
-from tests.console.conftest import begin, console, screen_text, settled, tick, until
+from tests.console.conftest import HUGE, begin, console, screen_text, settled, tick, until
 from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
 from tests.console.test_bursts import Typist, WatchedWorkspace, hosts_of, open_console
 from tests.console.test_matrix import open_matrix
@@ -22,7 +22,6 @@ from tui.widgets.header import Tabs
 from tui.widgets.keybar import offered, panel_of
 from tui.widgets.keyed_table import KeyedTable
 
-HUGE = (200, 60)
 STOP = FakeFinding("stop", "in use: alice", "wait, ask, or leave the host out", "node3")
 WARN = FakeFinding("warn", "load 9.7 on 48 CPUs", "look with top", "node2")
 EVERYWHERE = FakeFinding("stop", "no license", "ask for one", "")

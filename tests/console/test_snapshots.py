@@ -1,6 +1,7 @@
-"""How the pages look, at both sizes. A difference is a change to look at, not always a mistake.
+"""How the pages look, small, usual and huge, dark and light.
 
-``pytest tests/console/test_snapshots.py --snapshot-update`` accepts what is drawn now.
+A difference is a change to look at, not always a mistake: ``pytest
+tests/console/test_snapshots.py --snapshot-update`` accepts what is drawn now.
 """
 
 from __future__ import annotations
@@ -11,15 +12,20 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.console.conftest import LARGE, SMALL, begin, tick, until
+from tests.console.conftest import HUGE, LARGE, SMALL, begin, tick, until
 from tests.console.fakes import FakeFinding, FakeWorkspace
 from tui.app import DlperfApp
+from tui.theme import DARK, LIGHT
 
 Step = Callable[[Pilot[str]], Awaitable[None]]
 Compare = Callable[..., bool]
 
 NAME = Path("campaigns/2026-11-21-resnet50")
-SIZES = pytest.mark.parametrize("size", [SMALL, LARGE], ids=["80x24", "120x40"])
+SIZES = pytest.mark.parametrize(
+    ("size", "colours"),
+    [(SMALL, "dark"), (LARGE, "dark"), (HUGE, "dark"), (LARGE, "light")],
+    ids=["80x24", "120x40", "200x60", "light"],
+)
 
 
 @pytest.fixture
@@ -29,8 +35,9 @@ def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeWorkspace:
     return FakeWorkspace(Path("campaigns"))
 
 
-def console_of(workspace: FakeWorkspace) -> DlperfApp:
+def console_of(workspace: FakeWorkspace, colours: str) -> DlperfApp:
     app = DlperfApp(workspace)
+    app.theme = {"dark": DARK, "light": LIGHT}[colours].name
     app.animation_level = "none"
     return app
 
@@ -89,6 +96,7 @@ def test_page(
     snap_compare: Compare,
     still: FakeWorkspace,
     size: tuple[int, int],
+    colours: str,
     keys: tuple[str | float, ...],
     campaign: bool,
 ) -> None:
@@ -97,17 +105,19 @@ def test_page(
         FakeFinding("warn", "load 9.7 on 48 CPUs", "something computes there", "node3"),
     )
     assert snap_compare(
-        console_of(still),
+        console_of(still, colours),
         terminal_size=size,
         run_before=steps(still, *keys, campaign=campaign),
     )
 
 
 @SIZES
-def test_a_failed_run(snap_compare: Compare, still: FakeWorkspace, size: tuple[int, int]) -> None:
+def test_a_failed_run(
+    snap_compare: Compare, still: FakeWorkspace, size: tuple[int, int], colours: str
+) -> None:
     still.fails = {"1n8g": "NCCL error: unhandled system error"}
     assert snap_compare(
-        console_of(still),
+        console_of(still, colours),
         terminal_size=size,
         run_before=steps(still, "3", 60.0, "j", campaign=True),
     )
@@ -115,7 +125,7 @@ def test_a_failed_run(snap_compare: Compare, still: FakeWorkspace, size: tuple[i
 
 @SIZES
 def test_a_simulated_cluster_with_a_note(
-    snap_compare: Compare, still: FakeWorkspace, size: tuple[int, int]
+    snap_compare: Compare, still: FakeWorkspace, size: tuple[int, int], colours: str
 ) -> None:
     still.simulated = True
 
@@ -126,4 +136,4 @@ def test_a_simulated_cluster_with_a_note(
         still.controllers[NAME].note("disk full: waiting for space")
         await steps(still, "3", 30.0)(pilot)
 
-    assert snap_compare(console_of(still), terminal_size=size, run_before=go)
+    assert snap_compare(console_of(still, colours), terminal_size=size, run_before=go)

@@ -10,7 +10,7 @@ from textual.css import stylesheet as textual_stylesheet
 from tests.console.conftest import console, until
 from tests.console.fakes import FakeWorkspace
 from tui.key_bindings import PAGES
-from tui.theme import THEME
+from tui.theme import DARK
 from tui.widgets.header import Tabs
 
 
@@ -37,8 +37,8 @@ async def test_another_theme_has_its_own_colours(workspace: FakeWorkspace) -> No
     async with console(workspace) as (app, pilot):
         tabs = app.screen.query_one(Tabs)
         before = tabs.styles.color, app.screen.styles.background
-        app.register_theme(replace(THEME, name="other", background="#ffffff", surface="#ffffff"))
+        app.register_theme(replace(DARK, name="other", background="#ffffff", surface="#ffffff"))
         app.theme = "other"
         await until(pilot, lambda: app.screen.styles.background != before[1])
-        app.theme = THEME.name
+        app.theme = DARK.name
         await until(pilot, lambda: (tabs.styles.color, app.screen.styles.background) == before)

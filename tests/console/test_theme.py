@@ -1,22 +1,85 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pytest
 from rich.color import Color, ColorSystem
 
+from tests.console.conftest import console, until
+from tests.console.fakes import FakeWorkspace
 from tui import theme
+
+PALETTES = {"dark": {colour: colour for colour in theme.LIGHTENED}, "light": theme.LIGHTENED}
+MEANING = (theme.TEXT, theme.MUTED, theme.ACCENT, theme.GOOD, theme.WARN, theme.BAD)
+both = pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES)
 
 
 def nearest_of_16(colour: str) -> int | None:
     return Color.parse(colour).downgrade(ColorSystem.STANDARD).number
 
 
-def test_the_colours_stay_apart_in_a_terminal_of_16() -> None:
-    meaning = (theme.TEXT, theme.MUTED, theme.ACCENT, theme.GOOD, theme.WARN, theme.BAD)
-    assert len({nearest_of_16(colour) for colour in meaning}) == len(meaning)
-    assert len({nearest_of_16(colour) for colour in theme.SERIES}) == len(theme.SERIES)
+@both
+@pytest.mark.parametrize("colours", [MEANING, theme.SERIES], ids=["meaning", "series"])
+def test_the_colours_stay_apart_in_a_terminal_of_16(
+    palette: dict[str, str], colours: Sequence[str]
+) -> None:
+    assert len({nearest_of_16(palette[colour]) for colour in colours}) == len(colours)
 
 
-def test_the_cursor_is_seen_in_a_terminal_of_16() -> None:
-    assert nearest_of_16(theme.CURSOR) != nearest_of_16(theme.BACKGROUND)
+@both
+def test_the_cursor_is_seen_in_a_terminal_of_16(palette: dict[str, str]) -> None:
+    assert nearest_of_16(palette[theme.CURSOR]) != nearest_of_16(palette[theme.BACKGROUND])
+
+
+@both
+@pytest.mark.parametrize("ground", [theme.BACKGROUND, theme.RAISED, theme.CURSOR])
+def test_words_can_be_read(palette: dict[str, str], ground: str) -> None:
+    for colour in (*MEANING, *theme.SERIES):
+        least = 3.0 if ground == theme.CURSOR else 4.5  # what WCAG asks of bold words, of others
+        assert contrast(palette[colour], palette[ground]) >= least, colour
+
+
+def contrast(one: str, other: str) -> float:
+    """By WCAG 2: 1 … 21."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    triplet = Color.parse(colour).triplet
+    assert triplet is not None
+    parts = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in triplet.normalized
+    ]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+@pytest.mark.parametrize(
+    ("environment", "name"),
+    [
+        ({}, "dlperf"),
+        ({"COLORFGBG": "15;0"}, "dlperf"),
+        ({"COLORFGBG": "0;15"}, "dlperf-light"),
+        ({"COLORFGBG": "0;default;15"}, "dlperf-light"),
+        ({"COLORFGBG": "0;15", "DLPERF_THEME": "dark"}, "dlperf"),
+        ({"DLPERF_THEME": "light"}, "dlperf-light"),
+        ({"DLPERF_THEME": "pink"}, "dlperf"),
+    ],
+)
+def test_the_terminal_or_the_operator_says_which(environment: dict[str, str], name: str) -> None:
+    assert theme.begun_with(environment).name == name
+
+
+async def test_nothing_dark_is_left_in_the_light_theme(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        await until(pilot, lambda: workspace.probed)
+        dark = app.export_screenshot()
+        await pilot.press("T")
+        light = app.export_screenshot().lower()
+        assert not [colour for colour in theme.LIGHTENED if colour in light]
+        await pilot.press("T")
+        assert app.export_screenshot() == dark
 
 
 def test_links_are_coloured_by_class() -> None:
