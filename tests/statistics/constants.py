@@ -66,6 +66,7 @@ ROOMS = ("backends/results", "profiles/throughput")
 NO_RULES: Mapping[str, str] = {
     "backends/results/mlperf_scaling.py": "what is read at all",
     "backends/results/entered_figures.py": "what is read at all, and names",
+    "backends/results/numbers.py": "how figures are written, which its own tests hold",
     "backends/results/result_files.py": "when what a crash has left is removed",
     "backends/results/svg_figures.py": "how figures are drawn",
     "profiles/throughput/as_stated.py": "how many hosts so many GPUs are, where nobody says",

@@ -117,7 +117,6 @@ def _document(
         "scope": measured.scope,
         "gpus": case.gpus,
         "metrics": dict(measured.metrics),
-        "notes": flop_notes([measured.metrics]),
         "warnings": [*warnings, *measured.warnings, *disturbed, *reasons],
     }
 
@@ -130,7 +129,7 @@ def _print(document: dict[str, Any], device: str) -> None:
     print(f"{document['path']}: {figure} ({rule})")
     for name, metric in document["metrics"].items():
         print(f"  {name}: {trimmed(metric, 3)}")
-    for note in document["notes"]:
+    for note in flop_notes([document["metrics"]]):
         print(f"  {note}")
     for warning in document["warnings"]:
         say(f"  warning: {warning}")

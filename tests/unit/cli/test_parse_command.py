@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -35,21 +34,13 @@ def test_tflops_and_mfu_come_with_formula_constants_and_convention(parse) -> Non
     assert "6·N + 12·L·d·T" in said
     assert "GFLOP per token: N = 123,587,328, L = 12, d = 768, T = 1024" in said
     assert "MFU: of a dense peak of 989 TFLOP/s per GPU" in said
-    (document,) = json.loads(parse("torch-gpt", log, "--json"))
-    assert len(document["notes"]) == 3
-    assert all(note in said for note in document["notes"])
 
 
 def test_a_log_that_prints_them_itself_is_said_to(parse) -> None:
-    (document,) = json.loads(parse("torchtitan", TITAN, "--json"))
-    assert document["notes"][1:] == [
-        "TFLOP/s: as the log prints it; the constants of the model are not stated",
-        "MFU: of a dense peak of 989 TFLOP/s per GPU",
-    ]
+    said = parse("torchtitan", TITAN)
+    assert "  TFLOP/s: as the log prints it; the constants of the model are not stated\n" in said
+    assert "  MFU: of a dense peak of 989 TFLOP/s per GPU\n" in said
 
 
 def test_nothing_is_said_where_no_flop_was_counted(parse) -> None:
-    (document,) = json.loads(
-        parse("modded-nanogpt", "step:6/9 train_time:9ms step_avg:1.50ms\n", "--json")
-    )
-    assert document["notes"] == []
+    assert "FLOP" not in parse("modded-nanogpt", "step:6/9 train_time:9ms step_avg:1.50ms\n")
