@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from backends.campaign.folder.raw_log import RawLog
+from backends.campaign.folder.raw_log_writer import RawLog
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import Doubt, Why
 from backends.campaign.record.journal import FILE_NAME, Journal

@@ -23,9 +23,9 @@ from profiles.errors import ProfileError, SelectionError
 if TYPE_CHECKING:
     from backends.campaign.cancelling import CancelOutcome
     from backends.campaign.controller import CampaignController
+    from backends.campaign.folder.campaign_views import CampaignViews
     from backends.campaign.folder.imported import Imported
     from backends.campaign.folder.index import CampaignSummary
-    from backends.campaign.folder.look import CampaignViews
     from backends.campaign.folder.tags_and_note import About
     from backends.campaign.plan.campaign_request import Request
     from backends.campaign.plan.plan import DryRun, Plan
@@ -273,7 +273,9 @@ class Workspace:
 
     @cached_property
     def _views(self) -> CampaignViews:
-        from backends.campaign.folder.look import CampaignViews  # noqa: PLC0415 (loads when needed)
+        from backends.campaign.folder.campaign_views import (
+            CampaignViews,
+        )
         from backends.campaign.run.measured_again import measured_again  # noqa: PLC0415 (as above)
 
         return CampaignViews(self.clock, measured_again)

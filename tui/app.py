@@ -17,8 +17,8 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from profiles.errors import DlperfError
+from tui.dark_to_light import Lightened
 from tui.key_bindings import PAGES, bindings
-from tui.light import Lightened
 from tui.messages import CampaignStarted, Problem, Said
 from tui.repaint import Painted
 from tui.screens.login_questions import ConsolePrompter

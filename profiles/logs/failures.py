@@ -14,7 +14,7 @@ from typing import Literal
 from profiles.cleantext import ESCAPE_BYTES, clean_line
 from profiles.format.profile import Profile
 from profiles.format.regex.line_pattern import line_pattern
-from profiles.format.regex.linear import finder
+from profiles.format.regex.match_with_re2 import finder
 from profiles.logs.lines import lines_with
 from profiles.logs.literals import required_literals
 

@@ -10,7 +10,7 @@ from profiles.errors import LogError
 from profiles.format.case import Case
 from profiles.format.profile import Profile
 from profiles.format.rule_for_case import rule_for
-from profiles.throughput.file import measure_file
+from profiles.throughput.measure_log_file import measure_file
 from profiles.throughput.measure_run import ONE_NODE, Measurement
 from profiles.throughput.rank_lines import read_rank_times
 

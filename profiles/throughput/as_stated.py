@@ -12,7 +12,7 @@ from profiles.format.case_matrix import make_case
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
 from profiles.logs.log_paths import GPUS
-from profiles.throughput.file import measure_file
+from profiles.throughput.measure_log_file import measure_file
 from profiles.throughput.measure_run import Measurement
 
 _WORLD_SIZE = "world_size"

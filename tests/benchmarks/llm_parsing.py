@@ -22,7 +22,7 @@ OURS = """
 from pathlib import Path
 from profiles.format.catalog import Catalog
 from profiles.format.case_matrix import expand
-from profiles.throughput.file import measure_file
+from profiles.throughput.measure_log_file import measure_file
 profile = Catalog.load().get({profile!r})
 case = expand(profile, ["1n8g"], {{}})[0]
 def read(path):

@@ -20,7 +20,7 @@ from profiles.format.catalog import Catalog
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
 from profiles.logs.log_paths import recognise
-from profiles.throughput.file import measure_file
+from profiles.throughput.measure_log_file import measure_file
 from profiles.throughput.measure_run import Measurement, measure_run
 
 CATALOG = Catalog.load()

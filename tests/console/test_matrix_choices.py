@@ -37,7 +37,7 @@ from tui.screens.dialogs import Dialog, Prompt
 from tui.screens.dry_run import DryRunView
 from tui.screens.editors import SettingsEditor
 from tui.screens.matrix_page import MatrixPage
-from tui.screens.scaling_dialog import ScalingEditor
+from tui.screens.scaling_kinds_dialog import ScalingEditor
 from tui.screens.start_dialog import StartDialog
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keybar import KeyBar, offered

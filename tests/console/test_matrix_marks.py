@@ -14,7 +14,7 @@ from profiles.format.profile import Matrix, Parameter, Profile
 from tests.console.fakes import frozen_catalog, unprobed, v100_hosts
 from tui.matrix_marks import Marks, new_marks, selection
 from tui.screens.matrix_text import column_kinds, column_labels
-from tui.screens.scaling_dialog import offered
+from tui.screens.scaling_kinds_dialog import offered
 
 HOSTS = v100_hosts()
 

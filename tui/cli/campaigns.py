@@ -21,7 +21,7 @@ from tui.cli.shared.exit_codes import OK, WRONG
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
 from tui.cli.shared.print_table import print_rows
-from tui.cli.shared.refuse_change import refuse_change
+from tui.cli.shared.readonly_option import refuse_change
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from profiles.errors import DlperfError
 from tui.cli.arguments import build_parser
 from tui.cli.commands import COMMANDS, command_file
 from tui.cli.shared.exit_codes import INTERRUPTED, OK, WRONG
-from tui.cli.shared.refuse_change import refuse_change
+from tui.cli.shared.readonly_option import refuse_change
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -222,7 +222,7 @@ class MatrixPage(Page):
             self.app.push_screen(ParameterEditor(part), self._take)
 
     def action_scaling(self) -> None:
-        from tui.screens.scaling_dialog import ScalingEditor  # noqa: PLC0415 - seldom needed
+        from tui.screens.scaling_kinds_dialog import ScalingEditor  # noqa: PLC0415 - seldom needed
 
         if (part := self.focused_marks) is not None:
             self.app.push_screen(ScalingEditor(part), self._take)

@@ -13,7 +13,7 @@ from backends.campaign.folder.paths import (
     run_log_path,
     telemetry_path,
 )
-from backends.campaign.folder.raw_log import RawLog
+from backends.campaign.folder.raw_log_writer import RawLog
 from backends.campaign.plan.profile_in_campaign import ProfileSetup
 from backends.campaign.record import events as ev
 from backends.campaign.record.recorder import Recorder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from backends.campaign.folder.raw_log import RawLog
+from backends.campaign.folder.raw_log_writer import RawLog
 from backends.campaign.run.reconnect import Contact
 from backends.launchers.launcher import HostCommand
 from backends.remote.client import RemoteHost

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from backends.campaign.folder.raw_log import RawLog
+from backends.campaign.folder.raw_log_writer import RawLog
 from backends.campaign.folder.regular_file import open_to_read
 from backends.campaign.record.run_record import RunRecord
 from backends.engines.engine import AllocatedHost

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any  # tasks of several kinds
 
 from backends.campaign.folder.kept_log import EditedInPlaceError
-from backends.campaign.folder.raw_log import RawLog
+from backends.campaign.folder.raw_log_writer import RawLog
 from backends.campaign.run.reconnect import Contact
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import (

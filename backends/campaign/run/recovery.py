@@ -19,7 +19,7 @@ from backends.campaign.run.end_reason import memory_of
 from profiles.errors import LogError
 from profiles.format.profile import Profile
 from profiles.throughput.all_node_logs import with_all_logs
-from profiles.throughput.file import measure_file
+from profiles.throughput.measure_log_file import measure_file
 
 MEASURED_AGAIN = f"measured again from its log: {END_LOST}"
 

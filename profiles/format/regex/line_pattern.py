@@ -13,7 +13,7 @@ from typing import Any
 
 from profiles.errors import ProfileError
 from profiles.format.regex.backtracking import LINE_LIMIT, judge
-from profiles.format.regex.linear import LinearPattern, available
+from profiles.format.regex.match_with_re2 import LinearPattern, available
 
 __all__ = [
     "LINE_LIMIT",

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-from backends.campaign.folder.raw_log import RawLog
+from backends.campaign.folder.raw_log_writer import RawLog
 from backends.campaign.run.host_watch import HostWatch
 from backends.engines.engine import AllocatedHost
 

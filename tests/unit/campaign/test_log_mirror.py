@@ -8,7 +8,7 @@ from typing import NoReturn, cast
 
 import pytest
 
-from backends.campaign.folder.raw_log import RawLog
+from backends.campaign.folder.raw_log_writer import RawLog
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.reconnect import Contact
 from backends.remote.client import RemoteHost

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.folder.calls_in_turn import Strand
-from backends.campaign.folder.raw_log import BACKLOG, BLOCK, RawLog
+from backends.campaign.folder.raw_log_writer import BACKLOG, BLOCK, RawLog
 from backends.remote.wrapper_messages import LogDigest
 from tests.support.waiting import until
 

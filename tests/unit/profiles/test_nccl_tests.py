@@ -11,7 +11,7 @@ import pytest
 from profiles.format.case_matrix import expand
 from profiles.format.catalog import Catalog
 from profiles.logs.log_parser import LogParser
-from profiles.throughput.file import measure_file
+from profiles.throughput.measure_log_file import measure_file
 from profiles.throughput.measure_run import Measurement, measure_run
 
 PROFILE = Catalog.load().get("nccl-tests")

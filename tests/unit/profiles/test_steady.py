@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from profiles.format.case_matrix import expand
 from profiles.format.catalog import Catalog
-from profiles.throughput.file import measure_file
+from profiles.throughput.measure_log_file import measure_file
 from profiles.throughput.steady import Disturbance, Shape, disturbances
 from tests.unit.profiles.builders import measure, profile
 

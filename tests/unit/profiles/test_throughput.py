@@ -15,7 +15,7 @@ from profiles.format.case import Case
 from profiles.format.catalog import Catalog
 from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
-from profiles.throughput.file import measure_file
+from profiles.throughput.measure_log_file import measure_file
 from profiles.throughput.measure_run import global_throughput, measure_run
 from profiles.throughput.run_facts import Facts
 from profiles.throughput.window import warm_up
