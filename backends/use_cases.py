@@ -273,10 +273,8 @@ class Workspace:
 
     @cached_property
     def _views(self) -> CampaignViews:
-        from backends.campaign.folder.campaign_views import (
-            CampaignViews,
-        )
-        from backends.campaign.run.measured_again import measured_again  # noqa: PLC0415 (as above)
+        from backends.campaign.folder.campaign_views import CampaignViews  # noqa: PLC0415 (late)
+        from backends.campaign.run.measured_again import measured_again  # noqa: PLC0415 (late)
 
         return CampaignViews(self.clock, measured_again)
 
@@ -286,7 +284,7 @@ class Workspace:
         Ends that the journal of a finished campaign has lost are read from its logs.
         """
         from backends.campaign.folder.reader import read_campaign  # noqa: PLC0415 (as above)
-        from backends.campaign.run.measured_again import measured_again  # noqa: PLC0415 (as above)
+        from backends.campaign.run.measured_again import measured_again  # noqa: PLC0415 (late)
 
         return measured_again(read_campaign(path), path, self.clock())
 

@@ -218,7 +218,7 @@ class Faults:
             self._world.loop.call_soon(console.on_signal)
 
     def _console(self) -> Process | None:
-        alive = [p for p in self._world.processes if not p.dead and not p.paused]
+        alive = [p for p in self._world.processes if not p.dead and not p.suspended]
         return self._chance.choice(alive) if alive else None
 
     # What the operator does in the console -------------------------------------------------------

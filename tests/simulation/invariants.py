@@ -272,9 +272,10 @@ class Invariants:
 
 
 def is_held(console: Process) -> bool:
-    """Whether it waits, and all that is left is paused."""
+    """Whether it is awake and waits, and all that is left is paused."""
     controller = console.controller
-    return not console.dead and controller is not None and controller.snapshot().held
+    awake = not console.dead and not console.suspended
+    return awake and controller is not None and controller.snapshot().held
 
 
 def is_told(state: CampaignState, run: RunRecord) -> bool:

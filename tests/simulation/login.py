@@ -91,8 +91,8 @@ class Node:
 class Process:
     """A command of ours on a login node.
 
-    ``kill_after``: it is killed before this step. ``paused_until``: it is suspended, as on a laptop
-    that is closed; what becomes due waits in ``backlog``.
+    ``kill_after``: it is killed before this step. ``suspended``: as on a laptop that is
+    closed; what becomes due waits in ``backlog``.
     """
 
     def __init__(self, node: Node, pid: int, ticks: int, label: str) -> None:
@@ -110,7 +110,7 @@ class Process:
         self.status: int | None = None
         self.on_signal: Callable[[], None] | None = None
         self.controller: Any = None
-        self.paused = False
+        self.suspended = False
         self.backlog: list[Any] = []
 
     def __str__(self) -> str:

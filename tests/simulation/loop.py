@@ -123,7 +123,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         if owner is not None:
             if owner.dead:
                 return True
-            if owner.paused:
+            if owner.suspended:
                 owner.backlog.append(handle)
                 return True
             owner.step()
@@ -148,7 +148,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def go_on(self, owner: Owner) -> None:
         """A process that was suspended finds what became due meanwhile."""
-        owner.paused = False
+        owner.suspended = False
         waiting, owner.backlog = owner.backlog, []
         self._ready.extend(waiting)  # type: ignore[attr-defined]
 

@@ -190,10 +190,10 @@ class World:
 
     def suspend(self, process: Process, for_s: float) -> None:
         """As a laptop that is closed for a while."""
-        if process.dead or process.paused:
+        if process.dead or process.suspended:
             return
         self.note(f"{process}: suspended for {for_s:.1f} s")
-        process.paused = True
+        process.suspended = True
         self.loop.call_later(for_s, self.loop.go_on, process)
 
     def inside(self, process: Process, action: Callable[[], None]) -> None:
