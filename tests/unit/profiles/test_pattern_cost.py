@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from profiles.format.regex import line_pattern as patterns_module
-from profiles.format.regex import linear
+from profiles.format.regex import match_with_re2
 from profiles.format.regex.backtracking import SHORTEST, Judgement, judge, most_steps
 from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
 from profiles.format.regex.match_with_re2 import LinearPattern
@@ -180,7 +180,7 @@ def test_without_re2_costly_patterns_are_refused_and_others_see_the_beginning_of
     log = b"1 images" + b"." * 5000 + b"2 images\n3 images\n"
     line_pattern.cache_clear()
     with monkeypatch.context() as patch:
-        patch.setattr(linear, "available", lambda: False)
+        patch.setattr(match_with_re2, "available", lambda: False)
         patch.setattr(patterns_module, "available", lambda: False)
         with pytest.raises(ValidationError, match="install google-re2"):
             profile(r"reading = '(?P<value>(\d+)+)x'")
