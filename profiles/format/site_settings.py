@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from profiles.errors import SelectionError
@@ -9,20 +10,23 @@ from profiles.format.case_matrix import can_vary
 from profiles.format.profile import Profile
 from profiles.nearest import nearest
 
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?[kKMGT]?")
+
 
 def resolve_settings(profile: Profile, given: Mapping[str, str]) -> dict[str, str]:
     """Every setting of the profile with the value given for it, or its default.
 
     Raises
     ------
-    SelectionError: a name is unknown, or a setting without a default was not given; the message
-        names all that are missing and how to give them.
+    SelectionError: a name is unknown, a value is none of its kind, or a setting without a default
+        was not given; the message names all that are missing and how to give them.
     """
     for name in given:
         if name not in profile.settings:
             raise SelectionError(
                 f"profile {profile.name} has no setting {name!r}", remedy=_suggestion(profile, name)
             )
+        _check_number(profile, name, given[name])
     values = {name: given.get(name, setting.default) for name, setting in profile.settings.items()}
     missing = [name for name, value in values.items() if not value and needs_value(profile, name)]
     if missing:
@@ -32,6 +36,15 @@ def resolve_settings(profile: Profile, given: Mapping[str, str]) -> dict[str, st
             f"profile {profile.name} needs {described}", remedy=f"give it with {example}"
         )
     return {name: value or "" for name, value in values.items()}
+
+
+def _check_number(profile: Profile, name: str, value: str) -> None:
+    """What is a number by default is one; with a factor, for sizes such as 4K."""
+    default = profile.settings[name].default or ""
+    if NUMBER.fullmatch(default) and value and not NUMBER.fullmatch(value):
+        raise SelectionError(
+            f"{name} of {profile.name} must be a number, not {value!r}", remedy=f"such as {default}"
+        )
 
 
 def needs_value(profile: Profile, name: str) -> bool:

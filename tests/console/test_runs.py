@@ -216,7 +216,7 @@ async def test_cancel_all_asks(workspace: FakeWorkspace) -> None:
         await pass_time(workspace, app, pilot, 20)
         await pilot.press("C")
         await until(pilot, lambda: isinstance(app.screen, Choice))
-        assert "End the 3 runs at work and leave out the other 5?" in screen_text(app)
+        assert "End 3 runs at work and start none of the 5 to come?" in screen_text(app)
         await pilot.press("y")
         await until(pilot, lambda: len(controller.cancelled) == 8)
 

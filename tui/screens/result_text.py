@@ -211,7 +211,7 @@ def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
     if not group.scales:
         return []
     if case.case == group.base:
-        return [("base", "of the speedups")]
+        return [("speedup", "1, the base of the others")]
     return [
         ("base", group.base),
         ("speedup", f"{number(case.speedup, 2)}{_bracketed(speedup_interval_cell(case))}"),

@@ -173,7 +173,7 @@ def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
     if run.elapsed_s is not None:
         facts.append(("took" if run.state.ended else "for", format_duration(run.elapsed_s)))
     if left := cleanup_text(run.cleanup):
-        facts.append(("left behind", left))
+        facts.append(("clean-up", left))
     if run.log is not None:
         facts.append(("log", str(run.log)))
     return facts

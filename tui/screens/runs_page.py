@@ -271,8 +271,7 @@ class RunsPage(Page):
             return
         question = Choice(
             "Cancel all",
-            f"End the {viewed.active} runs at work and leave out the other "
-            f"{left - viewed.active}? What is measured already stays.",
+            f"{_ending(viewed.active, left - viewed.active)} What is measured already stays.",
             (Answer("y", "end all of them", "yes"), Answer("n", "let them go on", "no")),
         )
         self.app.push_screen(question, partial(self._if_yes, controller.cancel_all))
@@ -390,3 +389,9 @@ def shown_series(viewed: CampaignSnapshot, run: RunView) -> tuple[ChartSeries, .
     if run.state.ended:
         return (chart_series(viewed.state.runs[run.run_id]),)
     return viewed.series
+
+
+def _ending(at_work: int, waiting: int) -> str:
+    asked = [f"end {count(at_work, 'run')} at work"] if at_work else []
+    asked += [f"start none of the {waiting} to come"] if waiting else []
+    return f"{' and '.join(asked).capitalize()}?"

@@ -106,3 +106,15 @@ def test_set_values_go_to_parameters_and_settings() -> None:
     assert split_overrides(it, given_values) == ({"batch_size": ("128", "160")}, {"data": "/a,b"})
     with pytest.raises(SelectionError, match="no parameter or setting 'bach_size'; did you mean"):
         split_overrides(it, {"bach_size": ["1"]})
+
+
+@pytest.mark.parametrize(
+    ("value", "good"), [("12", True), ("4K", True), ("1e3", True), ("abc", False), ("8 s", False)]
+)
+def test_a_setting_that_is_a_number_stays_one(value: str, good: bool) -> None:
+    it = profile(READING, SETTINGS.replace("torch:1", "8"))
+    if good:
+        assert resolve_settings(it, {"data": "/d", "image": value})["image"] == value
+        return
+    with pytest.raises(SelectionError, match=f"must be a number, not '{value}'.*such as 8"):
+        resolve_settings(it, {"data": "/d", "image": value})

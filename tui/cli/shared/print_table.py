@@ -13,6 +13,7 @@ from backends.results.render import Column
 from profiles.cleantext import clean_text
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 __all__ = ["Column", "Rows", "Said", "Tone", "print_rows", "terminal_table"]
@@ -56,15 +57,18 @@ def print_rows(rows: Rows) -> None:
     if sys.stdout.isatty():
         from rich.console import Console  # noqa: PLC0415 (comes with Textual; 50 ms)
 
-        shown = terminal_table(rows)
-        console = Console(highlight=False)
-        wide = console.options.update(max_width=WIDEST)
-        least = console.measure(shown, options=wide).minimum
-        console.width = max(least, console.width)  # a narrower terminal wraps the line itself
-        console.print(shown)
+        print_on(Console(highlight=False), rows)
         return
     texts = tuple(tuple(_said(cell).text for cell in row) for row in rows.rows)
     print("\n".join(render.markdown_rows(render.Table("", rows.columns, texts))))
+
+
+def print_on(console: Console, rows: Rows) -> None:
+    """A terminal that is narrower than the table wraps its lines: nothing is lost."""
+    shown = terminal_table(rows)
+    wide = console.options.update(max_width=WIDEST)
+    console.width = max(console.measure(shown, options=wide).minimum, console.width)
+    console.print(shown)
 
 
 def terminal_table(rows: Rows) -> Table:
@@ -80,15 +84,17 @@ def terminal_table(rows: Rows) -> Table:
     ]
     nothing = bool(texts) and not any(row[-1].plain for row in texts)  # remarks that nobody made
     columns = rows.columns[:-1] if nothing else rows.columns
-    for column in columns:
+    for number, column in enumerate(columns):
         justify: Literal["left", "right"] = "left" if column.align == "left" else "right"
         last = column is rows.columns[-1]  # the others are numbers and names
+        heading = Text(column.heading)
+        widest = max((row[number].cell_len for row in texts), default=0)
         table.add_column(
-            Text(column.heading),
+            heading,
             justify=justify,
             overflow="fold",
             no_wrap=not last,
-            min_width=LAST if last else None,
+            min_width=LAST if last else max(widest, heading.cell_len),
         )
     for row in texts:
         table.add_row(*row[: len(columns)])
