@@ -171,9 +171,9 @@ MOVING = ("down", "up")
 
 
 def all_shown(app: DlperfApp, hints: list[Key]) -> bool:
-    """These two are what there may be no room for."""
+    """These three are what there may be no room for."""
     shown = screen_text(app).replace("  ", " ")
-    last = ("command_palette", "redraw")
+    last = ("command_palette", "redraw", "theme")
     words = [f"{key_name(key)} {key.label}" for key in hints if key.action not in last]
     return all(word in shown for word in words)
 
@@ -188,6 +188,7 @@ def effects(app: DlperfApp, workspace: WatchedWorkspace) -> object:
         len(workspace.started),
         app.clipboard,
         app.focused,
+        app.theme,
     )
 
 
