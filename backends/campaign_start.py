@@ -23,12 +23,12 @@ from backends.campaign.folder.frozen import changed_since, changed_words, read_m
 from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.folder.refuse_foreign_files import refuse_ways_out
 from backends.campaign.plan.campaign_request import Request, read_request
-from backends.campaign.plan.next_attempt import planning
 from backends.campaign.plan.plan import DryRun, Plan, PlannedCase
 from backends.campaign.plan.profile_in_campaign import ProfileSetup, staged_files
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.lock import CampaignLock
+from backends.campaign.record.run_changes import planning
 from backends.campaign.record.state import CampaignState, RunRecord
 from backends.campaign.run.factory import RunFactory, rank_address
 from backends.campaign.run.lost_runs import look_for_strays

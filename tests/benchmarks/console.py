@@ -22,46 +22,24 @@ from backends.inventory.host_entry import Host, Inventory
 from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
 from tests.benchmarks.report import headline, line, middle, percentile
+from tests.benchmarks.tailing import LINES_PER_S, PROFILE, SCRIPT
 from tests.console.hostile_program import ToldApp
 from tests.support.console_terminal import Terminal
 from tests.support.sshd import SshHosts
 from tui.messages import CampaignStarted
 
 STREAMS = 64
-LINES_PER_S = 20
 SIZE = (120, 40)
 ROUNDS = 20
 STEADY_S = 20.0
 FEW_LINES, MANY_LINES = 100_000, 1_000_000
 ENDED = "ended"
 
-STEADY = f"""
-import time
-while True:
-    print("iter 20, loss: 1.0, samples/s: 385.1", flush=True)
-    time.sleep({1 / LINES_PER_S})
-"""
 MANY = """
 import time
 time.sleep(8)
 for number in range({lines}):
     print(f"iter {{number}}, loss: 1.0, samples/s: 385.1")
-"""
-PROFILE = """
-name = "steady"
-framework = "python"
-model = "steady"
-source = "benchmark"
-[matrix]
-cases = ["1n1g"]
-[launch]
-launcher = "per_node"
-stage = ["steady.py"]
-command = "python3 -u steady.py"
-timeout = "30m"
-[measure]
-reading = 'iter (?P<step>\\d+), .*samples/s: (?P<value>[\\d.]+)'
-statistic = "mean"
 """
 
 
@@ -107,7 +85,7 @@ def main() -> None:
 
 
 def _at_work(root: Path, hosts: Sequence[Host]) -> None:
-    terminal = _console(root, hosts, STEADY)
+    terminal = _console(root, hosts, SCRIPT)
     try:
         for kind in KINDS:
             _press(terminal, kind)

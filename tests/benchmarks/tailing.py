@@ -46,8 +46,8 @@ cases = ["1n1g"]
 [launch]
 launcher = "per_node"
 stage = ["steady.py"]
-command = "python3 steady.py"
-timeout = "5m"
+command = "python3 -u steady.py"
+timeout = "30m"
 [measure]
 reading = 'iter (?P<step>\\d+), .*samples/s: (?P<value>[\\d.]+)'
 statistic = "mean"

@@ -9,9 +9,10 @@ from backends.campaign.folder import frozen
 from backends.campaign.folder.directory_identity import copied_from
 from backends.campaign.folder.refuse_foreign_files import refuse_strange
 from backends.campaign.folder.unbegun import NothingStartedError, is_unbegun
-from backends.campaign.plan.next_attempt import next_attempt, planning
+from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
+from backends.campaign.record.run_changes import planning
 from backends.campaign.record.state import CampaignState, fold, next_attempt_id
 
 

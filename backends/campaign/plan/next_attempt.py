@@ -8,8 +8,6 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.run_changes import planning
 from backends.campaign.record.state import RunRecord, next_attempt_id
 
-__all__ = ["next_attempt", "planning"]
-
 
 def next_attempt(run: RunRecord, now: float, not_before: float = 0.0) -> ev.RunPlanned:
     """Another attempt at the same repeat."""
