@@ -304,6 +304,22 @@ async def test_what_ended_while_nobody_looked_is_collected(bench: Bench) -> None
     bench.nothing_is_left()
 
 
+async def test_time_in_which_nobody_looked_is_no_time_of_the_run(bench: Bench) -> None:
+    controller = await bench.start(lines=20, every=0.1)
+    await until_running(controller, readings=3)
+    await controller.detach()
+    work = Path(bench.hosts[0].work_dir)
+    await until(lambda: list(work.glob("runs/*/exit")))
+    again = await bench.workspace(lambda: time.time() + 3600).resume(controller.path)
+    await finish(again)
+    snapshot = again.snapshot()
+    took = snapshot.runs[0].elapsed_s
+    assert took is not None
+    assert 1.8 < took < 30
+    [series] = snapshot.series
+    assert max(seconds for seconds, _ in series.points) <= took
+
+
 async def test_files_of_a_run_that_an_earlier_console_could_not_remove_are_removed(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -255,7 +255,10 @@ class RunCancelling(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSucceeded(Event):
-    """``throughput``: null only for a result that has metrics alone, such as a time to train."""
+    """``throughput``: null only for a result that has metrics alone, such as a time to train.
+
+    ``ran_s``: how long it ran by its hosts' clocks, whenever that was learnt; 0: nobody knows.
+    """
 
     run_id: Text
     throughput: Measured | None
@@ -273,11 +276,13 @@ class RunSucceeded(Event):
     cleanup: LookedAfter = UNKNOWN
     log: RelativePath = ""
     hosts: Texts = ()
+    ran_s: Time = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFailed(Event):
-    """``reason`` is one line; ``evidence`` the log lines that show it, display-safe."""
+    """``reason`` is one line; ``evidence`` the log lines that show it, display-safe; ``ran_s`` as
+    of :class:`RunSucceeded`."""
 
     run_id: Text
     reason: Text
@@ -288,6 +293,7 @@ class RunFailed(Event):
     retry: Text = "never"  # never, now or later: whether another attempt makes sense
     cleanup: LookedAfter = UNKNOWN
     log: RelativePath = ""  # set by import, where no RunAssigned precedes
+    ran_s: Time = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,7 +109,7 @@ def _launched(run: RunRecord, event: ev.RunLaunched) -> RunRecord:
         )
     if run.state is not RunState.STARTING:
         return run
-    return replace(run, state=RunState.RUNNING, boot_ids=event.boot_ids)
+    return replace(run, state=RunState.RUNNING, boot_ids=event.boot_ids, launched_at=event.t)
 
 
 def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
@@ -125,6 +125,7 @@ def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
         port=0,
         log="",
         started_at=None,
+        launched_at=None,
         lost_hosts={},
     )
 
@@ -152,6 +153,13 @@ def _cancelling(run: RunRecord, event: ev.RunCancelling) -> RunRecord:
     return replace(run, state=RunState.CANCELLING, reason=f"cancelled by {event.by}")
 
 
+def _end_of(run: RunRecord, event: ev.RunSucceeded | ev.RunFailed) -> float:
+    """When it ended on its hosts, which may be long before anybody learnt it."""
+    if run.launched_at is None or not event.ran_s:
+        return event.t
+    return min(event.t, run.launched_at + event.ran_s)
+
+
 def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
     # An imported run was never started by us; of another the lines of its start may be lost.
     started = run.state.active or (not run.state.ended and event.hosts)
@@ -160,7 +168,7 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
     return replace(
         run,
         state=RunState.SUCCEEDED,
-        ended_at=event.t,
+        ended_at=_end_of(run, event),
         lost_hosts={},
         throughput=event.throughput,
         reading_count=max(run.reading_count, event.readings),
@@ -191,7 +199,7 @@ def _failed(run: RunRecord, event: ev.RunFailed) -> RunRecord:
     return replace(
         run,
         state=RunState.FAILED,
-        ended_at=event.t,
+        ended_at=_end_of(run, event),
         lost_hosts={},
         reason=event.reason,
         evidence=event.evidence,

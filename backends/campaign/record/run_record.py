@@ -99,7 +99,8 @@ class RunRecord:
     log: str = ""
     boot_ids: tuple[str, ...] = ()
     started_at: float | None = None
-    ended_at: float | None = None
+    launched_at: float | None = None
+    ended_at: float | None = None  # on its hosts, where they told; else when that was learnt
     reading_count: int = 0
     warmup: int = 0
     last_step: float | None = None

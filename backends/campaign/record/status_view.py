@@ -6,6 +6,7 @@ pushed. Estimates are labelled as such by their names.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -54,7 +55,7 @@ class RunView:
 
 @dataclass(frozen=True, slots=True)
 class ChartSeries:
-    """A run's thinned readings, from its start at ``start``; the first ``warmup`` are its warm-up.
+    """A run's thinned readings, from ``start`` to its ``end``; the first ``warmup`` are warm-up.
 
     :attr:`points` are made when they are asked for: a screen draws a few of the runs at work.
     """
@@ -65,11 +66,12 @@ class ChartSeries:
     readings: Series
     start: float = 0.0
     warmup: int = 0
+    end: float = math.inf
 
     @property
     def points(self) -> tuple[tuple[float, float], ...]:
         """samples/s over seconds since the run's start, as they were made, not as they came."""
-        times = spread(self.readings.times, self.start)
+        times = spread([min(t, self.end) for t in self.readings.times], self.start)
         return tuple((t - self.start, v) for t, v in zip(times, self.readings.values, strict=True))
 
 
@@ -292,4 +294,5 @@ def chart_series(run: RunRecord) -> ChartSeries:
         readings=run.series,
         start=run.started_at or 0.0,
         warmup=-(-run.warmup // run.series.stride),
+        end=run.ended_at or math.inf,
     )

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import UNKNOWN, Cleanup
 from backends.campaign.record.state import RunRecord, next_attempt_id
 from backends.campaign.run.end_reason import Ended, judge_allocation_end
 from backends.engines.engine import AllocationEnd
 from backends.hosts.telemetry_summary import Telemetry
+from backends.remote.wrapper_messages import RunStatus
 from profiles.cleantext import clean_text
 from profiles.throughput.measure_run import Measurement
 
 
-def failed(run: RunRecord, ended: Ended, now: float) -> ev.RunFailed:
+def ran_s(ends: Sequence[tuple[str, RunStatus | None]]) -> float:
+    """How long a run ran, by its hosts' own clocks; 0 where none of them has told."""
+    times = ((end.started_at, end.ended_at) for _, end in ends if end is not None)
+    return max((last - first for first, last in times if first and last), default=0.0)
+
+
+def failed(run: RunRecord, ended: Ended, now: float, ran_s: float = 0.0) -> ev.RunFailed:
     return ev.RunFailed(
         t=now,
         run_id=run.run_id,
@@ -23,7 +32,12 @@ def failed(run: RunRecord, ended: Ended, now: float) -> ev.RunFailed:
         exit_status=ended.exit_status,
         retry=ended.retry,
         cleanup=ended.cleanup,
+        ran_s=max(0.0, ran_s),
     )
+
+
+def cancelled(run: RunRecord, ended: Ended, now: float) -> ev.RunCancelled:
+    return ev.RunCancelled(t=now, run_id=run.run_id, cleanup=ended.cleanup)
 
 
 def succeeded(
@@ -36,6 +50,7 @@ def succeeded(
     telemetry: Telemetry | None = None,
     fingerprint: str = "",
     cleanup: Cleanup = UNKNOWN,
+    ran_s: float = 0.0,
 ) -> ev.RunSucceeded:
     """Of a run that could be measured."""
     return ev.RunSucceeded(
@@ -56,6 +71,7 @@ def succeeded(
         cleanup=cleanup,
         log=run.log,
         hosts=run.hosts,
+        ran_s=max(0.0, ran_s),
     )
 
 

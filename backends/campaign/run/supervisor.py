@@ -18,7 +18,7 @@ from backends.campaign.record.cause import Cause
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.end_and_fetch import Ending, Kept, cleanup_of
-from backends.campaign.run.end_events import failed, requeued, succeeded
+from backends.campaign.run.end_events import cancelled, failed, ran_s, requeued, succeeded
 from backends.campaign.run.end_reason import (
     Ended,
     judge_allocation_end,
@@ -183,10 +183,7 @@ class RunSupervisor:
             await self._recorder.record(requeued(self.run, self._requeued, self._clock()))
         elif ended.cancelled:
             if not (self._patience_s is not None and ended.cleanup.may_mend):
-                event = ev.RunCancelled(
-                    t=self._clock(), run_id=self.run.run_id, cleanup=ended.cleanup
-                )
-                await self._recorder.record(event)
+                await self._recorder.record(cancelled(self.run, ended, self._clock()))
         elif ended.reason:
             await self._finish_failed(ended.explained(self._failures()))
         else:
@@ -236,10 +233,13 @@ class RunSupervisor:
         end = self._taken.result() if self._taken.done() else None
         return end if end is not None and end.kind is EndKind.REQUEUED else None
 
+    @property
+    def _ends(self) -> list[tuple[str, RunStatus | None]]:
+        return [(m.name, self._mirrors[m.name].ended) for m in self.members if not m.passive]
+
     def _over_before(self, ended: Ended) -> Ended:
         """A run that was over everywhere before the word arrived has ended as it did."""
-        active = [member.name for member in self.members if not member.passive]
-        how = judge_over([(n, self._mirrors[n].ended) for n in active], self._launch.timeout)
+        how = judge_over(self._ends, self._launch.timeout)
         return ended if how is None else replace(how, cleanup=ended.cleanup)
 
     async def _start_and_follow(self) -> Ended:
@@ -330,9 +330,8 @@ class RunSupervisor:
     def _failures(self) -> list[tuple[str, Sequence[Failure]]]:
         """Named failures of every host's whole log, rank 0 first."""
         self.feed.finish()
-        found: list[tuple[str, Sequence[Failure]]]
-        found = [(self.members[0].name, self.feed.parser.failures)]
-        return found + [(name, log.failures) for name, log in self._others.items()]
+        first = (self.members[0].name, self.feed.parser.failures)
+        return [first, *((name, log.failures) for name, log in self._others.items())]
 
     # Watching ----------------------------------------------------------------------------------
 
@@ -361,7 +360,7 @@ class RunSupervisor:
 
     async def _finish_failed(self, ended: Ended) -> None:
         ended = await self._asked_the_host(ended)
-        await self._recorder.record(failed(self.run, ended, self._clock()))
+        await self._recorder.record(failed(self.run, ended, self._clock(), ran_s(self._ends)))
 
     async def _asked_the_host(self, ended: Ended) -> Ended:
         """An exit status without an explanation may have one outside of the log."""
@@ -396,5 +395,6 @@ class RunSupervisor:
                 warnings=(*measured.warnings, *self._warnings),
                 fingerprint=self._fingerprint,
                 cleanup=ended.cleanup,
+                ran_s=ran_s(self._ends),
             )
         )

@@ -129,6 +129,32 @@ def test_the_chart_shows_what_runs_else_what_ran_last() -> None:
     assert [series.run_id for series in shown(state, 20.0).series] == [A]
 
 
+def test_a_run_whose_end_was_learnt_late_took_what_it_took() -> None:
+    """The console was away from the second reading on; the run ended after 30 s, unseen."""
+    first, late = readings(A, 0, 2), 4000.0
+    rest = ev.ReadingsArrived(
+        t=late, run_id=A, first=2, readings=tuple((float(i), 7.0, late) for i in range(2, 8))
+    )
+    launched = ev.RunLaunched(t=2.0, run_id=A, hosts=("node1",))
+    before = [planned(A), planned(B), assigned(A), launched, first, rest]
+    for end in (succeeded(A, t=late, ran_s=30.0), failed(A, t=late, ran_s=30.0)):
+        snapshot = shown(fold([*before, end]), late)
+        assert view(snapshot, A).elapsed_s == pytest.approx(31.0)  # from its assignment on
+        times = [seconds for seconds, _ in snapshot.series[0].points]
+        assert times == sorted(times)
+        assert times[1] == pytest.approx(10.0)  # as they came
+        assert times[-1] == pytest.approx(31.0)
+    assert shown(fold([*before, succeeded(A, t=late, ran_s=30.0)]), late).eta_s == (
+        pytest.approx(31.0)
+    )
+    unknown = shown(fold([*before, succeeded(A, t=late)]), late)
+    assert view(unknown, A).elapsed_s == pytest.approx(late - 1.0)
+
+
+def failed(run_id: str, **more: object) -> ev.RunFailed:
+    return ev.RunFailed(run_id=run_id, reason="exit status 1", **more)  # type: ignore[arg-type]
+
+
 def test_the_header_counts_repeats_and_not_attempts() -> None:
     first, second = RUN_IDS[1:]
     failed = ev.RunFailed(t=3.0, run_id=first, reason="x", retry="now")
