@@ -21,7 +21,7 @@ SAME_WITHOUT_TOOLS := auto_repeats.py campaign_access.py copied_campaigns.py cos
 	docs_profiles.py explain.py frozen_campaigns.py logs_on_disk.py prices.py retry.py \
 	unbegun_campaigns.py workloads_cpu_smoke.py
 
-test-without-tools: $(READY)  ## What could differ without sshd, ssh, tmux, iproute2, iptables.
+test-without-tools: $(READY)  ## What could differ without sshd, ssh, tmux, iproute2, Slurm …
 	$(BIN)/python -m tests.without_tools $(BIN)/python -m pytest $(WORKERS) \
 		tests/integration tests/console/test_hostile_terminal.py \
 		$(addprefix --ignore=tests/integration/test_,$(SAME_WITHOUT_TOOLS)) $(PYTEST_ARGS)

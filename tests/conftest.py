@@ -15,6 +15,7 @@ from hypothesis import settings
 
 from backends.inventory.host_entry import Host
 from backends.transports.pool import TransportPool
+from tests.support.slurm import SlurmCluster, why_no_slurm
 from tests.support.sshd import SshHosts
 from tests.support.unique import NUMBER
 
@@ -31,6 +32,27 @@ def ssh_hosts(tmp_path: Path) -> Iterator[SshHosts]:
     hosts = SshHosts(tmp_path / "hosts")
     yield hosts
     hosts.close()
+
+
+@pytest.fixture(scope="session")
+def slurm_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmCluster]:
+    """The one Slurm of this worker; tests use it as ``slurm``."""
+    if why := why_no_slurm():
+        pytest.skip(why)
+    cluster = SlurmCluster(tmp_path_factory.mktemp("slurm") / "cluster")
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@pytest.fixture
+def slurm(slurm_cluster: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlurmCluster]:
+    """A real Slurm of four idle nodes, which this process's own sinfo, sbatch … mean, too."""
+    monkeypatch.setenv("SLURM_CONF", str(slurm_cluster.conf))
+    yield slurm_cluster
+    slurm_cluster.reset()
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ HIDDEN = (
     *("sshd", "ssh", "slogin", "ssh-add", "ssh-agent", "ssh-keygen", "ssh-keyscan", "scp", "sftp"),
     *("tmux", "mpirun*", "mpiexec*", "orterun", "orted", "prterun"),
     *("ip", "ss", "bridge", "tc", "nft", "iptables*", "ip6tables*", "xtables*"),
+    *("sinfo", "squeue", "scontrol", "sacct", "sbatch", "scancel", "srun", "slurm*", "munge*"),
 )
-"""The programs of openssh, tmux, OpenMPI, iproute2 and iptables, as patterns."""
+"""The programs of openssh, tmux, OpenMPI, iproute2, iptables and Slurm, as patterns."""
 
 
 def link_all_but(hidden: Sequence[str], directory: Path) -> None:
