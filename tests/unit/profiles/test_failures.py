@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from profiles.logs.failures import BUILT_IN, REMEDIES, FailureScanner
+from profiles.logs.failures import BUILT_IN, IN_FP8, REMEDIES, FailureScanner
 from profiles.logs.log_parser import LogParser
 from tests.unit.profiles.builders import READING, case, parse, profile
 
@@ -52,6 +52,10 @@ def test_known_failures_are_named_with_their_line(line: str, reason: str, retry:
 
 def test_a_healthy_log_has_no_failure() -> None:
     assert reasons("iter 20, samples/s: 3\nerror rate: 0.3\nTop-1 error 23.5\nall good\n") == []
+
+
+def test_only_lines_that_hold_a_word_of_a_pattern_are_searched() -> None:
+    assert all(known.hints for known in (*BUILT_IN, IN_FP8))
 
 
 def test_the_specific_reason_stands_before_what_it_also_looks_like() -> None:
