@@ -162,7 +162,8 @@ class DlperfApp(App[str]):
         if self.session.readonly:
             return
         try:
-            question = unfinished_question(await self.session.campaigns())
+            now = self.session.workspace.cluster.now()
+            question = unfinished_question(await self.session.campaigns(), now)
         except DlperfError as error:
             self.show_problem(error)
             return
@@ -183,7 +184,7 @@ class DlperfApp(App[str]):
     def action_campaigns(self) -> None:
         from tui.screens.campaign_list import CampaignList  # noqa: PLC0415 - seldom needed
 
-        dialog = CampaignList("Campaigns")
+        dialog = CampaignList("Campaigns", self.session.workspace.cluster.now())
         self.push_screen(dialog, self._answered)
         self.list_campaigns(dialog)
 

@@ -110,6 +110,14 @@ def count(number: int, word: str) -> str:
     return f"{number} {plural}"
 
 
+def ago(seconds: float) -> str:
+    """How long something is past: "now", "40s ago", "12m ago", "3h ago", "5d ago"."""
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit} ago"
+    return "now"
+
+
 def number(value: float | None, digits: int | None = None) -> str:
     """12 345.6 → "12,345.6"; about four significant digits unless told; None → "–"."""
     if value is None:

@@ -159,6 +159,8 @@ class FakeSummary:
     simulated: bool = False
     failed: int = 0
     about: About = field(default_factory=About)
+    measures: str = "oneflow-resnet50 1n1g"
+    problem: str = ""
 
 
 def commands(case: Case, hosts: Sequence[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record.lock import CampaignLockedError
 from profiles.errors import DlperfError
-from tests.console.conftest import LARGE, ONEFLOW, console, screen_text, shows, until
+from tests.console.conftest import LARGE, ONEFLOW, SMALL, console, screen_text, shows, until
 from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
 from tui.screens.campaign_list import CampaignList, Unfinished, campaign_rows
 from tui.screens.dialogs import Choice
@@ -141,8 +141,33 @@ async def test_without_campaigns_the_list_says_how_to_get_one(workspace: FakeWor
 def test_what_failed_is_not_green_because_it_is_finished(
     tmp_path: Path, failed: int, symbol: str
 ) -> None:
-    (row,) = campaign_rows([FakeSummary("a", tmp_path, "finished", 2, 2, failed=failed)])
-    state, _name, _runs, failures, _begun = row.cells
+    (row,) = campaign_rows([FakeSummary("a", tmp_path, "finished", 2, 2, failed=failed)], START)
+    state, _name, _runs, failures, _measures, _begun = row.cells
     assert str(state) == f"{symbol} finished"
     assert str(failures) == ("", "1", "2")[failed]
     assert str(state.style) == (GOOD, WARN, BAD)[failed]
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_campaigns_of_one_day_are_told_apart(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    for number, (tag, minutes) in enumerate((("1n1g", 12), ("1n2g", 200))):
+        workspace.summaries.append(
+            FakeSummary(
+                f"2026-11-21-smoke-{number}",
+                Path(f"/c/{number}"),
+                "finished",
+                2,
+                2,
+                START - 60 * minutes,
+                measures=f"cpu-smoke {tag}",
+            )
+        )
+    async with console(workspace, size) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "12m ago"))
+        assert shows(app, "3h ago")
+        assert shows(app, "cpu-smoke 1n1g")
+        await pilot.press("j")
+        await until(pilot, partial(shows, app, "cpu-smoke 1n2g · 2 of 2 runs ended · begun 20"))

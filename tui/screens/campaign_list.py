@@ -16,7 +16,7 @@ from tui.backend_protocols import CampaignSummary
 from tui.key_bindings import bindings
 from tui.screens.dialogs import Answer, Choice, Dialog
 from tui.session import Session
-from tui.text import cell, count, plain, shorten
+from tui.text import ago, cell, count, plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import Column, KeyedTable, Row, current_key
@@ -25,9 +25,10 @@ READING = "reading the campaigns …"
 COLUMNS = (
     Column("state", "State", 12),
     Column("name", "Campaign", None),
-    Column("runs", "Runs", 9, right=True),
-    Column("failed", "Failed", 6, right=True),
-    Column("created", "Begun (UTC)", 16, from_width=60),
+    Column("runs", "Runs", 7, right=True),
+    Column("failed", "Failed", 6, right=True, from_width=72),
+    Column("measures", "Measures", 18, from_width=84, most=52),
+    Column("begun", "Begun", 10, right=True),
 )
 
 _STATES = {
@@ -44,15 +45,11 @@ def _state(summary: CampaignSummary) -> tuple[str, str]:
     return _STATES.get(summary.state, ("·", MUTED))
 
 
-def campaign_rows(summaries: Sequence[CampaignSummary]) -> list[Row]:
+def campaign_rows(summaries: Sequence[CampaignSummary], now: float) -> list[Row]:
+    """``now``: seconds since the epoch, from which ages are counted."""
     rows = []
     for summary in summaries:
         symbol, colour = _state(summary)
-        begun = (
-            time.strftime("%Y-%m-%d %H:%M", time.gmtime(summary.created_at))
-            if summary.created_at is not None
-            else "–"
-        )
         name = plain(summary.name) + (" · SIMULATED" if summary.simulated else "")
         name += "".join(f" #{plain(tag)}" for tag in summary.about.tags)
         rows.append(
@@ -63,11 +60,28 @@ def campaign_rows(summaries: Sequence[CampaignSummary]) -> list[Row]:
                     cell(name, "bold"),
                     cell(f"{summary.done}/{summary.total}", right=True),
                     cell(str(summary.failed) if summary.failed else "", BAD, right=True),
-                    cell(begun, MUTED),
+                    cell(summary.measures),
+                    cell(_age(summary, now), MUTED, right=True),
                 ),
             )
         )
     return rows
+
+
+def _age(summary: CampaignSummary, now: float) -> str:
+    return "–" if summary.created_at is None else ago(now - summary.created_at)
+
+
+def summary_words(summary: CampaignSummary, now: float) -> Text:
+    """What tells the campaign under the cursor from others of its day, on one line or two."""
+    parts = [summary.measures or "no run is known", f"{summary.done} of {summary.total} runs ended"]
+    if summary.failed:
+        parts.append(f"{summary.failed} failed")
+    if summary.created_at is not None:
+        begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.created_at))
+        parts.append(f"begun {begun}, {_age(summary, now)}")
+    parts += [said for said in (summary.problem, summary.about.note) if said]
+    return Text(" · ".join(map(plain, parts)), MUTED)
 
 
 class CampaignList(Dialog[str]):
@@ -77,15 +91,19 @@ class CampaignList(Dialog[str]):
     BINDINGS = bindings("campaigns")
     WORDS = "Any campaign can be looked at; one that is not finished can be resumed."
 
-    def __init__(self, title: str, summaries: Sequence[CampaignSummary] | None = None) -> None:
-        """``summaries``: None while they are being read."""
+    def __init__(
+        self, title: str, now: float, summaries: Sequence[CampaignSummary] | None = None
+    ) -> None:
+        """``summaries``: None while they are being read. ``now``: seconds since the epoch."""
         super().__init__(title)
+        self._now = now
         self._summaries = summaries
 
     def compose(self) -> ComposeResult:
-        with self.box():
+        with self.box(wide=True):
             yield Static(Text(self.WORDS), classes="message", markup=False)
             yield TablePanel(KeyedTable(COLUMNS), "Campaigns")
+            yield Static(classes="chosen", markup=False)
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
@@ -100,23 +118,28 @@ class CampaignList(Dialog[str]):
 
     def _fill(self) -> None:
         panel = self.query_one(TablePanel)
-        panel.table.refill(campaign_rows(self._summaries or ()))
+        panel.table.refill(campaign_rows(self._summaries or (), self._now))
         none = "No campaigns yet; mark cases on page 2 and start them"
         panel.say_when_empty(READING if self._summaries is None else none)
 
     @on(KeyedTable.Moved)
     def _other_row(self) -> None:
         self.sight.changed()
-
+        chosen = self._chosen()
+        words = Text() if chosen is None else summary_words(chosen, self._now)
+        self.query_one(".chosen", Static).update(words)
         self.refresh_bindings()
+
+    def _chosen(self) -> CampaignSummary | None:
+        key = current_key(self)
+        return next((s for s in self._summaries or () if str(s.path) == key), None)
 
     def able(self, action: str) -> bool:
         if action not in ("open", "resume", "filter"):
             return True
-        key = current_key(self)
-        chosen = next((s for s in self._summaries or () if str(s.path) == key), None)
         if action == "filter":
             return bool(self._summaries)
+        chosen = self._chosen()
         return chosen is not None and (action == "open" or chosen.state != "finished")
 
     def action_filter(self) -> None:
@@ -145,12 +168,12 @@ class Unfinished(CampaignList):
     )
 
 
-def unfinished_question(summaries: Sequence[CampaignSummary]) -> Unfinished | None:
+def unfinished_question(summaries: Sequence[CampaignSummary], now: float) -> Unfinished | None:
     """The dialog to push on start, or None when everything is finished."""
     left = [summary for summary in summaries if summary.state == "unfinished"]
     if not left:
         return None
-    return Unfinished(count(len(left), "unfinished campaign"), left).by_itself()
+    return Unfinished(count(len(left), "unfinished campaign"), now, left).by_itself()
 
 
 async def resume_with_consent(app: App[str], session: Session, path: Path) -> bool:

@@ -35,6 +35,13 @@ class CampaignSummary:
     elsewhere: bool = False  # it goes on in another directory, or may: this one is a copy
     about: About = field(default_factory=About)  # what people say of it
     paused: int = 0  # runs that are not to be started
+    profiles: tuple[str, ...] = ()
+    cases: tuple[str, ...] = ()  # their sizes, such as 2n8g
+
+    @property
+    def measures(self) -> str:
+        """What it is about: "cpu-smoke 1n1g 1n2g"."""
+        return " ".join((", ".join(self.profiles), *self.cases)).strip()
 
 
 def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[CampaignSummary, ...]:
@@ -106,6 +113,8 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         elsewhere=bool(elsewhere),
         about=read_about(path),
         paused=sum(run.paused for run in latest),
+        profiles=tuple(dict.fromkeys(run.profile for run in latest)),
+        cases=tuple(dict.fromkeys(run.case.tag for run in latest)),
     )
 
 

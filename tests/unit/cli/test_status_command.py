@@ -72,7 +72,7 @@ def test_a_run_is_a_line_with_its_id_and_only_a_measured_run_has_a_figure_in_the
 def test_the_list_is_a_table_too(cli: Cli, campaign: Campaign) -> None:
     campaign("done", planned("a"), assigned("a"), succeeded("a"), FINISHED, age_s=9)
     campaign("open", planned("a"), assigned("a"), ev.RunFailed(t=BEGUN, run_id="a", reason="x"))
-    assert cli("status").rows == [
+    assert [[*row[:4], row[6]] for row in cli("status").rows] == [
         ["open", "unfinished", "1/1", "1", ""],
         ["done", "finished", "1/1", "0", ""],
     ]

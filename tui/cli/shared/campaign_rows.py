@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from backends.campaign.folder.index import CampaignSummary
@@ -25,7 +26,14 @@ _RUN_TONES = {
     RunState.RUNNING: Tone.BUSY,
     RunState.CANCELLING: Tone.BUSY,
 }
-_CAMPAIGN = (Column("campaign", "left"), Column("state", "left"), Column("runs"), Column("failed"))
+_CAMPAIGN = (
+    Column("campaign", "left"),
+    Column("state", "left"),
+    Column("runs"),
+    Column("failed"),
+    Column("begun", "left"),
+    Column("measures", "left"),
+)
 _RUN = (
     Column("run", "left"),
     Column("profile", "left"),
@@ -47,12 +55,21 @@ def campaign_rows(campaigns: Sequence[CampaignSummary], sizes: Sequence[int] | N
             Said(campaign.state, _campaign_tone(campaign)),
             f"{campaign.done}/{campaign.total}",
             Said(str(campaign.failed), Tone.BAD if campaign.failed else Tone.QUIET),
+            _begun(campaign),
+            campaign.measures,
             _remarks(campaign),
         ]
         if sizes is not None:
             row.insert(1, size_text(sizes[number]))
         rows.append(row)
     return Rows((_CAMPAIGN[0], *size, *_CAMPAIGN[1:], Column("remarks", "left")), rows)
+
+
+def _begun(campaign: CampaignSummary) -> str:
+    """By the reader's calendar and clock."""
+    if campaign.created_at is None:
+        return NOTHING
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(campaign.created_at))
 
 
 def _campaign_tone(campaign: CampaignSummary) -> Tone:
