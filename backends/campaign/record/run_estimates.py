@@ -54,7 +54,7 @@ def remaining_s(
     left: Sequence[RunRecord], expected: Mapping[CaseKey, float], now: float, hosts: int
 ) -> float | None:
     """Seconds until the last of these runs has ended, side by side on ``hosts`` (0: not known) in
-    their order; None where nothing is known of one."""
+    their order; None where nothing is known of one, or one has outlived what was expected."""
     if not left or any(case_key(run) not in expected for run in left):
         return None
     names = {name for run in left for name in run.hosts}
@@ -62,8 +62,10 @@ def remaining_s(
     free_at: list[float] = []
     for run in left:
         if run.state.active and run.started_at is not None:
-            ends = max(0.0, expected[case_key(run)] - (now - run.started_at))
-            free_at += [ends] * run.nodes
+            ends = expected[case_key(run)] - (now - run.started_at)
+            if ends <= 0 and run.state is not RunState.CANCELLING:
+                return None
+            free_at += [max(0.0, ends)] * run.nodes
     free_at += [0.0] * (width - len(free_at))
     for run in left:
         if not run.state.active:

@@ -201,9 +201,9 @@ def _view(
     progress = eta = None
     if run.state.ended:
         progress = 1.0 if run.state is RunState.SUCCEEDED else None
-    elif run.state.active and expected and elapsed is not None:
-        progress = min(0.99, elapsed / expected)
-        eta = max(0.0, expected - elapsed)
+    elif run.state.active and expected and elapsed is not None and elapsed < expected:
+        progress = elapsed / expected
+        eta = expected - elapsed
     elif run.state is RunState.PLANNED:
         progress = 0.0
     return RunView(
@@ -215,7 +215,7 @@ def _view(
         attempt=run.attempt,
         state=run.state,
         paused=run.paused,
-        state_text=_state_text(run, now, waiting, watched=watched),
+        state_text=_state_text(run, now, waiting, watched=watched) or _at_work(run, now, expected),
         hosts=run.hosts,
         out_of_reach=tuple(run.lost_hosts) if run.state.active else (),
         unit=run.unit,
@@ -235,7 +235,8 @@ def _view(
 
 
 def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched: bool) -> str:
-    """``watched``: by who asks; others cannot know whether anybody tries again."""
+    """What keeps it, or nothing. ``watched``: by who asks; others cannot know whether anybody
+    tries again."""
     if run.paused:
         return paused_text(run, now)
     if run.state is RunState.PLANNED and (delay_s := run.delay_s(now)):
@@ -247,7 +248,16 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
         lost = f"{host}: {reason or 'connection lost'} {format_duration(now - since)} ago"
         lost = f"{lost}, retrying" if watched else lost
         return f"{run.state}, {lost}" if run.state is RunState.CANCELLING else lost
-    return str(run.state)
+    return ""
+
+
+def _at_work(run: RunRecord, now: float, expected: float | None) -> str:
+    """Its state, and whether it has outlived the estimate, which then says no more."""
+    began = run.started_at if run.state is RunState.RUNNING else None
+    if began is None or not expected or now - began < expected:
+        return str(run.state)
+    none = "" if run.reading_count else ", no reading yet"
+    return f"{run.state} longer than ≈{format_duration(expected)}{none}"
 
 
 def paused_text(run: RunRecord, now: float) -> str:

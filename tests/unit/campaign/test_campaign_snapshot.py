@@ -151,6 +151,19 @@ def test_a_run_whose_end_was_learnt_late_took_what_it_took() -> None:
     assert view(unknown, A).elapsed_s == pytest.approx(late - 1.0)
 
 
+def test_a_run_that_outlives_its_estimate_has_no_share_done_and_says_so() -> None:
+    """As one whose ranks never meet: 99% and an ETA of nothing would be made up."""
+    before = [planned(A, expected_s=20.0), assigned(A), ev.RunLaunched(t=2.0, run_id=A)]
+    state = fold(before)
+    early = shown(state, 11.0)
+    assert (view(early, A).progress, view(early, A).eta_s) == (0.5, 10.0)
+    late = shown(state, 61.0)
+    assert (view(late, A).progress, view(late, A).eta_s, late.eta_s) == (None, None, None)
+    assert view(late, A).state_text == "running longer than ≈20s, no reading yet"
+    read = shown(fold([readings(A, 0, 2)], state), 61.0)
+    assert view(read, A).state_text == "running longer than ≈20s"
+
+
 def failed(run_id: str, **more: object) -> ev.RunFailed:
     return ev.RunFailed(run_id=run_id, reason="exit status 1", **more)  # type: ignore[arg-type]
 

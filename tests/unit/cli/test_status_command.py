@@ -60,11 +60,11 @@ def test_a_run_is_a_line_with_its_id_and_only_a_measured_run_has_a_figure_in_the
         *(assigned("c", "node2"), ev.RunLaunched(t=BEGUN + 2, run_id="c"), readings("c", 88.5)),
     )
     answer = cli("status", "mixed", code=1)
-    assert answer.out.startswith("mixed: 2/4 runs · 1 failed · ETA 8s\n\n| run | profile | case |")
+    assert answer.out.startswith("mixed: 2/4 runs · 1 failed\n\n| run | profile | case |")
     assert [[row[0], *row[3:]] for row in answer.rows] == [
         ["a", "succeeded", "123.46 images/s", "node[1-3]", ""],
         ["b", "failed", "–", "node1", "out of memory"],
-        ["c", "running", "88.50 images/s", "node2", ""],
+        ["c", "running longer than ≈8s", "88.50 images/s", "node2", ""],
         ["d", "planned", "–", "–", ""],
     ]
 
