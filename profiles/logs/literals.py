@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain, groupby
+from operator import itemgetter
 
 from profiles.format.regex.parse_tree import DIGIT, Item, Items, chars_of, items_of, ops
 
@@ -39,15 +41,24 @@ def stays_in_line(pattern: str) -> bool:
 
 
 @functools.lru_cache(maxsize=512)
-def any_digits_alike(pattern: str) -> bool:
-    """Whether the pattern finds the same, at the same places, in a text with other digits.
+def digits_that_count(pattern: str) -> tuple[bytes, ...] | None:
+    """The words of the pattern that have digits, as ``top_1: ``: in these alone digits count.
 
-    True only for patterns that take either all digits where they take one, or none, and that look
-    neither ahead nor behind nor back.
+    The pattern finds the same, at the same places, in a text with other digits, if those stay that
+    stand in such a word, or in what differs from one in digits alone. None for patterns that may
+    take one digit and not another elsewhere, or that look ahead, behind or back.
     """
     items, flags = _parse(pattern)
-    ignore_case = bool(flags & re.IGNORECASE)
-    return bool(items) and all(_any_digit_or_none(item, ignore_case) for item in _items(items))
+    members = list(_items(items))
+    if not members or not all(map(_any_digit_or_none, members)):
+        return None
+    words = {text for text in _texts(items) if any(map(str.isdigit, text))}
+    folded = [flags, *(argument[1] for code, argument in members if code is ops.SUBPATTERN)]
+    if words and any(flag & re.IGNORECASE for flag in folded):
+        return None
+    if not all(word.isascii() and any(map(str.isalpha, word)) for word in words):
+        return None  # without a letter nearly any digit is in one
+    return tuple(sorted(word.encode() for word in words))
 
 
 def _parse(pattern: str) -> tuple[Items, int]:
@@ -93,16 +104,28 @@ def _pieces(items: Iterable[Item]) -> Iterator[str | None]:
             yield None
 
 
-def _items(tree: Iterable[Item]) -> Iterator[Item]:
+def _items(tree: Items) -> Iterator[Item]:
+    return chain.from_iterable(_sequences(tree))
+
+
+def _sequences(tree: Items) -> Iterator[Items]:
+    yield tree
     for code, argument in tree:
-        yield code, argument
         if code is ops.SUBPATTERN:
-            yield from _items(argument[3])
+            yield from _sequences(argument[3])
         elif code is ops.BRANCH:
             for branch in argument[1]:
-                yield from _items(branch)
+                yield from _sequences(branch)
         elif code in (ops.MAX_REPEAT, ops.MIN_REPEAT):
-            yield from _items(argument[2])
+            yield from _sequences(argument[2])
+
+
+def _texts(tree: Items) -> Iterator[str]:
+    """What stands in the pattern letter by letter; a match has the whole text where it has any."""
+    for sequence in _sequences(tree):
+        for code, run in groupby(sequence, itemgetter(0)):
+            if code is ops.LITERAL:
+                yield "".join(chr(argument) for _code, argument in run)
 
 
 def _in_line(item: Item) -> bool:
@@ -135,8 +158,11 @@ def _class_without_newline(member: Item) -> bool:
     )
 
 
-def _any_digit_or_none(item: Item, ignore_case: bool) -> bool:
-    taken = chars_of(item, ignore_case)
+def _any_digit_or_none(item: Item) -> bool:
+    """Whether digits are alike to the item, but for a digit that stands in the pattern itself."""
+    if item[0] is ops.LITERAL:
+        return True
+    taken = chars_of(item, ignore_case=False)  # digits have no case
     if taken is not None:
         return taken & DIGIT in (0, DIGIT)
     return item[0] in (ops.AT, ops.SUBPATTERN, ops.BRANCH, ops.MAX_REPEAT, ops.MIN_REPEAT)

@@ -203,7 +203,7 @@ class LogParser:
     def _by_shape(self, block: bytes) -> Sequence[Search]:
         """Take the lines of a dense log all at once; returns the searches that this is not for."""
         first = self._searches[0]
-        if len(block) <= _SMALL or not first.any_digits or not self._ranks.any_digits:
+        if len(block) <= _SMALL or not first.has_shapes or not self._ranks.any_digits:
             return self._searches
         if not first.dense(block):
             return self._searches

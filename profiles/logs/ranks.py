@@ -12,7 +12,7 @@ import re
 from typing import Literal
 
 from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
-from profiles.logs.literals import any_digits_alike, required_literals, stays_in_line
+from profiles.logs.literals import digits_that_count, required_literals, stays_in_line
 
 _TIMESTAMP = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}"
 _TAG = r"\[\d+,(?P<rank>\d+)\]<std(?:out|err|diag)>:?"
@@ -38,7 +38,7 @@ class RankFilter:
         # What text with a prefix contains; "<" is found faster than "<std", and most logs lack it.
         literals = (b"<", b"<std") if self._timestamps else required_literals(prefix)
         self._hints = literals if self._ranks is not None else ()
-        self.any_digits = self._ranks is None or any_digits_alike(prefix)
+        self.any_digits = self._ranks is None or digits_that_count(prefix) == ()
         self._selected = (b"", b"")
 
     def concerns(self, text: bytes) -> bool:

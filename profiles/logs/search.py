@@ -11,7 +11,7 @@ from profiles.format.line_reading import LineReading
 from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
 from profiles.logs.json_fields import NOWHERE, JsonFields, Places
 from profiles.logs.lines import has_longer, lines_backwards, lines_with
-from profiles.logs.literals import any_digits_alike, required_literals, stays_in_line
+from profiles.logs.literals import digits_that_count, required_literals, stays_in_line
 from profiles.logs.prefilter import Narrower
 from profiles.logs.ranks import RankFilter
 from profiles.logs.sinks import Column, Sink
@@ -44,7 +44,8 @@ class Search:
             at if self._objects else names.index(name) if name in groups else None
             for at, name in enumerate(("value", "step", third))
         )
-        self.any_digits = any_digits_alike(pattern) and self._pattern.search("") is None
+        found_in_nothing = self._pattern.search("") is not None
+        self.digits_that_count = None if found_in_nothing else digits_that_count(pattern)
         self._digitless = [literal.translate(_SAME_DIGITS) for literal in literals]
         whole = stays_in_line(pattern) and self._pattern.longest
         self._bytes_pattern = re.compile(pattern.encode(), re.MULTILINE) if whole else None
@@ -54,6 +55,11 @@ class Search:
     def literal(self) -> bytes | None:
         """What is in every line that matches; None where nothing is known to be."""
         return self._literal
+
+    @property
+    def has_shapes(self) -> bool:
+        """Whether it finds the same in lines that differ in digits alone, but for words' digits."""
+        return self.digits_that_count is not None
 
     def dense(self, block: bytes) -> bool:
         """Whether a large part of the block's lines may match."""
@@ -148,7 +154,7 @@ class Search:
         return all(literal in plain for literal in self._digitless)
 
     def places(self, text: str) -> Sequence[Places] | None:
-        """Of each match in a part of a line, of a pattern that takes any digit for another.
+        """Of each match in a part of a line, of a pattern that has shapes.
 
         None where a text with other digits may have other ones.
         """

@@ -1,17 +1,17 @@
 """Dense logs, several times as fast as line by line: lines of one shape are matched once.
 
 A trainer prints the same line at every step, with other numbers. Lines that differ in their digits
-alone are of one shape. A pattern that takes any digit where it takes one finds the same at the same
-places in all of them, and so do escape sequences and the prefixes of ranks: what is left to do is
-to read the digits at those places, of all lines at once. For this numpy is imported, so this module
-is for large logs.
+alone are of one shape, but for digits in a pattern's own words. A pattern that takes any digit
+where it takes one finds the same at the same places in all of them, and so do escape sequences and
+the prefixes of ranks: what is left to do is to read the digits at those places, of all lines at
+once. For this numpy is imported, so this module is for large logs.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -120,6 +120,8 @@ class Shapes:
     def __init__(self, searches: Sequence[Search], ranks: RankFilter) -> None:
         self._searches = searches
         self._ranks = ranks
+        counting = chain.from_iterable(search.digits_that_count or () for search in searches)
+        self._words = frozenset(counting)
         self._known: dict[int, list[_Shape]] = defaultdict(list)  # by length
         self._count = 0
         self._wait = 0
@@ -192,7 +194,7 @@ class Shapes:
         block.singles += [row.tobytes() for row in rows]
 
     def _shape_of(self, line: bytes) -> _Shape:
-        told = _Line(line, self._ranks)
+        told = _Line(line, self._ranks, self._words)
         texts: dict[int, _Texts] = {}
         last, left, never_zero = set[int](), set[int](), set[int]()
         for number, search in enumerate(self._searches):
@@ -212,8 +214,8 @@ class Shapes:
         more = np.array([9 if byte in _DIGITS else 0 for byte in line], np.uint8)
         for at in never_zero:
             least[at], more[at] = ord("1"), 8
-        for at, digit in told.ranks.items():
-            least[at], more[at] = digit, 0
+        for at in told.fixed:
+            least[at], more[at] = line[at], 0
         return _Shape(least, more, texts, frozenset(last), frozenset(left))
 
     def _may_match(self, line: bytes) -> set[int]:
@@ -265,9 +267,9 @@ def _thirds(found: Sequence[_Found]) -> Sequence[bytes] | None:
 
 
 class _Line:
-    """The first line of a shape. ``ranks``: where digits of a rank are, and which."""
+    """The first line of a shape. ``fixed``: where the digits of ranks and words are."""
 
-    def __init__(self, line: bytes, ranks: RankFilter) -> None:
+    def __init__(self, line: bytes, ranks: RankFilter, words: Iterable[bytes]) -> None:
         # Where in the line the characters are that are left without escape sequences.
         self._at = list(range(len(line)))
         for match in reversed(list(ESCAPE_BYTES.finditer(line))):
@@ -278,13 +280,23 @@ class _Line:
         if ranks.concerns(self._plain):
             self._parts, found = ranks.cut(self._text)
         spans = [self._place(start, end) for start, end in found]
-        self.ranks = {at: line[at] for span in spans for at in range(*span)}
+        self._ranks = {at for span in spans for at in range(*span)}
+        self.fixed = self._ranks | set(self._digits_of(words))
+
+    def _digits_of(self, words: Iterable[bytes]) -> Iterator[int]:
+        """Where the digits are of what differs from one of the words in digits alone."""
+        plain = self._plain.translate(_SAME_DIGITS)
+        for word in words:
+            digits = [at for at, byte in enumerate(word) if byte in _DIGITS]
+            start = -1
+            while (start := plain.find(word.translate(_SAME_DIGITS), start + 1)) >= 0:
+                yield from (self._at[start + at] for at in digits)
 
     def places(self, search: Search) -> Sequence[Places] | None:
         """Of what the search reads of its match, empty without one; None where that is unclear."""
-        if self.ranks and not self._plain.isascii():
+        if self._ranks and not self._plain.isascii():
             return None  # characters and bytes are at other places
-        if not search.any_digits:
+        if not search.has_shapes:
             return None if search.may_match(self._plain) else ()
         found = [(at, search.places(self._text[at:end])) for at, end in self._parts]
         if any(places is None for _at, places in found):

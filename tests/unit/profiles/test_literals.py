@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from profiles.cleantext import ESCAPE
 from profiles.format.catalog import Catalog
-from profiles.logs.literals import any_digits_alike, required_literals, stays_in_line
+from profiles.logs.literals import digits_that_count, required_literals, stays_in_line
 
 CATALOG = Catalog.load()
 BUNDLED = sorted(
@@ -93,35 +93,70 @@ def test_patterns_that_could_leave_their_line_are_told(pattern: str, stays: bool
 
 
 @pytest.mark.parametrize(
-    ("pattern", "alike"),
+    ("pattern", "words"),
     [
-        (r"iter +(?P<step>\d{1,6}), .*?samples/s: (?P<value>[\d.,]+)", True),
-        (r"^[ -~]\w\b\S[^,]|(?:N/A|[\x00-\xff])$", True),
-        (r"(?i:mfu): (?P<value>[0-9.]+)", True),
-        (ESCAPE.pattern, True),
-        (r"top1: (?P<value>\d)", False),
-        (r"(?P<value>[1-9]\d*)", False),
-        (r"[^0]", False),
-        (r"(?:x|[a-z5]+)*", False),
-        (r"[^7]x", False),
-        (r"(\d)\1", False),
-        (r"(?=1)\d", False),
-        (r"(?<!\d)\d", False),
-        (r"", False),
+        (r"iter +(?P<step>\d{1,6}), .*?samples/s: (?P<value>[\d.,]+)", ()),
+        (r"^[ -~]\w\b\S[^,]|(?:N/A|[\x00-\xff])$", ()),
+        (r"(?i:mfu): (?P<value>[0-9.]+)", ()),
+        (ESCAPE.pattern, ()),
+        (r"top_1: (?P<value>\d)", (b"top_1: ",)),
+        (r"(?:x|[a-z]|p5)*(?P<value>bf16|fp8) \d*k9", (b"bf16", b"fp8", b"k9", b"p5")),
+        (r"(?i:top1): \d", None),
+        (r"(?i)top1: \d", None),
+        (r", 1: (?P<value>\d)", None),
+        (r"top1+", None),
+        (r"é1", None),
+        (r"(?P<value>[1-9]\d*)", None),
+        (r"[^0]", None),
+        (r"(?:x|[a-z5]+)*", None),
+        (r"[^7]x", None),
+        (r"(\d)\1", None),
+        (r"(?=1)\d", None),
+        (r"(?<!\d)\d", None),
+        (r"", None),
     ],
 )
-def test_patterns_that_take_any_digit_for_another_are_told(pattern: str, alike: bool) -> None:
-    assert any_digits_alike(pattern) is alike
+def test_the_digits_that_a_pattern_tells_apart_are_known(
+    pattern: str, words: tuple[bytes, ...] | None
+) -> None:
+    assert digits_that_count(pattern) == words
 
 
-@given(st.data())
-@settings(max_examples=100)
-def test_a_match_stays_where_it_is_when_digits_change(data: st.DataObject) -> None:
-    pattern = data.draw(st.sampled_from([it for it in BUNDLED if any_digits_alike(it)]))
-    text = data.draw(st.from_regex(re.compile(pattern, re.ASCII)))
+WORDS = st.sampled_from(("top_1: ", "top", "bf16", "5", "0", r"\d", "[a-z]", r"\b", ",", "1 "))
+PATTERNS = st.recursive(
+    WORDS,
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=4).map("".join),
+        st.lists(inner, min_size=2, max_size=3).map("|".join).map("(?:{})".format),
+        inner.map("(?:{})*".format),
+        inner.map("({})?".format),
+    ),
+    max_leaves=8,
+)
+
+
+@given(
+    st.one_of(PATTERNS, st.sampled_from([it for it in BUNDLED if digits_that_count(it)])),
+    st.data(),
+)
+@settings(max_examples=300)
+def test_a_match_stays_where_it_is_when_no_digit_changes_that_counts(
+    pattern: str, data: st.DataObject
+) -> None:
+    words = digits_that_count(pattern)
+    assume(words is not None)
+    near = data.draw(st.from_regex(re.compile(pattern, re.ASCII)))
+    text = near + data.draw(st.text("top_165 ,", max_size=9)) + near
     table = str.maketrans("0123456789", "".join(data.draw(st.permutations("0123456789"))))
+    other = list(text.translate(table))
+    same = re.sub("[0-9]", "0", text)
+    for word in words or ():
+        like = re.sub("[0-9]", "0", word.decode())
+        for at in range(len(text)):
+            if same.startswith(like, at):
+                other[at : at + len(like)] = text[at : at + len(like)]
     spans, others = (
         [match.regs for match in re.finditer(pattern, it, re.ASCII)]
-        for it in (text, text.translate(table))
+        for it in (text, "".join(other))
     )
     assert spans == others

@@ -135,6 +135,9 @@ def searched(measure: str, log: str) -> tuple[Sequence[Search], Columns]:
 LINES = "".join(f"[1,0]<stdout>:iter {n}, samples/s: 3{n % 7}1.5\n" for n in range(1000, 3000))
 
 
+TOPS = "".join(f"top_{n % 10}: {n}\n" for n in range(1000, 3000))
+
+
 def test_no_line_of_a_shape_is_matched_again() -> None:
     left, columns = searched(READING, LINES)
     assert not left
@@ -143,10 +146,16 @@ def test_no_line_of_a_shape_is_matched_again() -> None:
 
 
 def test_a_fact_whose_words_are_in_no_shape_is_not_looked_for() -> None:
-    stated = '\nstated = { precision = "(?P<value>bf16|fp8), see" }'
+    stated = '\nstated = { precision = "(?P<value>bf16|fp[4-8]), see" }'
     assert not searched(READING + stated, LINES)[0]
     left, _columns = searched(READING + stated, LINES.replace("iter", "bf16, see iter"))
     assert len(left) == 1
+
+
+def test_lines_that_differ_in_a_digit_of_a_word_are_of_different_shapes() -> None:
+    left, columns = searched(r"reading = 'top_1: (?P<value>[\d.]+)'", TOPS)
+    assert not left
+    assert list(columns.values) == list(range(1001, 3000, 10))
 
 
 def test_lines_of_another_rank_are_another_shape() -> None:
