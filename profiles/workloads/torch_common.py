@@ -30,6 +30,8 @@ import torch.profiler
 from torch.autograd import DeviceType
 
 PROFILED_STEPS = 10
+KERNELS_NAMED = 20
+NAME_LENGTH = 160  # of a kernel; templates have names of thousands of characters
 
 
 class Place(namedtuple("Place", "rank local_rank world_size launched device")):
@@ -198,12 +200,17 @@ def profile_if_asked(step, place):
             for _ in range(PROFILED_STEPS):
                 step(lambda: torch.profiler.record_function(WAITING))
             finished(device)
-    spent = [seconds / PROFILED_STEPS for seconds in where_time_went(profiler.events(), device)]
+    events = profiler.events()
+    spent = [seconds / PROFILED_STEPS for seconds in where_time_went(events, device)]
     print(
         "profile: rank %d, steps %d, step %.6f, compute %.6f, communication %.6f, input %.6f"
         % (place.rank, PROFILED_STEPS, *spent),
         flush=True,
     )
+    if place.rank == 0:
+        for name, seconds, launches in costliest_kernels(events)[:KERNELS_NAMED]:
+            each = (seconds / PROFILED_STEPS, launches / PROFILED_STEPS, name[:NAME_LENGTH])
+            print("kernel: %.6f s, %.1f in a step, %s" % each, flush=True)
 
 
 STEPS = "dlperf: steps"
@@ -213,12 +220,7 @@ COMPUTING = ("aten::", "autograd::", "Optimizer.step", "Torch-Compiled Region") 
 
 def where_time_went(events, device):
     """Seconds in all, of them computing, in exposed communication, waiting for input."""
-    on_host = [event for event in events if event.device_type == DeviceType.CPU]
-    names = {event.name for event in on_host}
-    # Annotations are repeated among what the device did, under the names that they have here;
-    # but torch.compile's launches have here the names of the kernels that they launch.
-    names = {name for name in names if not name.startswith("triton_")}
-    on_device = [e for e in events if e.device_type == DeviceType.CUDA and e.name not in names]
+    on_host, on_device = by_place(events)
     began, ended = merged(e for e in on_host if e.name == STEPS)[0]
     waiting = merged(e for e in on_host if e.name == WAITING)
     if device.type == "cuda":
@@ -234,6 +236,31 @@ def where_time_went(events, device):
         sum(max(0, min(end, ended) - max(start, began)) for start, end in some) / 1e6
         for some in spans
     ]
+
+
+def costliest_kernels(events):
+    """(name, seconds in all, launches) of what the device did in the steps, the costliest first."""
+    on_host, on_device = by_place(events)
+    began, ended = merged(e for e in on_host if e.name == STEPS)[0]
+    kernels = {}
+    for event in on_device:
+        start, end = event.time_range.start, event.time_range.end
+        if began <= start < ended:
+            seconds, launches = kernels.get(event.name, (0.0, 0))
+            kernels[event.name] = (seconds + (end - start) / 1e6, launches + 1)
+    every = [(name, seconds, launches) for name, (seconds, launches) in kernels.items()]
+    return sorted(every, key=lambda kernel: -kernel[1])
+
+
+def by_place(events):
+    """What the process did, and what the device did."""
+    on_host = [event for event in events if event.device_type == DeviceType.CPU]
+    names = {event.name for event in on_host}
+    # Annotations are repeated among what the device did, under the names that they have here;
+    # but torch.compile's launches have here the names of the kernels that they launch.
+    names = {name for name in names if not name.startswith("triton_")}
+    on_device = [e for e in events if e.device_type == DeviceType.CUDA and e.name not in names]
+    return on_host, on_device
 
 
 def merged(events):

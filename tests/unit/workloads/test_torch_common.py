@@ -49,6 +49,27 @@ answer = workload.where_time_went(events, torch.device("cuda"))"""
     assert evaluate(code) == [100, 20, 0, 0]
 
 
+def test_kernels_of_one_name_are_counted_together_and_only_within_the_steps() -> None:
+    code = """
+from types import SimpleNamespace as Event
+Device = workload.DeviceType
+def event(name, start, end, kind=Device.CUDA):
+    span = Event(start=start * 1e6, end=end * 1e6)
+    return Event(name=name, time_range=span, device_type=kind)
+events = [
+    event(workload.STEPS, 0, 100, Device.CPU), event(workload.STEPS, 0, 100),
+    event("gemm", -9, -1), event("gemm", 10, 14), event("gemm", 20, 25),
+    event("ncclDevKernel_AllReduce", 30, 50), event("gemm", 101, 102),
+    event("triton_poi_fused_gelu_0", 1, 2, Device.CPU), event("triton_poi_fused_gelu_0", 5, 6),
+]
+answer = workload.costliest_kernels(events)"""
+    assert evaluate(code) == [
+        ["ncclDevKernel_AllReduce", 20, 1],
+        ["gemm", 9, 2],
+        ["triton_poi_fused_gelu_0", 1, 1],
+    ]
+
+
 def test_on_a_cpu_operators_hide_what_gloo_does_meanwhile() -> None:
     """Of 100 s: operators 0–50 (20–30 of them making the batch), gloo 40–80."""
     code = """
