@@ -252,16 +252,16 @@ class Dispatcher:
         fresh = self._recorder.state.runs[run_id].state.waits
         if fresh:
             await self._assign(self._recorder.state.runs[run_id], allocation)
-        supervisor = self._factory.supervisor(
+        supervisor = self._supervisors[run_id] = self._factory.supervisor(
             self._recorder.state.runs[run_id],
             allocation,
             self._path,
             self._recorder,
             fresh=fresh,
             idle=lambda: self._free(run_id),
+            taken=lambda: self._engine.ended(run_id),
             patience_s=None if self._order is None else self._order.patience_s,
         )
-        self._supervisors[run_id] = supervisor
         if run_id in self._cancel_asked:
             supervisor.request_cancel()
         ended = await supervisor.execute()

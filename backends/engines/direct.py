@@ -155,6 +155,9 @@ class DirectEngine:
                 use.run_ids.remove(run_id)
                 use.free_from = self._monotonic() + settle_s
 
+    async def ended(self, run_id: str) -> AllocationEnd | None:
+        return None
+
     async def ends(self) -> AsyncIterator[AllocationEnd]:
         """None: what ends a run on a host of ours is seen by the run itself."""
         await asyncio.Event().wait()

@@ -25,6 +25,7 @@ class Wanted:
     ``not_before``: by :func:`backends.clocks.loop_time`. ``gpu_only``: CPU slots will not do.
     ``avoid``: hosts that are taken only when there are no others (an earlier attempt failed there).
     ``patience_s``: for how long a host may stay away before the run gives up waiting for it.
+    ``limit_s``: how long the run may take once it has begun.
     """
 
     run_id: str
@@ -34,6 +35,7 @@ class Wanted:
     gpu_only: bool = False
     avoid: tuple[str, ...] = ()
     patience_s: float = float("inf")
+    limit_s: float = float("inf")
 
 
 class WaitKind(StrEnum):
@@ -49,7 +51,8 @@ class WaitKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Why a run waits and for which hosts. ``known``: how many hosts could take it at all."""
+    """Why a run waits and for which hosts. ``known``: how many hosts could take it at all;
+    ``expected_at``: when a queue expects to give them, seconds since the epoch."""
 
     kind: WaitKind
     hosts: tuple[str, ...] = ()
@@ -57,6 +60,7 @@ class Waiting:
     nodes: int = 0
     gpus_per_node: int = 0
     known: int = 0
+    expected_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +90,16 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class AllocatedHost:
-    """One host of an allocation: its devices by index, how to reach it, and what is known of it."""
+    """One host of an allocation: its devices by index, how to reach it, and what is known of it.
+
+    ``files``: a machine that shares its work_dir, where looking there takes less.
+    """
 
     host: Host
     devices: tuple[int, ...]
     transport: Transport = field(repr=False, compare=False)
     snapshot: HostSnapshot
+    files: Transport | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -146,19 +154,21 @@ class EndKind(StrEnum):
     CANCELLED = "cancelled"
     OUT_OF_MEMORY = "out of memory"
     PROLOG_FAILED = "prolog failed"
+    REFUSED = "refused"  # it was never in the queue
     VANISHED = "vanished"  # the engine does not know it any more
 
 
 @dataclass(frozen=True, slots=True)
 class AllocationEnd:
     """``host``: where it was one host's doing. ``by``: who cancelled it. ``job_id``: of what is
-    queued again."""
+    queued again. ``detail``: the engine's own words."""
 
     run_id: str
     kind: EndKind
     host: str = ""
     by: str = ""
     job_id: str = ""
+    detail: str = ""
 
 
 class AllocationEndedError(DlperfError):
@@ -208,7 +218,12 @@ class Engine(Protocol):
 
     async def adopt(self, before: Journaled) -> Ticket | Allocation | None:
         """What has become of a request or an allocation since the journal was written; None: the
-        engine knows nothing of it."""
+        engine knows nothing of it.
+
+        Raises
+        ------
+        AllocationEndedError: it was taken away meanwhile.
+        """
 
     async def withdraw(self, ticket: Ticket) -> None:
         """Take back what was asked for; what was given meanwhile goes back too. Nothing of the run
@@ -216,6 +231,10 @@ class Engine(Protocol):
 
     def release(self, run_id: str, settle_s: float) -> None:
         """The run is over; its devices rest for ``settle_s`` before the next. Twice is once."""
+
+    async def ended(self, run_id: str) -> AllocationEnd | None:
+        """Why a run's allocation ended, asked when the run itself ended badly: what ends a job ends
+        its processes first. None: it did not, as far as the engine can tell."""
 
     def ends(self) -> AsyncIterator[AllocationEnd]:
         """Allocations that ended although nobody released them, as they end."""

@@ -16,6 +16,10 @@
 #         ending       "until since pid...": until when who had TERM has time, see end_processes
 #         exit         "code ended timed_out leftovers left cancelled orphans", written by rename
 #         note         the path of the note that says who has the host, see lease.sh
+#         in_job       "running JOB" while a node of a job has it, "lost JOB" where its supervisor was killed
+#                      there: what a machine that only shares the directory can know of it
+#     WORK_DIR/jobs/JOB.HOST/  of a step of a batch job that runs here what "start" hands over, since
+#                              what a short step detaches is ended with that step
 #     WORK_DIR/stage/DIGEST/   files that runs get a copy of
 #
 # On a host lie trust.sh, lease.sh, orphans.sh and this, as one file. Whoever runs it has seen before that it is
@@ -26,6 +30,9 @@
 # held, by whom say "@lease" and "@claim"; 76 offset beyond the end; 77 no such run; 78 files to
 # stage are missing; 79 the log here is not the one that the caller keeps, so nothing was removed.
 #
+#     serve JOB PATIENCE                  for as long as what is started in the job within PATIENCE
+#                                         seconds runs, and until its directory is removed
+#     follow RUN OFFSET [SECONDS]         may wait for a directory that another machine has just made
 #     status, follow, start               @status ... orphans=: "-"; "?" where nobody can tell; else
 #                                         pid:ticks[,...] of what may be left without our marker
 #     start ... TICKET [DIGEST...]        @ticket, and 80, where it is "-": to be sent again with it
@@ -227,6 +234,22 @@ read_exit() { # sets code, ended, timed_out, leftovers, exit_left, cancelled, hi
     [ -n "$hidden" ] || { [ -e "$run/reaper" ] && hidden=- || hidden='?'; } # an older version's
 }
 
+runs_elsewhere() { # whether another machine, a node of a job, has the run
+    boot_id
+    [ "$sup_boot" != "$boot" ] && [ ! -e "$run/exit" ] &&
+        { read -r there _ <"$run/in_job"; } 2>/dev/null && [ "$there" = running ]
+}
+
+await_directory() { # $1: seconds. NFS tells late what another machine made; to list it asks anew.
+    clock
+    until_=$((now + $1 * 100))
+    until [ -f "$run/supervisor" ] || [ -f "$run/exit" ] || [ "$now" -ge "$until_" ]; do
+        ls "$work_dir/runs" "$run" >/dev/null 2>&1
+        nap 0.1
+        clock
+    done
+}
+
 look() { # sets phase and everything that answer prints
     sup_pid=- sup_ticks=- sup_boot=- sup_started=-
     code=- ended=- timed_out=0 leftovers=0 exit_left=0 cancelled=0 hidden=-
@@ -236,7 +259,7 @@ look() { # sets phase and everything that answer prints
         read_supervisor
     elif ! read_supervisor; then
         phase=absent sup_boot=$boot
-    elif alive "$sup_pid" "$sup_ticks" "$sup_boot"; then
+    elif alive "$sup_pid" "$sup_ticks" "$sup_boot" || runs_elsewhere; then
         phase=running
     elif read_exit; then # it ended while we looked
         phase=exited
@@ -245,14 +268,15 @@ look() { # sets phase and everything that answer prints
         [ ! -e "$run/cancelled" ] || cancelled=1
     fi
     same_boot=0
-    [ "$sup_boot" != "$boot" ] || same_boot=1
-    [ $same_boot = 1 ] || hidden=- # a reboot ended everything
+    [ "$sup_boot" != "$boot" ] || [ -n "${DLPERF_JOB_OVER-}" ] || same_boot=1
+    [ $same_boot = 1 ] || hidden=- # a reboot ended everything, and so did the end of its job
     size=0
     [ ! -f "$run/output.log" ] || size=$(size_of "$run/output.log")
 }
 
 answer() {
     look
+    [ ! -e "$run/in_job" ] || same_boot=1 # of the node; this may be another machine
     printf '@status phase=%s pid=%s boot=%s same_boot=%s size=%s code=%s started=%s ended=%s timed_out=%s leftovers=%s left=%s cancelled=%s orphans=%s\n' \
         "$phase" "$sup_pid" "$sup_boot" "$same_boot" "$size" "$code" "$sup_started" "$ended" \
         "$timed_out" "$leftovers" "$exit_left" "$cancelled" "$hidden"
@@ -404,7 +428,11 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER TICKET [DIGEST.
 
     find_python
     find_defaults
-    if command -v setsid >/dev/null 2>&1; then
+    post=$work_dir/jobs/${SLURM_JOB_ID-}.$host
+    if [ -d "$post" ]; then
+        printf '%s\n' "$run_id" "$prepared" "$timeout" "$grace" "$lease" "$umask_before" "$python" \
+            >"$post/.start" && mv "$post/.start" "$post/start" || abandon "cannot write to $post"
+    elif command -v setsid >/dev/null 2>&1; then
         setsid $defaults sh "$0" guard "$host" "$run_id" "$prepared" "$timeout" "$grace" "$lease" \
             "$umask_before" "$python" </dev/null >/dev/null 2>&1 &
     elif [ -n "$python" ]; then
@@ -427,6 +455,7 @@ verb_guard() { # RUN PREPARED TIMEOUT GRACE LEASE UMASK PYTHON
     supervisor=$!
     exec 9<&-
     wait $supervisor
+    while kill -0 $supervisor 2>/dev/null; do wait $supervisor; done # a signal cut the wait short
     open_run "$1"
     look
     if [ $phase = lost ] && [ "$sup_pid" = $supervisor ]; then # killed: what it ran has the host
@@ -434,6 +463,40 @@ verb_guard() { # RUN PREPARED TIMEOUT GRACE LEASE UMASK PYTHON
         look_for_orphans 0
         hand_over "$(members "$run_id" '')"
     fi
+}
+
+verb_serve() { # JOB PATIENCE
+    safe "$1"
+    job=$1
+    ours "$work_dir/jobs"
+    post=$work_dir/jobs/$job.$host
+    ours "$post"
+    trap 'rm -rf "$post"; exit 143' TERM INT HUP
+    rm -rf "$post" # of the same job before it was requeued
+    mkdir -p "$post" || fail "cannot make $post"
+    clock
+    until_=$((now + $2 * 100))
+    until [ -f "$post/start" ]; do
+        nap 0.05
+        clock
+        [ "$now" -lt "$until_" ] || { rm -rf "$post"; fail "nothing was started within $2 s" 75; }
+    done
+    {
+        read -r id && read -r prepared && read -r timeout && read -r grace && read -r lease &&
+            read -r umask_before && read -r python
+    } <"$post/start"
+    trap : TERM INT HUP # a job that is ended tells all of its processes, and the supervisor acts
+    open_run "$id"
+    printf 'running %s\n' "$job" >"$run/in_job"
+    verb_guard "$id" "$prepared" "$timeout" "$grace" "$lease" "$umask_before" "$python"
+    [ -e "$run/exit" ] || printf 'lost %s\n' "$job" >"$run/in_job"
+    clock
+    until_=$((now + 1000))
+    while [ -d "$run" ] && [ "$now" -lt "$until_" ]; do # who looks through a step may still look
+        nap 0.2
+        clock
+    done
+    rm -rf "$post"
 }
 
 verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE UMASK PYTHON; LEASE: where its notes are, or -
@@ -546,16 +609,23 @@ finish() { # $1: exit code. Ends what the script left behind, frees the lease, w
 
 # --- follow --------------------------------------------------------------------------------------
 
-verb_follow() { # RUN OFFSET. The log's bytes from OFFSET on stdout until the run has ended.
+verb_follow() { # RUN OFFSET [SECONDS]. The log's bytes from OFFSET on stdout until the run has ended.
     open_run "$1"
     offset=$2
+    [ -z "${3-}" ] || await_directory "$3"
     if [ ! -f "$run/supervisor" ] && [ ! -f "$run/exit" ]; then
         starting && await_supervisor 1000 || { answer >&2; exit 77; }
     fi
     log=$run/output.log
     size=$(size_of "$log") || fail "no log: $log"
     [ "$offset" -le "$size" ] || fail "offset $offset is beyond the end, $size" 76
-    if ! read_supervisor || ! alive "$sup_pid" "$sup_ticks" "$sup_boot"; then
+    read_supervisor || sup_pid=
+    if [ -n "$sup_pid" ] && runs_elsewhere; then
+        (while runs_elsewhere; do nap 0.5; done) </dev/null >/dev/null 2>&1 &
+        inspect $!
+        sup_pid=$! sup_ticks=$ticks sup_boot=$boot # ends with the run, and so stands for it here
+    fi
+    if [ -z "$sup_pid" ] || ! alive "$sup_pid" "$sup_ticks" "$sup_boot"; then
         tail -c +$((offset + 1)) "$log" || exit 70
     elif tail ---disable-inotify --pid=1 -s 0.1 --version >/dev/null 2>&1; then
         # Looking 10 times a second costs both ends far less than a message per line.
@@ -662,6 +732,9 @@ verb_remove() { # RUN [SIZE SHA256 | discard] [verified]
     fi
     { read -r note <"$run/note"; } 2>/dev/null # of a supervisor that was killed, or of what it left
     ! read_note "${note:--}" || { [ $verified = 0 ] && note_lives "$note"; } || rm -f -- "$note"
+    job=
+    { read -r _ job <"$run/in_job"; } 2>/dev/null
+    case $job in '' | *[!A-Za-z0-9_]*) ;; *) rm -rf "$work_dir/jobs/$job.$host" ;; esac
     rm -rf "$run" 2>/dev/null || { chmod -R u+rwX "$run" && rm -rf "$run"; } ||
         fail "cannot remove $run"
 }
@@ -790,7 +863,7 @@ verb_stage() { # DIGEST BYTES, a tar archive on stdin
 
 safe "$host"
 case $verb in
-start | guard | supervise | attend | follow | status | cancel | remove | sweep | diagnose | digest | lease | port | stage)
+start | serve | guard | supervise | attend | follow | status | cancel | remove | sweep | diagnose | digest | lease | port | stage)
     "verb_$verb" "$@"
     ;;
 *) fail "no such verb: $verb" 64 ;;

@@ -71,12 +71,17 @@ exec sh "$d/host.sh" {words}"""
 
 def command_of(what: Wrapper, work_dir: str, words: Sequence[str]) -> str:
     """Shell text that executes the wrapper with ``words``, or ends with NOT_INSTALLED."""
+    return command_with(what, work_dir, " ".join(map(quote, words)))
+
+
+def command_with(what: Wrapper, work_dir: str, words: str) -> str:
+    """The same, with the words as shell text: where only the host can tell one of them."""
     return _CHECKED.format(
         directory=f"{remote_path(work_dir)}/{what.directory}",
         missing=NOT_INSTALLED,
         sha256=what.sha256,
         size=len(what.text),
-        words=" ".join(map(quote, words)),
+        words=words,
     )
 
 

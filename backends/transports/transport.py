@@ -24,6 +24,7 @@ class Problem(StrEnum):
     NO_KEY_ACCEPTED = "no key accepted"
     CONFIGURATION = "ssh configuration"
     LOST = "connection lost"
+    NO_STEP = "the job takes no step"
     OTHER = "connection failed"
 
     @property

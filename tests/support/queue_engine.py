@@ -164,6 +164,10 @@ class QueueEngine:
         if run_id not in self.released:
             self.released.append(run_id)
 
+    async def ended(self, run_id: str) -> AllocationEnd | None:
+        job = next((j for j in self._queue.jobs.values() if j.run_id == run_id), None)
+        return AllocationEnd(run_id, job.ended) if job is not None and job.ended else None
+
     async def ends(self) -> AsyncIterator[AllocationEnd]:
         while True:
             yield await self._ends.get()

@@ -32,6 +32,7 @@ class Cause(StrEnum):
     CANCELLED = "cancelled"
     OUT_OF_MEMORY = "out of memory"
     PROLOG_FAILED = "prolog failed"
+    REFUSED = "refused"
     VANISHED = "vanished"
 
 

@@ -158,6 +158,7 @@ _ALLOCATION_ENDS: dict[EndKind, tuple[str, str]] = {
     EndKind.CANCELLED: ("the job was cancelled", "never"),
     EndKind.OUT_OF_MEMORY: ("the job ran out of memory", "never"),
     EndKind.PROLOG_FAILED: ("the job's prolog failed", "later"),
+    EndKind.REFUSED: ("the job was refused", "never"),
     EndKind.VANISHED: ("the job is gone, and nobody knows why", "later"),
 }
 
@@ -167,7 +168,7 @@ def judge_allocation_end(end: AllocationEnd) -> Ended:
     what, retry = _ALLOCATION_ENDS[end.kind]
     where = f"{end.host}: " if end.host else ""
     by = f" by {end.by}" if end.by else ""
-    reason = f"{where}{what}{by}"
+    reason = f"{where}{what}{by}" + (f": {end.detail}" if end.detail else "")
     return Ended(reason=reason, category=Cause(end.kind), host=end.host, retry=retry)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from backends.campaign.run.host_watch import HostWatch
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.reconnect import Contact
 from backends.campaign.run.supervisor import RunSupervisor
-from backends.engines.engine import AllocatedHost, Allocation, Wanted
+from backends.engines.engine import AllocatedHost, Allocation, AllocationEnd, Wanted
 from backends.hosts.fingerprint import apart, joined, several
 from backends.hosts.host_facts import HostSnapshot, Sought
 from backends.hosts.software import sought_by
@@ -86,6 +86,7 @@ class RunFactory:
             gpu_only=profile.devices == "gpu",
             avoid=(before.failed_host,) if before is not None and before.failed_host else (),
             patience_s=parse_duration(profile.launch.lost_limit),
+            limit_s=parse_duration(profile.launch_for(run.case).timeout),
         )
 
     async def free_port(self, run: RunRecord, allocation: Allocation) -> int:
@@ -136,11 +137,12 @@ class RunFactory:
         *,
         fresh: bool,
         idle: Callable[[], None],
+        taken: Callable[[], Awaitable[AllocationEnd | None]],
         patience_s: float | None = None,
     ) -> RunSupervisor:
         """For a run that has been assigned.
 
-        ``fresh``, ``idle``, ``patience_s``: see
+        ``fresh``, ``idle``, ``taken``, ``patience_s``: see
         :class:`~backends.campaign.run.supervisor.RunSupervisor`.
         """
         setup = self._setup(run.profile)
@@ -168,6 +170,7 @@ class RunFactory:
             watches=watches,
             diagnosis_path=campaign / diagnosis_path(run.log),
             idle=idle,
+            taken=taken,
             fresh=fresh,
             patience_s=patience_s,
         )
@@ -195,7 +198,7 @@ class RunFactory:
     ) -> Member:
         return Member(
             name=given.name,
-            remote=RemoteHost(given.transport),
+            remote=RemoteHost(given.transport, files=given.files),
             command=command,
             log=RawLog(campaign / local_log(run, given.name), self._disk),
             contact=self._contact(run, given.name, recorder),

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from shlex import quote
 
+from backends.campaign.record.cause import Cause
+from backends.campaign.run.end_reason import Ended
+from backends.campaign.run.host_part import Member
 from backends.transports.transport import HostUnreachableError, Transport
 from profiles.cleantext import clean_line
 
@@ -47,3 +51,15 @@ def read_answer(text: str, run_s: float) -> tuple[str, tuple[str, ...]]:
     if free and int(free[1]) < FULL_BELOW_KIB:
         return "disk full", (f"{free[1]} KiB are free where its work directory is",)
     return "", ()
+
+
+async def explained_by_host(ended: Ended, member: Member, run_s: float) -> Ended:
+    """An exit status without an explanation may have one outside of the log.
+
+    ``run_s``: how long the run has lasted.
+    """
+    reason, evidence = await ask_host(member.remote.transport, run_s)
+    if not reason:
+        return replace(ended, evidence=ended.evidence or await member.log.last_lines())
+    told = f"{member.name}: {reason}"
+    return replace(ended, reason=told, category=Cause.NAMED, evidence=evidence)

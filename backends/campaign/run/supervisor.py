@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from backends.campaign.run.hang_report import all_answer, diagnose
 from backends.campaign.run.host_part import FailureLog, Member, priced
 from backends.campaign.run.host_watch import HostWatch, seen_meanwhile
 from backends.campaign.run.mirror import LogMirror
-from backends.campaign.run.postmortem import ask_host
+from backends.campaign.run.postmortem import explained_by_host
 from backends.campaign.run.reading_feed import ReadingFeed
 from backends.campaign.run.recovery import MEASURED_AGAIN
 from backends.campaign.run.stall import StallWatch
@@ -60,6 +60,7 @@ class RunSupervisor:
     members: rank 0's host first.
     watches: on what the hosts do meanwhile.
     fingerprint: of the hosts' environment; ``warnings``: what is noted with the result.
+    taken: why the engine took the hosts away, asked when the run has ended badly; None: it did not.
     idle: called when nothing of the run is at work on its hosts any more; the next may start there.
     fresh: the run was assigned just now: its logs begin.
     patience_s: of a run that is cancelled, for how long a host may be away. What cannot be verified
@@ -80,6 +81,7 @@ class RunSupervisor:
         warnings: tuple[str, ...] = (),
         watches: Sequence[HostWatch] = (),
         diagnosis_path: Path | None = None,
+        taken: Callable[[], Awaitable[AllocationEnd | None]],
         idle: Callable[[], None] = lambda: None,
         fresh: bool = False,
         patience_s: float | None = None,
@@ -94,6 +96,7 @@ class RunSupervisor:
         self._warnings = warnings
         self._watches = tuple(watches)
         self._diagnosis_path = diagnosis_path
+        self._why_taken = taken
         self._idle = idle
         self._fresh = fresh
         self._patience_s = patience_s
@@ -199,7 +202,7 @@ class RunSupervisor:
             first: set[asyncio.Future[Any]] = {cancelled, work, self._taken}  # of three kinds
             await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
-                return work.result()
+                return await self._unless_taken(work.result())
             if self._taken.done():
                 return await self._hosts_taken(self._taken.result(), work)
             return await self._cancelled(work)
@@ -208,6 +211,13 @@ class RunSupervisor:
                 task.cancel()
             await asyncio.gather(cancelled, work, *aside, return_exceptions=True)
             self.feed.send()
+
+    async def _unless_taken(self, ended: Ended) -> Ended:
+        """What takes the hosts away ends the processes there first, and is the reason then."""
+        if ended.well or ended.cancelled or (end := await self._why_taken()) is None:
+            return ended
+        self.allocation_ended(end)
+        return judge_allocation_end(end)
 
     async def _cancelled(self, work: asyncio.Task[Ended]) -> Ended:
         if self.run.state is not RunState.CANCELLING:
@@ -359,21 +369,11 @@ class RunSupervisor:
     # Ending ------------------------------------------------------------------------------------
 
     async def _finish_failed(self, ended: Ended) -> None:
-        ended = await self._asked_the_host(ended)
-        await self._recorder.record(failed(self.run, ended, self._clock(), ran_s(self._ends)))
-
-    async def _asked_the_host(self, ended: Ended) -> Ended:
-        """An exit status without an explanation may have one outside of the log."""
         member = next((m for m in self.members if m.name == ended.host), None)
-        if member is None or ended.category is not Cause.EXIT:
-            return ended
-        run_s = self._clock() - (self.run.started_at or self._clock())
-        reason, evidence = await ask_host(member.remote.transport, run_s)
-        if not reason:
-            return replace(ended, evidence=ended.evidence or await member.log.last_lines())
-        return replace(
-            ended, reason=f"{member.name}: {reason}", category=Cause.NAMED, evidence=evidence
-        )
+        if member is not None and ended.category is Cause.EXIT:
+            run_s = self._clock() - (self.run.started_at or self._clock())
+            ended = await explained_by_host(ended, member, run_s)
+        await self._recorder.record(failed(self.run, ended, self._clock(), ran_s(self._ends)))
 
     async def _finish_measured(self, ended: Ended) -> None:
         self.feed.finish()

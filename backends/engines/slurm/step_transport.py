@@ -1,0 +1,87 @@
+"""A node of a job, reached by short steps that share what the job has (``srun --overlap``).
+
+A step that ended by itself said so; of one that did not, the job or the way to it was lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from shlex import quote
+
+from backends.inventory.host_entry import Host
+from backends.transports.transport import Completed, HostUnreachableError, Problem, Transport
+from profiles.cleantext import clean_text
+
+# What srun itself says is on stderr as well: before the first mark, and behind the second.
+_MARKED = (
+    r"""printf "\036dlperf\036\n" >&2; sh -c "$0"; s=$?; printf "\036dlperf %d\036\n" $s >&2; """
+    "exit $s"
+)
+_OVER = "export DLPERF_JOB_OVER=1\n"  # for the wrapper: all that ran in the job was ended
+_BEGUN = b"\x1edlperf\x1e\n"
+_ENDED = re.compile(rb"\x1edlperf (\d+)\x1e\n")
+
+
+class StepTransport:
+    """One node of one job; :class:`~backends.transports.transport.Transport`.
+
+    Parameters
+    ----------
+    host: the node.
+    login: of the machine that has srun.
+    ended: whether the job is over. What ran in it is gone then, and ``login``, which shares the
+        node's files, answers in its place.
+    """
+
+    def __init__(
+        self, host: Host, job_id: str, login: Transport, ended: Callable[[], bool]
+    ) -> None:
+        self._host = host
+        self._job_id = job_id
+        self._login = login
+        self._ended = ended
+
+    @property
+    def host(self) -> Host:
+        return self._host
+
+    async def connect(self) -> None:
+        await self._login.connect()
+
+    async def run(
+        self, command: str, *, stdin: bytes = b"", timeout_s: float | None = None
+    ) -> Completed:
+        if self._ended():
+            return await self._login.run(_OVER + command, stdin=stdin, timeout_s=timeout_s)
+        done = await self._login.run(self._step(command), stdin=stdin, timeout_s=timeout_s)
+        return self._of_step(done)
+
+    async def stream(
+        self, command: str, on_stdout: Callable[[bytes], None], *, spare: bool = False
+    ) -> Completed:
+        if self._ended():
+            return await self._login.stream(_OVER + command, on_stdout, spare=spare)
+        return self._of_step(await self._login.stream(self._step(command), on_stdout, spare=spare))
+
+    async def close(self) -> None:
+        """The way to the login node is not ours."""
+
+    def _step(self, command: str) -> str:
+        words = f"--jobid={self._job_id} --nodelist={self._host.name} --nodes=1 --ntasks=1"
+        # Not "exec": whoever gives up ends the group, and srun its step when it has TERM.
+        return f"srun --overlap {words} sh -c {quote(_MARKED)} {quote(command)}; exit $?"
+
+    def _of_step(self, done: Completed) -> Completed:
+        said, begun, own = done.stderr.partition(_BEGUN)
+        if not begun:
+            raise self._lost(Problem.NO_STEP, said)
+        end = _ENDED.search(own)
+        if end is None:
+            raise self._lost(Problem.LOST, own)
+        return Completed(int(end[1]), done.stdout, own[: end.start()])
+
+    def _lost(self, problem: Problem, said: bytes) -> HostUnreachableError:
+        lines = clean_text(said.decode("utf-8", "replace")).split("\n")
+        errors = [line.partition("error: ")[2] for line in lines if "error: " in line]
+        return HostUnreachableError(self._host.name, problem, next(iter(errors), ""))

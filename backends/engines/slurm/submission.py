@@ -1,0 +1,52 @@
+"""How a run becomes a job: our wrapper where the nodes find it, and one ``sbatch``."""
+
+from __future__ import annotations
+
+from backends.engines.slurm.batch_script import JobOptions, JobRequest, batch_script
+from backends.engines.slurm.commands import RefusedError, SlurmCommands, said
+from backends.remote.client import RemoteHost
+from backends.remote.installation import remote_path, wrapper
+from backends.transports.transport import Transport
+
+_LIMIT_S = 60.0
+
+
+class Submission:
+    """``login``: the machine that has sbatch; a job's directory is its ``work_dir``."""
+
+    def __init__(self, login: Transport, commands: SlurmCommands, options: JobOptions) -> None:
+        self._login = login
+        self._commands = commands
+        self._options = options
+        self._directory = ""
+
+    def script(self, request: JobRequest) -> str:
+        return batch_script(request, self._options, wrapper(), self._login.host.work_dir)
+
+    async def submit(self, request: JobRequest) -> str:
+        """The job's id.
+
+        Raises
+        ------
+        RefusedError: it is not in the queue, in Slurm's words. Other SlurmError,
+        HostUnreachableError: nobody knows. RemoteError: our wrapper cannot be stored.
+        """
+        if not self._directory:
+            self._directory = await self._prepared()
+        answer = await self._commands.run(
+            "sbatch",
+            "--parsable",
+            f"--chdir={self._directory}",
+            stdin=self.script(request).encode(),
+        )
+        return answer.strip().split(";")[0]  # in a federation its cluster stands behind it
+
+    async def _prepared(self) -> str:
+        """The path that the nodes know work_dir by, once it has all that a job needs."""
+        await RemoteHost(self._login).install(self._login)
+        work_dir = remote_path(self._login.host.work_dir)
+        command = f"cd {work_dir} && mkdir -p jobs && pwd"
+        done = await self._login.run(command, timeout_s=_LIMIT_S)
+        if done.exit_status:
+            raise RefusedError(said(done.stderr), where=self._login.host.name, program="mkdir")
+        return done.stdout.decode("utf-8", "surrogateescape").rstrip("\n")

@@ -1,0 +1,222 @@
+"""Campaigns on a real Slurm of four nodes: jobs handed in once, followed, ended, told apart."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from backends.campaign.controller import CampaignController
+from backends.campaign.record.cause import Cause
+from backends.campaign.record.state import RunState
+from backends.campaign_start import Basis, Starter
+from backends.engines.engine import Engine
+from backends.engines.slurm.batch_script import JobOptions
+from backends.engines.slurm.slurm_engine import SlurmEngine
+from backends.inventory.host_entry import Host
+from backends.transports.local import LocalTransport
+from tests.support.campaigns import STEADY, Bench, finish, only_run, until_running
+from tests.support.escapes import ESCAPES
+from tests.support.processes import alive
+from tests.support.slurm import NODES, SlurmCluster
+from tests.support.waiting import until
+
+
+@pytest.fixture
+def options() -> dict[str, JobOptions]:
+    """What all jobs are asked with, as ``options["all"]``."""
+    return {"all": JobOptions()}
+
+
+@pytest.fixture
+async def bench(
+    tmp_path: Path,
+    slurm: SlurmCluster,
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, JobOptions],
+) -> AsyncIterator[Bench]:
+    work_dir = str(tmp_path / "work")
+    hosts = [Host(name, transport="local", work_dir=work_dir) for name in NODES]
+    login = LocalTransport(Host("login", transport="local", work_dir=work_dir))
+
+    def engine(self: Starter, basis: Basis, campaign: str, *, force: bool) -> Engine:
+        nodes = [(host, self._cluster.snapshot(host)) for host in basis.hosts]
+        return SlurmEngine(login, nodes, options["all"], sought=basis.sought, clock=time.time)
+
+    monkeypatch.setattr(Starter, "_engine", engine)
+    found = Bench(tmp_path, hosts)
+    yield found
+    await found.close()
+
+
+async def test_runs_of_one_and_of_two_nodes_are_jobs(bench: Bench, slurm: SlurmCluster) -> None:
+    controller = await bench.start("1n1g", "2n1g", profile="cpu-smoke", seconds=2)
+    state = await finish(controller)
+    for run in state.runs.values():
+        assert run.state is RunState.SUCCEEDED, run.reason
+        assert len(run.hosts) == run.nodes
+        assert run.job_id
+    bench.nothing_is_left()
+    await until(lambda: not slurm.run("squeue", "-h"), what="the jobs have ended")
+    ended = slurm.run("squeue", "-h", "--states=all", "--format=%j %T").splitlines()
+    assert {f"dlperf-{run_id} COMPLETED" for run_id in state.runs} <= set(ended)
+
+
+async def one_run(bench: Bench, *cases: str, **values: object) -> tuple[CampaignController, str]:
+    """A campaign of one run, once that has readings, and its job."""
+    controller = await bench.start(*cases, lines=1000, **values)
+    await until_running(controller)
+    return controller, only_run(controller.state).job_id
+
+
+def jobs_handed_in(slurm: SlurmCluster, controller: CampaignController) -> list[str]:
+    """Names of the campaign's jobs that Slurm knows, one for each sbatch."""
+    campaign = next(iter(controller.state.runs)).partition("-")[0]
+    words = ("squeue", "-h", "--states=all", "--format=%j")
+    names = slurm.run(*words).split()
+    return sorted(name for name in names if name.startswith(f"dlperf-{campaign}-"))
+
+
+async def test_a_cancelled_run_is_gone_whatever_its_children_did(
+    bench: Bench, slurm: SlurmCluster
+) -> None:
+    pids = bench.directory / "pids"
+    escapes = "; ".join(f"os.system({(text + ' &')!r})" for text in ESCAPES.values())
+    bench.profile(launch=f'environment = {{ PIDS = "{pids}" }}')
+    steady = bench.profiles / "steady.py"
+    steady.write_text(STEADY.replace('say(b"\\x1b', f'{escapes}\nsay(b"\\x1b'))
+    controller, job = await one_run(bench)
+    await until(lambda: pids.exists() and len(pids.read_text().split()) == len(ESCAPES))
+    controller.cancel_all()
+    run = only_run(await finish(controller))
+    assert (run.state, run.cleanup.doubts) == (RunState.CANCELLED, ())
+    assert not [pid for pid in pids.read_text().split() if alive(int(pid))]
+    bench.nothing_is_left()
+    await until(lambda: not slurm.run("squeue", "-h", "-j", job), what="the job has ended")
+
+
+async def test_a_job_that_somebody_cancels_says_so(bench: Bench, slurm: SlurmCluster) -> None:
+    controller, job = await one_run(bench)
+    slurm.run("scancel", job)
+    run = only_run(await finish(controller))
+    assert (run.state, run.category) == (RunState.FAILED, Cause.CANCELLED)
+    assert run.reason == "the job was cancelled"
+    bench.nothing_is_left()
+
+
+async def test_a_failed_node_is_named_and_the_next_attempt_avoids_it(
+    bench: Bench, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backends.campaign.run.end_reason._RETRY_DELAYS", {"later": 0.1})
+    controller, _ = await one_run(bench, "2n1g")
+    first = only_run(controller.state)
+    slurm.fail_node(first.hosts[1])
+    await until(lambda: len(controller.state.runs) == 2, what="another attempt")
+    ended = controller.state.runs[first.run_id]
+    assert (ended.category, ended.failed_host) == (Cause.NODE_FAILED, first.hosts[1])
+    second = list(controller.state.runs)[1]
+    await until(lambda: controller.state.runs[second].reading_count, what="it runs")
+    assert first.hosts[1] not in controller.state.runs[second].hosts
+    controller.cancel_all()
+    await finish(controller)
+
+
+async def test_a_requeued_job_is_another_attempt_and_not_another_job(
+    bench: Bench, slurm: SlurmCluster, options: dict[str, JobOptions]
+) -> None:
+    options["all"] = JobOptions(requeue=True)
+    controller, job = await one_run(bench)
+    before = jobs_handed_in(slurm, controller)
+    slurm.run("scontrol", "requeue", job)
+    await until(lambda: len(controller.state.runs) == 2, what="another attempt")
+    first, second = controller.state.runs.values()
+    assert (first.state, first.reason) == (RunState.FAILED, "the job was requeued")
+    assert (second.attempt, second.job_id) == (2, job)
+    slurm.run("scontrol", "update", f"jobid={job}", "starttime=now")
+    await until(lambda: controller.state.runs[second.run_id].reading_count, within_s=180)
+    assert jobs_handed_in(slurm, controller) == before
+    controller.cancel_all()
+    state = await finish(controller)
+    assert state.runs[second.run_id].state is RunState.CANCELLED
+    bench.nothing_is_left()
+
+
+async def test_a_run_neither_notices_nor_needs_the_controller(
+    bench: Bench, slurm: SlurmCluster
+) -> None:
+    controller = await bench.start(lines=60)
+    await until_running(controller)
+    slurm.stop_controller()
+    await until(lambda: only_run(controller.state).reading_count > 50)
+    await asyncio.sleep(2)
+    slurm.start_controller()
+    run = only_run(await finish(controller))
+    assert run.state is RunState.SUCCEEDED, run.reason
+    assert bench.logs_are_exact(controller.state, controller.path) == 1
+
+
+async def test_a_console_that_comes_back_finds_its_jobs_and_hands_in_none_twice(
+    bench: Bench, slurm: SlurmCluster
+) -> None:
+    controller = await bench.start(repeats=2, lines=120)
+    await until_running(controller)
+    for _ in range(3):
+        await controller.detach()
+        controller = await bench.workspace().resume(controller.path)
+        await until_running(controller)
+    state = await finish(controller)
+    assert [run.state for run in state.runs.values()] == [RunState.SUCCEEDED] * 2
+    assert jobs_handed_in(slurm, controller) == sorted(f"dlperf-{run_id}" for run_id in state.runs)
+    assert bench.logs_are_exact(state, controller.path) == 2
+
+
+async def test_what_ended_while_no_console_was_there_is_collected(
+    bench: Bench, slurm: SlurmCluster
+) -> None:
+    controller = await bench.start(lines=40)
+    await until_running(controller)
+    await controller.detach()
+    await until(lambda: not slurm.run("squeue", "-h"), what="the job has ended")
+    again = await bench.workspace().resume(controller.path)
+    run = only_run(await finish(again))
+    assert run.state is RunState.SUCCEEDED, run.reason
+    assert bench.logs_are_exact(again.state, again.path) == 1
+    bench.nothing_is_left()
+
+
+async def test_a_drained_node_and_a_killed_slurmd_leave_a_run_alone(
+    bench: Bench, slurm: SlurmCluster
+) -> None:
+    controller = await bench.start(lines=80)
+    await until_running(controller)
+    [node] = only_run(controller.state).hosts
+    slurm.run("scontrol", "update", f"nodename={node}", "state=drain", "reason=disk")
+    slurm.kill_node(node)
+    await asyncio.sleep(1)
+    slurm.start_node(node)
+    run = only_run(await finish(controller))
+    assert run.state is RunState.SUCCEEDED, run.reason
+
+
+async def test_what_slurm_refuses_fails_with_its_words(
+    bench: Bench, options: dict[str, JobOptions]
+) -> None:
+    options["all"] = JobOptions(partition="nowhere")
+    run = only_run(await finish(await bench.start()))
+    assert (run.state, run.category) == (RunState.FAILED, Cause.REFUSED)
+    assert "invalid partition" in run.reason
+
+
+async def test_a_queued_job_says_why_and_leaves_the_queue_when_it_is_cancelled(
+    bench: Bench, slurm: SlurmCluster
+) -> None:
+    slurm.submit("sleep 600", "--nodes=4", "--exclusive", "--time=10")
+    controller = await bench.start()
+    await until(lambda: controller.snapshot().runs[0].state_text.startswith("queued: Resources"))
+    controller.cancel_all()
+    assert only_run(await finish(controller)).state is RunState.CANCELLED
+    [name] = jobs_handed_in(slurm, controller)
+    assert slurm.run("squeue", "-h", "--name", name) == ""
