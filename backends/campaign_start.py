@@ -39,7 +39,8 @@ from backends.engines.engine import Engine, Wanted
 from backends.engines.first_fit_schedule import Offer, first_fit
 from backends.file_modes import Share
 from backends.hosts.environment import fingerprint_of
-from backends.hosts.host_facts import HostState, Sought
+from backends.hosts.host_facts import HostFacts, HostState, Sought
+from backends.hosts.placement import Placement, choose, placement_of
 from backends.hosts.preflight_finding import InSpiteOf
 from backends.hosts.software import sought_for
 from backends.inventory.host_entry import Host, reached_as
@@ -93,7 +94,7 @@ class Starter:
             )
             names = first_fit([want], offers, 0.0).starts.get("dry-run", ())
             sites = [
-                _site(hosts[name], planned, len(names), has_gpus=bool(known[name].capacity.gpus))
+                _site(hosts[name], planned, len(names), known[name].facts, plan.selection.placement)
                 for name in names
             ]
             again = number >= len(rounds)
@@ -115,7 +116,7 @@ class Starter:
             blanks = [f"HOST{number}" for number in range(len(plan.hosts) + 1, nodes + 1)]
             hosts = [*plan.hosts[:nodes], *(Host(name, address=name) for name in blanks)]
             names = [host.name for host in hosts]
-            sites = [_site(host, planned, nodes, has_gpus=True) for host in hosts]
+            sites = [_blank_site(host, planned, nodes) for host in hosts]
             factory = self._factory(self._setups(replace(plan, cases=(planned,))))
             label = f"{planned.profile.name} {planned.case.label}"
             runs.append(DryRun(label, tuple(names), _texts(factory, planned, 1, sites)))
@@ -256,7 +257,7 @@ class Starter:
             path,
             lock,
             state,
-            self._engine(basis, path.name, force=state.forced),
+            self._engine(basis, path.name, state),
             self._factory(basis.setups),
             write_results=rewrite_results,
             clock=self._clock,
@@ -301,12 +302,13 @@ class Starter:
             *recovered(state, path, profiles, now),
         ]
 
-    def _engine(self, basis: Basis, campaign: str, *, force: bool) -> Engine:
+    def _engine(self, basis: Basis, campaign: str, state: CampaignState) -> Engine:
         return engine_for(
             [(host, self._cluster.snapshot(host)) for host in basis.hosts],
             self._cluster.pool,
             lease=f"{getpass.getuser()}@{self._cluster.login_host}, campaign {campaign}",
-            force=force,
+            force=state.forced,
+            placement=placement_of(state.placement),
             sought=basis.sought,
             clock=self._clock,
         )
@@ -348,9 +350,18 @@ class Basis:
         return sought_for(self.setups.values())
 
 
-def _site(host: Host, planned: PlannedCase, nodes: int, *, has_gpus: bool) -> LaunchSite:
+def _site(
+    host: Host, planned: PlannedCase, nodes: int, facts: HostFacts | None, placement: Placement
+) -> LaunchSite:
+    site = choose(placement, facts, planned.case.gpus_per_node)
+    has_gpus = bool(facts and facts.gpus)
+    address = rank_address(host, alone=nodes == 1)
+    return LaunchSite(host, address, has_gpus, site.devices, site.cpus, site.nics)
+
+
+def _blank_site(host: Host, planned: PlannedCase, nodes: int) -> LaunchSite:
     devices = tuple(range(planned.case.gpus_per_node))
-    return LaunchSite(host, rank_address(host, alone=nodes == 1), has_gpus, devices)
+    return LaunchSite(host, rank_address(host, alone=nodes == 1), has_gpus=True, devices=devices)
 
 
 def _texts(

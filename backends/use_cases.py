@@ -165,9 +165,8 @@ class Workspace:
             for host in plan.hosts
             if self.cluster.snapshot(host).state is not HostState.UNREACHABLE
         ]
-        return await preflight(
-            self.cluster.pool, reachable, plan.cases, self.cluster.probed, clock=self.clock
-        )
+        given = self.cluster.pool, reachable, plan.cases, self.cluster.probed
+        return await preflight(*given, placement=plan.selection.placement, clock=self.clock)
 
     # Campaigns -----------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from backends.engines.direct import DirectEngine, Pool
 from backends.engines.engine import Engine
 from backends.hosts.host_facts import HostSnapshot, Sought
+from backends.hosts.placement import Placement
 from backends.inventory.host_entry import Host
 
 
@@ -16,8 +17,11 @@ def engine_for(
     *,
     lease: str,
     force: bool,
+    placement: Placement,
     sought: Sequence[Sought],
     clock: Callable[[], float],
 ) -> Engine:
     """The engine of these hosts; the parameters are :class:`DirectEngine`'s, the only one yet."""
-    return DirectEngine(hosts, pool, lease=lease, force=force, sought=sought, clock=clock)
+    return DirectEngine(
+        hosts, pool, lease=lease, force=force, placement=placement, sought=sought, clock=clock
+    )

@@ -28,6 +28,7 @@ from backends.engines.engine import (
 )
 from backends.engines.first_fit_schedule import Offer, first_fit
 from backends.hosts.host_facts import USABLE, HostSnapshot, HostState, Sought
+from backends.hosts.placement import Placement, Site, beside, choose
 from backends.hosts.probe import probe_all
 from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost
@@ -69,6 +70,7 @@ class DirectEngine:
     hosts: all that the campaign may use, in the order of preference, each with its latest probe.
     lease: who takes a host, for others to read: "alice@login01, campaign 2026-11-21-resnet50".
     force: use hosts that somebody else keeps busy, too.
+    placement: which devices of its hosts a run gets.
     sought: where a probe looks for software.
     clock: seconds since the epoch; a probe notes it. monotonic: what waiting goes by.
     jitter: 0 … 1, so that two consoles do not always look at the same moment.
@@ -81,6 +83,7 @@ class DirectEngine:
         *,
         lease: str = "",
         force: bool = False,
+        placement: Placement = Placement.FIRST,
         sought: Sequence[Sought] = (),
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = loop_time,
@@ -89,6 +92,7 @@ class DirectEngine:
         self._pool = pool
         self._lease = lease
         self._force = force
+        self._placement = placement
         self._sought = tuple(sought)
         self._clock = clock
         self._monotonic = monotonic
@@ -134,17 +138,24 @@ class DirectEngine:
         return ticket
 
     async def given(self, ticket: Ticket) -> Allocation:
-        """At once. The devices are the first ones, so that repeats share a topology."""
-        devices = tuple(range(ticket.want.gpus_per_node))
-        return self._allocation(
-            ticket.want.run_id, {name: self._known(name, devices) for name in ticket.hosts}
-        )
+        """At once. The devices are the same ones each time, so that repeats share a topology."""
+        count = ticket.want.gpus_per_node
+        sites = {
+            name: choose(self._placement, self._use(name).snapshot.facts, count)
+            for name in ticket.hosts
+        }
+        return self._allocation(ticket.want.run_id, sites)
 
     async def adopt(self, before: Journaled) -> Allocation:
         self._occupy(before.want.run_id, before.hosts)
         first = tuple(range(before.want.gpus_per_node))
-        hosts = {name: self._known(name, before.devices.get(name, first)) for name in before.hosts}
-        return self._allocation(before.want.run_id, hosts)
+        sites = {
+            name: beside(
+                self._placement, self._use(name).snapshot.facts, before.devices.get(name, first)
+            )
+            for name in before.hosts
+        }
+        return self._allocation(before.want.run_id, sites)
 
     async def withdraw(self, ticket: Ticket) -> None:
         self.release(ticket.want.run_id, 0.0)
@@ -167,12 +178,22 @@ class DirectEngine:
         for name in names:
             self._use(name).run_ids.add(run_id)
 
-    def _known(self, name: str, devices: tuple[int, ...]) -> AllocatedHost:
+    def _known(self, name: str, site: Site) -> AllocatedHost:
         use = self._use(name)
-        return AllocatedHost(use.host, devices, self.transport(name), use.snapshot)
+        return AllocatedHost(
+            use.host,
+            site.devices,
+            self.transport(name),
+            use.snapshot,
+            cpus=site.cpus,
+            nics=site.nics,
+        )
 
-    def _allocation(self, run_id: str, hosts: Mapping[str, AllocatedHost]) -> Allocation:
-        return Allocation(run_id, tuple(hosts.values()), lease=self._lease)
+    def _allocation(self, run_id: str, sites: Mapping[str, Site]) -> Allocation:
+        chosen = {site.placement for site in sites.values()}
+        placement = Placement.LINKED if chosen == {Placement.LINKED} else Placement.FIRST
+        hosts = tuple(self._known(name, site) for name, site in sites.items())
+        return Allocation(run_id, hosts, lease=self._lease, placement=placement)
 
     # Hosts ---------------------------------------------------------------------------------------
 

@@ -93,6 +93,7 @@ class AllocatedHost:
     """One host of an allocation: its devices by index, how to reach it, and what is known of it.
 
     ``files``: a machine that shares its work_dir, where looking there takes less.
+    ``cpus``, ``nics``: next to the devices, for its ranks to keep to; empty: any.
     """
 
     host: Host
@@ -100,6 +101,8 @@ class AllocatedHost:
     transport: Transport = field(repr=False, compare=False)
     snapshot: HostSnapshot
     files: Transport | None = field(default=None, repr=False, compare=False)
+    cpus: str = ""
+    nics: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -115,12 +118,14 @@ class Allocation:
     """What an engine gives a run; rank 0's host first.
 
     ``lease``: who takes the hosts, for others to read; empty where the engine keeps others off.
+    ``placement``: how the devices were chosen; empty where it was not us.
     """
 
     run_id: str
     hosts: tuple[AllocatedHost, ...]
     job_id: str = ""
     lease: str = ""
+    placement: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from backends.hosts.preflight_finding import Level
 from backends.inventory.host_entry import Host, train_address_of
-from backends.launchers.build import LAUNCHERS, build
+from backends.launchers.build import BINDER, LAUNCHERS, build
 from backends.launchers.launcher import HostCommand, LaunchRequest, LaunchSite, placeholders
 from profiles.format.case import Case
 from profiles.format.launch_section import Container
@@ -73,6 +73,10 @@ class Need:
         if result == "missing":
             return f"run there: {runtime} pull {shlex.quote(image)}"
         return f"install {runtime} there, or let this user use it: {runtime} info"
+
+
+BINDING = Need("executable", BINDER, "--placement linked", "install util-linux there")
+"""Of runs that keep to the CPUs beside their devices."""
 
 
 def needs_of(

@@ -16,7 +16,8 @@ from shlex import quote
 
 from backends.hosts.host_condition import host_findings
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
-from backends.hosts.needs import Need, Planned, needs_of
+from backends.hosts.needs import BINDING, Need, Planned, needs_of
+from backends.hosts.placement import LINKS_REMEDY, Placement, links_known
 from backends.hosts.preflight_finding import Finding, Level, worst
 from backends.hosts.probe import Transports, probe
 from backends.hosts.reach import reach
@@ -38,6 +39,7 @@ async def preflight(
     cases: Sequence[Planned],
     snapshots: Iterable[HostSnapshot] | None = None,
     *,
+    placement: Placement = Placement.FIRST,
     clock: Callable[[], float] = time.time,
     token: str | None = None,
 ) -> tuple[Finding, ...]:
@@ -66,6 +68,8 @@ async def preflight(
     ]
     facts = {host.name: f for host in known if (f := by_name[host.name].facts) is not None}
     needs = needs_of(cases, [(host, bool(facts[host.name].gpus)) for host in known])
+    if placement is Placement.LINKED:
+        needs = {name: (*own, BINDING) for name, own in needs.items()}
     gpus_needed = any(planned.profile.devices == "gpu" for planned in cases)
     nodes = max((planned.case.nodes for planned in cases), default=1)
 
@@ -78,6 +82,9 @@ async def preflight(
     answering = [host for host, (_, answered) in zip(known, checks, strict=True) if answered]
     for host in known:
         findings += host_findings(host.name, facts[host.name], gpus_needed=gpus_needed)
+        if placement is Placement.LINKED and not links_known(facts[host.name]):
+            what = "how its GPUs are linked is not known: runs get the first ones"
+            findings.append(Finding(host.name, Level.WARN, what, LINKS_REMEDY))
     if nodes > 1 and len(known) > 1:
         findings += differences(facts)
     if nodes > 1 and len(answering) > 1:

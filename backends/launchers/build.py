@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import cast
 
@@ -30,6 +31,8 @@ LAUNCHERS = {
     for name in launch_section.LAUNCHERS
 }
 """Every launcher that a profile can name: one file each."""
+BINDER = "taskset"
+"""Of util-linux, on every host."""
 
 
 def build(request: LaunchRequest) -> tuple[HostCommand, ...]:
@@ -66,7 +69,18 @@ def _node_command(request: LaunchRequest, launch: Launch, rank: int) -> HostComm
         environment=node.environment,
         workdir=None if launch.workdir is None else render_text(launch.workdir, node.values),
     )
-    return command if launch.container is None else in_container(command, launch.container, node)
+    if launch.container is not None:
+        command = in_container(command, launch.container, node)
+    return _bound(command, node)
+
+
+def _bound(command: HostCommand, node: Node) -> HostCommand:
+    """To the CPUs beside the run's devices. A container's daemon starts what is in it, and is told
+    so itself; ranks that mpirun starts are bound by mpirun."""
+    ours = LAUNCHERS[node.launch.launcher].every_node and command.container is None
+    if not node.site.cpus or not ours:
+        return command
+    return replace(command, argv=(BINDER, "-c", node.site.cpus, *command.argv))
 
 
 def _node(request: LaunchRequest, launch: Launch, rank: int) -> Node:
@@ -97,6 +111,8 @@ def _environment(
         result[DEVICES] = str(values["devices"])
     if site.host.interface:
         result["NCCL_SOCKET_IFNAME"] = result["GLOO_SOCKET_IFNAME"] = site.host.interface
+    if site.nics and len(request.sites) > 1:
+        result["NCCL_IB_HCA"] = "=" + ",".join(site.nics)  # these and no others
     for key, template in launch.environment.items():
         result[check_name(key, request.profile)] = render_text(template, values)
     for key, value in parameter_environment(request.profile, request.case).items():

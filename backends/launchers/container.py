@@ -58,6 +58,7 @@ def _run(
         argv += ["--gpus", f'"device={device_list(devices)}"']
     elif node.site.has_gpus:
         argv += [word for index in devices for word in ("--device", f"nvidia.com/gpu={index}")]
+    argv += [f"--cpuset-cpus={node.site.cpus}"] if node.site.cpus else []
     argv += [word for mount in mounts for word in ("-v", mount)]
     for key, value in command.environment.items():
         argv += ["-e", f"{key}={value}"]

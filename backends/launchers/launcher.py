@@ -28,13 +28,16 @@ class LaunchSite:
     """One host of a run: where its ranks run and how the other hosts reach it.
 
     ``address``: what the other hosts' ranks connect to. ``has_gpus``: devices are GPUs, not slots.
-    ``devices``: their indices on this host; none: the first ones.
+    ``devices``: their indices on this host; none: the first ones. ``cpus``, ``nics``: those that
+    the ranks are to keep to; empty: any.
     """
 
     host: Host
     address: str
     has_gpus: bool = False
     devices: tuple[int, ...] = ()
+    cpus: str = ""
+    nics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,6 @@ RESULT_COLUMNS = (
     "gpus_per_node",
     "gpus",
 )
-FIRST = "first"
-"""The one way there is to choose devices of a host: its first ones."""
 FIGURE_COLUMNS = (
     "throughput",
     "unit",
@@ -121,7 +119,7 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "attempt": run.attempt,
         "profiled": run.profiled,
         "devices": {host: list(indices) for host, indices in run.devices.items()},
-        "placement": FIRST if run.devices else "",
+        "placement": run.placement,
         "job_id": run.job_id,
         "state": run.state,
         "paused": {"by": run.paused_by, "since": run.paused_at} if run.paused_at else None,

@@ -48,7 +48,8 @@ class RunResult:
     unit: of the throughput, as the profile names it: ``images/s``, ``sequences/s`` …
     state: ``planned``, ``starting``, ``running``, ``cancelling``, ``succeeded``, ``failed`` or
         ``cancelled``. Only a succeeded run's throughput enters a statistic.
-    devices: the device indices on each host; job_id: of the queue that gave them, or empty.
+    devices: the device indices on each host; placement: how they were chosen; job_id: of the
+        queue that gave them, or empty.
     log: rank 0's log, relative to the campaign directory.
     gpu_memory_mib: the largest figure of any device of the run.
     fingerprint: names the environment (driver, GPU model, image …); equal text, equal environment;
@@ -85,6 +86,7 @@ class RunResult:
     reason: str = ""
     hosts: tuple[str, ...] = ()
     devices: Mapping[str, tuple[int, ...]] = field(default_factory=_no_devices)
+    placement: str = ""
     job_id: str = ""
     log: str | None = None
     metrics: Mapping[str, float] = field(default_factory=_nothing)

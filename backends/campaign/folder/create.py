@@ -79,6 +79,7 @@ async def open_campaign(
                 warned=against.warnings,
                 hosts=len(plan.hosts),
                 explain=tuple(dict.fromkeys(p.profile.name for p in plan.profiled)),
+                placement=str(plan.selection.placement),
                 frozen=digest,
                 place=place.inodes,
                 host=place.host,

@@ -12,6 +12,7 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from backends.campaign.plan.selection import ATTEMPTS, REQUEST_NAME, Selection
+from backends.hosts.placement import Placement
 from backends.inventory.host_entry import Host
 from backends.inventory.host_to_toml import host_of, host_table
 from backends.results.auto_repeats import AutoRepeats, limited, parse_repeats
@@ -34,6 +35,7 @@ class _Asked(BaseModel):
     name: str = ""
     attempts: int = ATTEMPTS
     explain: bool = False
+    placement: Placement = Placement.FIRST
     values: Mapping[str, tuple[str, ...] | str | int | float] = {}
 
 
@@ -59,27 +61,7 @@ class Request:
 def write_request(path: Path, request: Request) -> None:
     selection = request.selection
     asked: dict[str, Any] = {"profiles": list(selection.profiles)}
-    if selection.name:
-        asked["name"] = selection.name
-    if selection.cases:
-        asked["cases"] = list(selection.cases)
-    if selection.picked:
-        asked["picked"] = list(selection.picked)
-    if selection.repeats is not None:
-        asked["repeats"] = selection.repeats
-    if (rule := selection.auto) is not None:
-        asked["repeats"] = str(rule)
-        asked["max_repeats"] = rule.max_repeats
-        if rule.budget_gpu_s is not None:
-            asked["budget"] = f"{rule.budget_gpu_s:g}s"
-    if selection.attempts != ATTEMPTS:
-        asked["attempts"] = selection.attempts
-    if selection.explain:
-        asked["explain"] = True
-    if selection.hosts:
-        asked["hosts"] = selection.hosts
-    if selection.values:
-        asked["values"] = {key: list(values) for key, values in selection.values.items()}
+    asked |= {key: value for key, value in _said(selection).items() if value}
     document: dict[str, Any] = {"campaign": asked}
     if request.profile_dirs:
         document["profile_dirs"] = list(request.profile_dirs)
@@ -88,6 +70,25 @@ def write_request(path: Path, request: Request) -> None:
     document["hosts"] = [host_table(host) for host in request.hosts]
     text = "# What was asked. Do it again: dlperf-tui run --from campaign.toml\n\n"
     write_in_campaign(path, text + tomli_w.dumps(document))  # runs that go on are found by it
+
+
+def _said(selection: Selection) -> Mapping[str, Any]:
+    """What differs from what would be anyway; the rest is empty."""
+    rule, placement = selection.auto, selection.placement
+    budget = rule.budget_gpu_s if rule is not None else None
+    return {
+        "name": selection.name,
+        "cases": list(selection.cases),
+        "picked": list(selection.picked),
+        "repeats": selection.repeats if rule is None else str(rule),
+        "max_repeats": rule and rule.max_repeats,
+        "budget": "" if budget is None else f"{budget:g}s",
+        "attempts": selection.attempts if selection.attempts != ATTEMPTS else None,
+        "explain": selection.explain,
+        "placement": "" if placement is Placement.FIRST else str(placement),
+        "hosts": selection.hosts,
+        "values": {key: list(values) for key, values in selection.values.items()},
+    }
 
 
 def read_request(path: Path) -> Request:
@@ -135,6 +136,7 @@ def read_request(path: Path) -> Request:
         name=asked.name,
         attempts=asked.attempts,
         explain=asked.explain,
+        placement=asked.placement,
     )
     return Request(selection, hosts, parsed.profile_dirs, parsed.forced)
 

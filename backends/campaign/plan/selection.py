@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from backends.hosts.placement import Placement
 from backends.results.auto_repeats import LOOKS, AutoRepeats
 
 ATTEMPTS = 2
@@ -24,6 +25,7 @@ class Selection:
     ``attempts``: how often a run is tried where another attempt can help; 1: never again.
     ``auto``: repeats until it is known, in place of a number of them. ``explain``: one profiled run
     of each case after all repeats, where its profile can tell where the time goes.
+    ``placement``: which devices of a host a run gets.
     ``picked``: exact case keys marked on the matrix; when given they win over ``cases``.
     """
 
@@ -37,6 +39,7 @@ class Selection:
     attempts: int = ATTEMPTS
     auto: AutoRepeats | None = None
     explain: bool = False
+    placement: Placement = Placement.FIRST
 
     def first_repeats(self, own: int) -> int:
         """Of every case, planned from the beginning; ``own``: the profile's number."""

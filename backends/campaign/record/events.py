@@ -62,6 +62,7 @@ class CampaignCreated(Event):
     path: Text = ""  # … and under which path
     hosts: Count = 0  # how many it was planned on; 0: nobody said
     explain: Texts = ()  # profiles whose cases get a profiled run each, after all repeats
+    placement: Text = "first"  # how the devices of a host are to be chosen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +158,7 @@ class RunAssigned(Event):
     """Hosts were given, rank 0 first. From here on something may exist on them.
 
     ``devices``: the device indices on each host; a journal of an older version has none.
+    ``placement``: how they were chosen; empty where we did not choose.
     """
 
     run_id: Text
@@ -165,6 +167,7 @@ class RunAssigned(Event):
     port: Port
     log: RelativePath  # rank-0 log, relative to the campaign directory
     devices: Devices = field(default_factory=dict)
+    placement: Text = ""
     job_id: Text = ""
 
 
@@ -179,6 +182,7 @@ class RunLaunched(Event):
     boot_ids: Texts = ()
     hosts: Texts = ()
     devices: Devices = field(default_factory=dict)
+    placement: Text = ""
     port: Port = 0
     log: RelativePath = ""
 

@@ -49,6 +49,20 @@ def planning(run: RunRecord, now: float) -> ev.RunPlanned:
     )
 
 
+def launching(run: RunRecord, boot_ids: tuple[str, ...], now: float) -> ev.RunLaunched:
+    """That every host's wrapper answered, with all that its assignment said."""
+    return ev.RunLaunched(
+        t=now,
+        run_id=run.run_id,
+        boot_ids=boot_ids,
+        hosts=run.hosts,
+        devices=run.devices,
+        placement=run.placement,
+        port=run.port,
+        log=run.log,
+    )
+
+
 def record_of(event: ev.RunPlanned, *, imported: bool = False) -> RunRecord:
     """A run as it is when it was planned."""
     return RunRecord(
@@ -88,6 +102,7 @@ def _assigned(run: RunRecord, event: ev.RunAssigned) -> RunRecord:
         state=RunState.STARTING,
         hosts=event.hosts,
         devices=event.devices,
+        placement=event.placement,
         job_id=event.job_id or run.job_id,
         commands=event.commands,
         port=event.port,
@@ -103,6 +118,7 @@ def _launched(run: RunRecord, event: ev.RunLaunched) -> RunRecord:
             state=RunState.STARTING,
             hosts=event.hosts,
             devices=event.devices,
+            placement=event.placement,
             port=event.port,
             log=event.log,
             started_at=event.t,
@@ -120,6 +136,7 @@ def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
         state=RunState.PLANNED,
         hosts=(),
         devices={},
+        placement="",
         job_id="",
         commands=(),
         port=0,

@@ -93,6 +93,7 @@ class RunRecord:
     paused_by: str = ""
     hosts: tuple[str, ...] = ()
     devices: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    placement: str = ""
     job_id: str = ""
     commands: tuple[str, ...] = ()
     port: int = 0

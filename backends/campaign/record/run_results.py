@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.hosts.placement import Placement
 from backends.results.run_result import RunResult
 
 
@@ -33,6 +34,7 @@ def run_result(run: RunRecord, state: CampaignState) -> RunResult:
         reason=run.reason,
         hosts=run.hosts,
         devices=run.devices,
+        placement=run.placement or (Placement.FIRST if run.devices else ""),
         job_id=run.job_id,
         log=run.log or None,
         metrics=run.metrics,

@@ -69,6 +69,7 @@ class CampaignState:
     cancel_asked: bool = False  # of all that is; nothing is started while it holds
     hosts: int = 0  # it was planned on so many; 0: an older journal does not say
     explain: tuple[str, ...] = ()  # profiles whose cases get a profiled run each
+    placement: str = "first"  # how the devices of a host are chosen
     auto: AutoRepeats | None = None  # repeats until it is known; None: so many were asked for
     settled: Mapping[str, Stop] = field(default_factory=dict)  # by case: why no further repeats
     runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
@@ -203,6 +204,7 @@ def _created(state: CampaignState, event: ev.CampaignCreated) -> CampaignState:
         overridden=event.overridden,
         hosts=event.hosts,
         explain=event.explain,
+        placement=event.placement,
         warned=event.warned,
         frozen=event.frozen,
         place=Place(event.place, event.host, event.path),

@@ -122,6 +122,7 @@ class RunFactory:
             run_id=run.run_id,
             hosts=allocation.names,
             devices=allocation.devices,
+            placement=allocation.placement,
             job_id=allocation.job_id,
             port=port,
             commands=tuple(command.text for command in commands),
@@ -241,6 +242,8 @@ def launch_sites(allocation: Allocation) -> tuple[LaunchSite, ...]:
             rank_address(given.host, alone=alone),
             has_gpus=given.has_gpus,
             devices=given.devices,
+            cpus=given.cpus,
+            nics=given.nics,
         )
         for given in allocation.hosts
     )

@@ -16,6 +16,7 @@ from typing import Any
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.recorder import Recorder
+from backends.campaign.record.run_changes import launching
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.end_and_fetch import Ending, Kept, cleanup_of
 from backends.campaign.run.end_events import cancelled, failed, ran_s, requeued, succeeded
@@ -274,17 +275,7 @@ class RunSupervisor:
             await asyncio.gather(*follows, watch, return_exceptions=True)
 
     async def _launched(self, boot_ids: tuple[str, ...]) -> None:
-        await self._recorder.record(
-            ev.RunLaunched(
-                t=self._clock(),
-                run_id=self.run.run_id,
-                boot_ids=boot_ids,
-                hosts=self.run.hosts,
-                devices=self.run.devices,
-                port=self.run.port,
-                log=self.run.log,
-            )
-        )
+        await self._recorder.record(launching(self.run, boot_ids, self._clock()))
         self.run = replace(self.run, state=RunState.RUNNING, boot_ids=boot_ids)
 
     # Following ---------------------------------------------------------------------------------

@@ -166,3 +166,46 @@ def test_mpirun_gives_every_rank_the_devices_and_the_interface_of_its_host(
         own = ",".join(map(str, devices[rank // 2]))
         seen = (tmp_path / f"rank{rank}").read_text(encoding="utf-8").strip()
         assert seen == f"{host} {own} ib{rank // 2} same"
+
+
+def placed(described: Profile, count: int = 2) -> tuple[HostCommand, ...]:
+    sites = [
+        LaunchSite(Host(name), name, True, (2, 3), cpus, nics)
+        for name, cpus, nics in (
+            ("node1", "0-11", ("mlx5_0",)),
+            ("node2", "", ("mlx5_1", "mlx5_2")),
+        )
+    ][:count]
+    case = Case("tiny", count, 2, {})
+    return build(LaunchRequest(described, case, sites, "run-1", repeat=1, port=1, settings={}))
+
+
+@pytest.mark.parametrize("launcher", ["per_node", "torchrun"])
+def test_ranks_keep_to_the_cpus_and_the_nics_beside_their_devices(launcher: str) -> None:
+    first, second = placed(profile(launcher))
+    assert first.argv[:3] == ("taskset", "-c", "0-11")
+    assert "taskset" not in second.argv
+    assert first.environment["NCCL_IB_HCA"] == "=mlx5_0"
+    assert second.environment["NCCL_IB_HCA"] == "=mlx5_1,mlx5_2"
+
+
+def test_a_run_on_one_host_needs_no_nic() -> None:
+    [only] = placed(profile("torchrun"), count=1)
+    assert only.argv[0] == "taskset"
+    assert "NCCL_IB_HCA" not in only.environment
+
+
+def test_what_the_profile_says_of_the_nics_stands() -> None:
+    described = profile("torchrun", environment={"NCCL_IB_HCA": "mlx5_7"})
+    assert {command.environment["NCCL_IB_HCA"] for command in placed(described)} == {"mlx5_7"}
+
+
+@pytest.mark.parametrize("runtime", ["docker", "podman", "apptainer", "singularity"])
+def test_a_container_keeps_to_the_cpus_as_its_runtime_has_it(runtime: str) -> None:
+    first, second = placed(profile("per_node", container={"image": "i", "runtime": runtime}))
+    if runtime in ("docker", "podman"):
+        assert "--cpuset-cpus=0-11" in first.argv
+        assert first.argv[0] == runtime
+    else:
+        assert first.argv[:4] == ("taskset", "-c", "0-11", runtime)
+    assert not any("cpuset" in word or word == "taskset" for word in second.argv)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from backends.campaign.plan.campaign_request import Request, read_request
 from backends.campaign.plan.selection import Selection
+from backends.hosts.placement import Placement
 from backends.results.auto_repeats import AutoRepeats, limited, parse_repeats
 from profiles.errors import SelectionError
 from tui.cli.shared.options import chosen_hosts
@@ -55,6 +56,11 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="and one profiled run per case, uncounted, that tells where its time goes",
     )
+    group.add_argument(
+        "--placement",
+        choices=[str(placement) for placement in Placement],
+        help="of a host's devices: the first ones, or the best linked, with CPUs and NICs to match",
+    )
     group.add_argument("--hosts", metavar="NODESET", help="such as node[1-4] or @v100")
     group.add_argument("--name", default="", help="the campaign's name, after the date")
     group.add_argument(
@@ -77,6 +83,7 @@ def asked(arguments: argparse.Namespace) -> tuple[Selection, Request | None]:
         picked=() if arguments.case or arguments.profile else base.picked,
         name=arguments.name or base.name,
         explain=arguments.explain or base.explain,
+        placement=Placement(arguments.placement or base.placement),
         attempts=base.attempts if arguments.attempts is None else arguments.attempts,
     )
     return selection, request

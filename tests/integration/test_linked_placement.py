@@ -1,0 +1,105 @@
+"""``--placement linked`` from the command line to the result files, on a host of eight V100."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.hosts.test_topology_words import printed
+
+SMI = """#!/bin/sh
+case "$*" in
+*clocks_event_reasons*|*mig.mode*) echo 'Field "x" is not a valid field to query.'; exit 2 ;;
+--query-gpu*) echo 'index, uuid, name, utilization.gpu [%]'
+  for n in 0 1 2 3 4 5 6 7; do echo "$n, GPU-a$n, Tesla V100, 0 %"; done ;;
+--query-compute-apps*) echo 'gpu_uuid, pid, used_gpu_memory [MiB], process_name' ;;
+topo*) cat "${0%/*}/topology" ;;
+*) echo '| NVIDIA-SMI 440.33.01    Driver Version: 440.33.01    CUDA Version: 10.2     |' ;;
+esac
+"""
+INNER = {(0, 1): 1, (0, 2): 1, (0, 3): 2, (1, 2): 2, (1, 3): 1, (2, 3): 2}
+
+
+def link(a: int, b: int) -> str:
+    """Seed 004's: two quads, and what leaves a quad goes over the sockets."""
+    return f"NV{INNER[a % 4, b % 4]}" if a // 4 == b // 4 else "SYS"
+
+
+@pytest.fixture
+def v100(tmp_path: Path) -> dict[str, str]:
+    """The environment in which this machine has eight V100, four beside each of two CPUs."""
+    matrix = printed(
+        link,
+        8,
+        cpus=lambda gpu: "0" if gpu < 4 else "1",
+        nics=("mlx5_0",),
+        near=lambda _, gpu: "PIX" if gpu in (2, 3) else "SYS",
+    )
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "nvidia-smi").write_text(SMI)
+    (tools / "nvidia-smi").chmod(0o755)
+    names = [*matrix.labels, "CPU Affinity", "NUMA Affinity"]
+    after = [*matrix.cpu_affinity, ""]
+    rows = zip(matrix.labels, matrix.links, after, strict=True)
+    lines = ["\t".join(["", *names]), *("\t".join([name, *row, cpu]) for name, row, cpu in rows)]
+    (tools / "topology").write_text("\n".join(lines) + "\n")
+    (tmp_path / "hosts.toml").write_text('[[hosts]]\nname = "here"\ntransport = "local"\n')
+    return {**os.environ, "HOME": str(tmp_path), "PATH": f"{tools}:{os.environ['PATH']}"}
+
+
+def command_line(environment: dict[str, str], *words: str) -> str:
+    home = Path(environment["HOME"])
+    given = ("--inventory", str(home / "hosts.toml"), "-p", "cpu-smoke", "--case", "1n2g")
+    done = subprocess.run(
+        [sys.executable, "-m", "tui.cli", *words, *given],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout if words[0] == "plan" else done.stdout + done.stderr
+
+
+def test_the_plan_names_the_best_linked_devices_and_their_cpus(v100: dict[str, str]) -> None:
+    linked = command_line(v100, "plan", "--json", "--placement", "linked")
+    assert "taskset -c 0 CUDA" not in linked
+    [command] = json.loads(linked)["runs"][0]["commands"]
+    assert command.startswith("CUDA_VISIBLE_DEVICES=2,3 ")
+    assert " taskset -c 0 " in command
+    [first] = json.loads(command_line(v100, "plan", "--json"))["runs"][0]["commands"]
+    assert first.startswith("CUDA_VISIBLE_DEVICES=0,1 ")
+    assert "taskset" not in first
+
+
+def test_a_host_that_tells_no_links_is_said_to_give_the_first_ones(v100: dict[str, str]) -> None:
+    (Path(v100["HOME"]) / "bin" / "topology").write_text("Failed to get topology\n")
+    options = ("--campaigns", str(Path(v100["HOME"]) / "c"), "--repeats", "1")
+    said = command_line(v100, "run", "--placement", "linked", *options, "--set", "seconds=1")
+    assert "how its GPUs are linked is not known: runs get the first ones" in said
+    [campaign] = (Path(v100["HOME"]) / "c").iterdir()
+    [run] = json.loads((campaign / "results.json").read_text())["runs"]
+    assert (run["devices"], run["placement"]) == ({"here": [0, 1]}, "first")
+
+
+def test_a_run_says_how_its_devices_were_chosen_and_is_asked_for_again_alike(
+    v100: dict[str, str],
+) -> None:
+    campaigns = Path(v100["HOME"]) / "campaigns"
+    options = ("--campaigns", str(campaigns), "--repeats", "1", "--set", "seconds=1")
+    command_line(v100, "run", "--placement", "linked", *options)
+    [campaign] = campaigns.iterdir()
+    results = json.loads((campaign / "results.json").read_text())
+    [run] = results["runs"]
+    assert run["devices"] == {"here": [2, 3]}
+    assert run["placement"] == "linked"
+    assert 'placement = "linked"' in (campaign / "campaign.toml").read_text()
+    again = command_line(v100, "plan", "--json", "--from", str(campaign))
+    assert "CUDA_VISIBLE_DEVICES=2,3 " in json.loads(again)["runs"][0]["commands"][0]
