@@ -6,9 +6,9 @@ import math
 from array import array
 from collections.abc import Iterable
 from fractions import Fraction
-from itertools import chain
-from operator import neg
+from itertools import islice
 
+_PIECE = 1 << 16  # values that are objects of Python at one time
 _MANY = 1 << 16  # from here on it pays to load numpy
 
 
@@ -26,14 +26,20 @@ class ExactSum:
         """The sum, or a value, was beyond all floats or no number; :attr:`value` is infinite."""
 
     def add(self, values: Iterable[float]) -> None:
-        whole = array("d", chain(self._parts, values))
+        more = iter(values)
+        while piece := list(islice(more, _PIECE)):
+            self._add(piece)
+
+    def _add(self, piece: list[float]) -> None:
+        left = [*self._parts, *piece]
         parts: list[float] = []
         try:
-            while rest := math.fsum(chain(whole, map(neg, parts))):
+            while rest := math.fsum(left):
                 if not math.isfinite(rest):
                     self.endless = True
                     break
                 parts.append(rest)
+                left.append(-rest)
         except (OverflowError, ValueError):  # ValueError: infinite and minus infinite
             self.endless = True
         self._parts = [] if self.endless else parts

@@ -120,8 +120,10 @@ def disturbances(
     center = statistics.median(speeds)
     if not math.isfinite(center) or center <= 0 or not all(map(math.isfinite, speeds)):
         return None
-    # Standing still, and whatever else no speed can be, must not overflow a sum of squares.
-    relative = [min(max(speed / center, 1e-6), 1e6) for speed in speeds]
+    relative = [speed / center for speed in speeds]
+    if min(relative) < 1e-6 or max(relative) > 1e6:
+        # Standing still, and whatever else no speed can be, must not overflow a sum of squares.
+        relative = [min(max(speed, 1e-6), 1e6) for speed in relative]
     stalled = _stalled(relative)
     lead = _run(stalled)
     going = [i for i, stall in enumerate(stalled) if not stall]  # the median and more, at least
