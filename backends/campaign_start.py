@@ -26,7 +26,6 @@ from backends.campaign.plan.campaign_request import Request, read_request
 from backends.campaign.plan.plan import DryRun, Plan, PlannedCase
 from backends.campaign.plan.profile_in_campaign import ProfileSetup, staged_files
 from backends.campaign.record import events as ev
-from backends.campaign.record import journal
 from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.run_changes import planning
 from backends.campaign.record.state import CampaignState, RunRecord
@@ -265,7 +264,8 @@ class Starter:
             order=order,
             debug_log=DebugLog(path),
         )
-        for event in await asyncio.to_thread(self._what_was_lost, path, state, basis):
+        missing = [run for run in state.runs.values() if run.run_id not in reader.planned]
+        for event in await asyncio.to_thread(self._what_was_lost, path, state, missing, basis):
             controller.note(event)
         remotes = [RemoteHost(self._cluster.pool.get(host)) for host in basis.hosts]
         profiles = {name: setup.profile for name, setup in basis.setups.items()}
@@ -290,12 +290,11 @@ class Starter:
             return [f"cannot write environment.json: {error.strerror}"]
         return []
 
-    def _what_was_lost(self, path: Path, state: CampaignState, basis: Basis) -> list[ev.Event]:
-        """The plannings and ends that the journal does not have, though they are known."""
+    def _what_was_lost(
+        self, path: Path, state: CampaignState, missing: Sequence[RunRecord], basis: Basis
+    ) -> list[ev.Event]:
+        """The plannings, of ``missing``, and the ends that are known without the journal."""
         now = self._clock()
-        events = journal.read_events(path / journal.FILE_NAME, readings=False)
-        planned = {event.run_id for event in events if isinstance(event, ev.RunPlanned)}
-        missing = [run for run in state.runs.values() if run.run_id not in planned]
         profiles = {name: setup.profile for name, setup in basis.setups.items()}
         return [
             *(planning(run, now) for run in missing if not state.imported),

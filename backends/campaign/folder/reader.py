@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Set
 from pathlib import Path
 
 from backends.campaign.folder import frozen
@@ -52,6 +53,11 @@ class CampaignReader:
                 remedy="import the raw logs in it: 'dlperf-tui import --profile P LOGS -o DIR'",
             )
         return state.found(frozen_damage=self._damage, copy_of=copied_from(self.directory, state))
+
+    @property
+    def planned(self) -> Set[str]:
+        """Ids of the runs that the journal plans, as far as it was read."""
+        return frozenset() if self._journal is None else self._journal.planned
 
     def _refuse_unbegun(self) -> None:
         with contextlib.suppress(OSError):  # which reading it tells

@@ -4,7 +4,6 @@ so that whatever reads a journal (charts, dates, paths, sums) never meets one.""
 from __future__ import annotations
 
 import json
-from array import array
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import PurePosixPath
@@ -64,15 +63,14 @@ def _readings(value: Any) -> tuple[JournaledReading, ...]:
             if any(len(row) != 3 for row in value):
                 raise ValueError("no readings")
             flat = list(chain.from_iterable(value))
-        if len(flat) % 3:
-            raise ValueError("no readings")
-        array("d", flat)  # all at once, for a journal may have a million of them
+        sum(flat, 0.0)  # numbers? All at once, for a journal may have a million of them
     except TypeError:  # one without a step, or one that is no reading
         try:
-            array("d", flat[1::3] + flat[2::3] + [step for step in flat[0::3] if step is not None])
+            sum(flat[1::3] + flat[2::3] + [step for step in flat[0::3] if step is not None], 0.0)
         except TypeError as error:
             raise ValueError("no readings") from error
-    return tuple(zip(flat[0::3], flat[1::3], flat[2::3], strict=True))
+    numbers = iter(flat)
+    return tuple(zip(numbers, numbers, numbers, strict=True))
 
 
 def _cleanup(value: Any) -> Cleanup:

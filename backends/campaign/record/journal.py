@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from backends.campaign.record.codec import decode, encode, is_readings, merged, schema_of
-from backends.campaign.record.events import SCHEMA, CampaignCreated, Event, LinesLost
+from backends.campaign.record.events import SCHEMA, CampaignCreated, Event, LinesLost, RunPlanned
 from backends.campaign.record.state import CampaignState, fold
 from backends.file_modes import open_file
 from profiles.cleantext import clean_text
@@ -127,26 +127,34 @@ def _raise_schema(path: Path, schema: int) -> None:
 class JournalReader:
     """Follows a journal that somebody else writes: each :meth:`state` reads only what is new.
 
-    ``planned``: runs that are known without it.
+    ``known``: with runs that are known without it. ``planned``: ids of those that it plans itself.
     """
 
-    def __init__(self, path: Path, planned: CampaignState | None = None) -> None:
+    def __init__(self, path: Path, known: CampaignState | None = None) -> None:
         self.path = path
-        self._planned = planned or CampaignState()
-        self._state = self._planned
+        self.planned: set[str] = set()
+        self._known = known or CampaignState()
+        self._state = self._known
         self._offset = 0
 
     def state(self) -> CampaignState:
         """The state now. Raises JournalError where there is no journal, or it is unreadable."""
         try:
             if self.path.stat().st_size < self._offset:  # its last bytes were torn, and cut off
-                self._state, self._offset = self._planned, 0
+                self._state, self._offset = self._known, 0
+                self.planned.clear()
         except OSError:
             pass  # told below
         for lines in _blocks(self.path, self._offset):
             self._offset += sum(map(len, lines))
-            self._state = fold(_decoded(lines), self._state)
+            self._state = fold(self._noted(_decoded(lines)), self._state)
         return self._state
+
+    def _noted(self, events: Iterable[Event]) -> Iterator[Event]:
+        for event in events:
+            if type(event) is RunPlanned:
+                self.planned.add(event.run_id)
+            yield event
 
 
 async def _to_its_end(writing: asyncio.Future[None]) -> None:

@@ -43,6 +43,9 @@ __all__ = [
 ]
 
 
+_READINGS = (ev.ReadingsSampled, ev.ReadingsArrived)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A directory: its inode numbers, and on which machine it was seen under which path."""
@@ -137,7 +140,7 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
             runs[run_id] = waiting.added()
 
     for event in events:
-        if isinstance(event, ev.ReadingsSampled | ev.ReadingsArrived):
+        if isinstance(event, _READINGS):
             waiting = readings.get(event.run_id)
             if waiting is None:
                 run = runs.get(event.run_id)
@@ -181,7 +184,7 @@ def apply(state: CampaignState, event: ev.Event) -> CampaignState:
     run_id: str = event.run_id  # type: ignore[attr-defined]  # all of these have one
     run = state.runs.get(run_id)
     if run is None:
-        stray = not isinstance(event, ev.ReadingsSampled | ev.ReadingsArrived)
+        stray = not isinstance(event, _READINGS)
         return replace(state, strays=state.strays | {run_id}) if stray else state
     changed = change(run, event)
     return state if changed is run else replace(state, runs={**state.runs, run_id: changed})
