@@ -352,6 +352,8 @@ class Basis:
 def _site(
     host: Host, planned: PlannedCase, nodes: int, facts: HostFacts | None, placement: Placement
 ) -> LaunchSite:
+    if facts is not None and planned.profile.on_cpus:
+        facts = facts.without_gpus()
     site = choose(placement, facts, planned.case.gpus_per_node)
     has_gpus = bool(facts and facts.gpus)
     address = rank_address(host, alone=nodes == 1)
@@ -360,7 +362,8 @@ def _site(
 
 def _blank_site(host: Host, planned: PlannedCase, nodes: int) -> LaunchSite:
     devices = tuple(range(planned.case.gpus_per_node))
-    return LaunchSite(host, rank_address(host, alone=nodes == 1), has_gpus=True, devices=devices)
+    address, gpus = rank_address(host, alone=nodes == 1), not planned.profile.on_cpus
+    return LaunchSite(host, address, has_gpus=gpus, devices=devices)
 
 
 def _texts(

@@ -18,7 +18,8 @@ from textual.screen import Screen
 
 from profiles.errors import DlperfError
 from tui.dark_to_light import Lightened
-from tui.key_bindings import PAGES, bindings
+from tui.key_bindings import PAGES, bindings, key_name
+from tui.key_types import Key
 from tui.messages import CampaignStarted, Problem, Said
 from tui.repaint import Painted
 from tui.screens.login_questions import ConsolePrompter
@@ -253,6 +254,25 @@ class DlperfApp(App[str]):
     def action_page(self, name: str) -> None:
         if isinstance(self.screen, Screen) and not self.screen.is_modal:
             self.switch_mode(name)
+
+    def opened_page(self, name: str) -> Screen[Any] | None:
+        """None before it was first in front."""
+        stack = self._screen_stacks.get(name)
+        return stack[0] if stack else None
+
+    async def act_on(self, name: str, key: Key) -> None:
+        """Go to a page and do there what a key of it does, if that is possible."""
+        self.action_page(name)
+        # Twice: what fills the page is called back after the first refresh, too.
+        self.screen.call_after_refresh(self.screen.call_after_refresh, self._act, key)
+
+    async def _act(self, key: Key) -> None:
+        from tui.command_palette import enabled  # noqa: PLC0415 - is there already
+
+        if enabled(self.screen, key):
+            await self.run_action(key.action, self.screen)
+        else:
+            self.notify(f"{key.label}: {key_name(key)} here, where it applies", markup=False)
 
     def action_help(self) -> None:
         from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed

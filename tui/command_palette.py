@@ -1,57 +1,107 @@
-"""Ctrl+p: every action that works here and now, by name."""
+"""Ctrl+p: every action that works now, by name: here first, then on the page's other panels, then
+on the other pages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
+from textual.widget import Widget
 
-from tui.key_bindings import PANELS, key_name
+from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
-from tui.widgets.keybar import panel_of
+from tui.widgets.keybar import as_now, panel_of
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from tui.session import Session
+
+
+Act = Callable[[], Awaitable[Any]]
+
+
+class Console(Protocol):
+    """The application, as far as the palette has to know it."""
+
+    session: Session
+
+    @property
+    def current_mode(self) -> str: ...
+    def opened_page(self, name: str) -> Screen[Any] | None: ...
+    async def act_on(self, name: str, key: Key) -> None: ...
 
 
 class ActionsProvider(Provider):
-    """Actions of the focused widget and of everything around it that are enabled."""
+    """Actions that are enabled. On another page it is done there, once that is in front."""
 
-    def _actions(self) -> Iterator[tuple[Key, DOMNode, str]]:
+    def _actions(self) -> Iterator[tuple[Key, str, Act]]:
         start = self.focused or self.screen
+        around = list(start.ancestors_with_self)
         seen: set[str] = set()
-        for node in start.ancestors_with_self:
-            panel = PANELS.get(panel_of(node))
-            for key in panel.keys if panel else ():
-                if not key.palette or key.action in seen:
-                    continue
-                seen.add(key.action)
-                if self._enabled(node, key):
-                    yield key, node, f"{key.label}  ({key_name(key)})"
+        for node in around:
+            for key in _keys(node):
+                if key.action not in seen:
+                    seen.add(key.action)
+                    if enabled(node, key):
+                        act = partial(self.app.run_action, key.action, node)
+                        yield key, as_now(node, key).label, act
+        if not self.screen.is_modal:
+            yield from self._beside(around)
+            yield from self._elsewhere()
 
-    def _enabled(self, node: DOMNode, key: Key) -> bool:
-        name, _, rest = key.action.partition("(")
-        parameters: tuple[object, ...] = (rest.rstrip(")"),) if rest else ()
-        return bool(node.check_action(name, parameters))
+    def _beside(self, around: Sequence[DOMNode]) -> Iterator[tuple[Key, str, Act]]:
+        """On the page's other panels, of each kind the first."""
+        told = {panel_of(node) for node in around}
+        for widget in self.screen.query("*"):
+            name = panel_of(widget)
+            if name not in told and widget.focusable:
+                told.add(name)
+                for key in _keys(widget):
+                    if enabled(widget, key):
+                        act = partial(self._on_panel, widget, key)
+                        yield key, f"{PANELS[name].title}: {key.label}", act
+
+    async def _on_panel(self, widget: Widget, key: Key) -> None:
+        widget.focus()
+        await self.app.run_action(key.action, widget)
+
+    def _elsewhere(self) -> Iterator[tuple[Key, str, Act]]:
+        app = cast(Console, self.app)
+        for name, page in PAGES.items():
+            empty = page.of_campaign and app.session.viewed is None
+            if name == app.current_mode or empty:
+                continue
+            opened = app.opened_page(name)
+            for key in PANELS[name].keys:
+                if key.palette and (opened is None or enabled(opened, key)):
+                    yield key, f"{page.label}: {key.label}", partial(app.act_on, name, key)
 
     async def discover(self) -> Hits:
-        for key, node, label in self._actions():
-            yield DiscoveryHit(
-                Content(label),
-                partial(self.app.run_action, key.action, node),
-                text=label,
-                help=key.help,
-            )
+        for key, label, act in self._actions():
+            text = f"{label}  ({key_name(key)})"
+            yield DiscoveryHit(Content(text), act, text=text, help=key.help)
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for key, node, label in self._actions():
-            score = matcher.match(f"{label} {key.help}")
+        for key, label, act in self._actions():
+            text = f"{label}  ({key_name(key)})"
+            score = matcher.match(f"{text} {key.help}")
             if score > 0:
-                yield Hit(
-                    score,
-                    Content(label),
-                    partial(self.app.run_action, key.action, node),
-                    text=label,
-                    help=key.help,
-                )
+                yield Hit(score, Content(text), act, text=text, help=key.help)
+
+
+def _keys(node: DOMNode) -> Iterator[Key]:
+    panel = PANELS.get(panel_of(node))
+    yield from (key for key in (panel.keys if panel else ()) if key.palette)
+
+
+def enabled(node: DOMNode, key: Key) -> bool:
+    """Whether ``node`` would do it now."""
+    name, _, rest = key.action.partition("(")
+    parameters: tuple[object, ...] = (rest.rstrip(")"),) if rest else ()
+    return bool(node.check_action(name, parameters))

@@ -20,12 +20,13 @@ from tui.key_types import LAST, SCROLL, Key, Panel
 class PageEntry:
     """A page: its tab's label, a line of help, and where its class is: ``module:Class``.
 
-    The class is imported when the page is first opened.
+    The class is imported when the page is first opened. ``of_campaign``: empty without one.
     """
 
     label: str
     help: str
     where: str
+    of_campaign: bool = False
 
 
 PAGES: Mapping[str, PageEntry] = {
@@ -36,10 +37,10 @@ PAGES: Mapping[str, PageEntry] = {
         "Matrix", "choose profiles and cases, and start them", "tui.screens.matrix_page:MatrixPage"
     ),
     "runs": PageEntry(
-        "Runs", "runs, samples/s and logs as they happen", "tui.screens.runs_page:RunsPage"
+        "Runs", "runs, samples/s and logs as they happen", "tui.screens.runs_page:RunsPage", True
     ),
     "results": PageEntry(
-        "Results", "throughput, speedup and export", "tui.screens.results_page:ResultsPage"
+        "Results", "throughput, speedup and export", "tui.screens.results_page:ResultsPage", True
     ),
 }
 """The pages by name, in the order of their digits. A new one is an entry here and its file."""
@@ -196,7 +197,7 @@ PANELS: Mapping[str, Panel] = {
         "Every run of the campaign. The panels below follow the run under the cursor: samples/s "
         "as it happens, what its GPUs do meanwhile, its log, and why it failed where it did.",
         (
-            Key("v", "view", "Chart/log", "the next of chart, log and details", footer=1),
+            Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=1),
             Key(
                 "c", "cancel_run", "Cancel", "end the run under the cursor, on every host", footer=2
             ),
@@ -249,7 +250,7 @@ PANELS: Mapping[str, Panel] = {
         (
             Key("e", "export", "Export", "write the report, or one of its layouts", footer=1),
             Key("enter", "open", "Repeats", "every repeat of the case", footer=2, palette=False),
-            Key("v", "view", "Curve", "speedup curve, or flags, where space is short", footer=3),
+            Key("v", "view", "Curve", "the curve, or all about the case", footer=3),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=4),
             Key("escape", "back", "Back", "back to the list", 5, said="Esc", palette=False),
         ),

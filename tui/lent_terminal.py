@@ -3,30 +3,66 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from textual.app import App
 
+from profiles.cleantext import clean_text
+
 SSH_FAILED = 255
-"""What ssh ends with where it could not log in."""
+"""What ssh ends with where it could not log in, or lost the connection."""
+MOST_SAID = 600
+"""Bytes."""
+_STDOUT = 1
 
 
-async def lend_terminal(app: App[Any], command: Sequence[str]) -> int:
-    """Run a command in the console's place; its exit status. The event loop goes on, and nothing
-    is drawn until it is the console's terminal again.
+async def lend_terminal(app: App[Any], command: Sequence[str]) -> tuple[int, str]:
+    """Run a command in the console's place; its exit status, and what it last said on stderr,
+    which the console covers when it is back. The event loop goes on, and nothing is drawn until it
+    is the console's terminal again.
 
     Raises
     ------
     SuspendNotSupported: there is no terminal to lend. OSError: there is no such program.
     """
-    with app.batch_update(), app.suspend(), _interrupts_are_theirs():
-        process = await asyncio.create_subprocess_exec(*command)
+    with app.batch_update(), app.suspend(), _interrupts_are_theirs(), _Overheard() as overheard:
+        process = await asyncio.create_subprocess_exec(*command, stderr=overheard.stderr)
         status = await process.wait()
     app.refresh(layout=True)
-    return status
+    return status, overheard.last_lines()
+
+
+class _Overheard:
+    """A stderr that goes on to the terminal and is kept. Whoever holds it open for longer than the
+    command, as ssh's shared connections do, is not waited for."""
+
+    def __enter__(self) -> Self:
+        self._from, self.stderr = os.pipe()
+        os.set_blocking(self._from, False)
+        self._said = bytearray()
+        asyncio.get_running_loop().add_reader(self._from, self._take)
+        return self
+
+    def _take(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._from, 4096):
+                os.write(_STDOUT, data)
+                self._said = (self._said + data)[-MOST_SAID:]
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.stderr)
+        asyncio.get_running_loop().remove_reader(self._from)
+        self._take()
+        os.close(self._from)
+
+    def last_lines(self) -> str:
+        lines = self._said.decode("utf-8", "replace").splitlines()
+        return " ".join(clean_text(line).strip() for line in lines if line.strip())
 
 
 @contextmanager

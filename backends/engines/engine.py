@@ -8,7 +8,7 @@ that passes between the two is a small frozen value; the words are made where th
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -108,6 +108,12 @@ class AllocatedHost:
     def name(self) -> str:
         return self.host.name
 
+    def on_cpus(self) -> AllocatedHost:
+        if self.snapshot.facts is None:
+            return self
+        facts = self.snapshot.facts.without_gpus()
+        return replace(self, snapshot=replace(self.snapshot, facts=facts))
+
     @property
     def has_gpus(self) -> bool:
         return bool(self.snapshot.facts and self.snapshot.facts.gpus)
@@ -130,6 +136,10 @@ class Allocation:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(host.name for host in self.hosts)
+
+    def on_cpus(self) -> Allocation:
+        """The same for a run that computes on CPUs: its devices are slots."""
+        return replace(self, hosts=tuple(host.on_cpus() for host in self.hosts))
 
     @property
     def devices(self) -> dict[str, tuple[int, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
@@ -126,6 +126,12 @@ class HostFacts:
     software: tuple[Software, ...] = ()  # … and what was found
     lease: Lease | None = None  # who has the host; None: it is free
     lease_problem: str = ""  # why it can have no lease
+
+    def without_gpus(self) -> HostFacts:
+        """What counts for a run that computes on CPUs."""
+        return replace(
+            self, gpus=(), driver_version=None, cuda_version=None, topology=None, nccl_library=""
+        )
 
     @property
     def certain_clock_offset_s(self) -> float:

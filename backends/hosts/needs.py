@@ -120,7 +120,7 @@ def _setting_needs(planned: Planned) -> Iterable[Need]:
             value = f"{container.runtime if container else 'docker'} {value}"
         elif name == "torchrun":  # the one setting that may be several words
             value = value.split()[0]
-        mend = f"give another with --set {name}=…, the whole path where it is none"
+        mend = f"give the setting {name} another value, the whole path where it is none"
         yield Need(setting.check, value, f"{profile.name}'s {name}", mend)
 
 

@@ -20,6 +20,16 @@ from backends.results.translations import Lang, Words, pick, words
 
 def comparison_markdown(comparison: Comparison, lang: Lang = "en") -> str:
     """What differs between the environments, the table, and what the exit code rests on."""
+    before, after = comparison_words(comparison, lang)
+    parts = [f"> **{md_text(line)}**" for line in before]
+    parts.append(render_markdown([comparison_table(comparison, lang)]).rstrip("\n"))
+    return "\n\n".join([*parts, *map(md_text, after)]) + "\n"
+
+
+def comparison_words(
+    comparison: Comparison, lang: Lang = "en"
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What is said before the table and after it."""
     w = words(lang)
     differing = dict.fromkeys(apart(pair) for pair in comparison.environments)
     before = [
@@ -27,10 +37,7 @@ def comparison_markdown(comparison: Comparison, lang: Lang = "en") -> str:
     ]
     if any(side.simulated for case in comparison.cases for side in _sides(case)):
         before.append(w.simulated)
-    parts = [f"> **{md_text(line)}**" for line in before]
-    parts.append(render_markdown([comparison_table(comparison, lang)]).rstrip("\n"))
-    parts += [md_text(line) for line in (*_assumed(comparison, lang), *_exit_lines(comparison, w))]
-    return "\n\n".join(parts) + "\n"
+    return tuple(before), (*_assumed(comparison, lang), *_exit_lines(comparison, w))
 
 
 def _assumed(comparison: Comparison, lang: Lang) -> list[str]:

@@ -187,9 +187,9 @@ def exclusion(profile: Profile, case: Case) -> str | None:
 
 
 def infeasible(profile: Profile, case: Case, hosts: Sequence[HostCapacity]) -> str | None:
-    """Why these hosts cannot run the case (``needs 8 hosts, 4 known``); None when they can."""
+    """Why these hosts cannot run it (``needs 8 hosts, 4 can be used``); None when they can."""
     if len(hosts) < case.nodes:
-        return f"needs {_count(case.nodes, 'host')}, {len(hosts)} known"
+        return f"needs {_count(case.nodes, 'host')}, {len(hosts)} can be used"
     gpu_only = profile.devices == "gpu"
     noun = "GPU" if gpu_only else "device"
     enough = sum(host.holds(case.gpus_per_node, gpu_only=gpu_only) for host in hosts)
@@ -198,7 +198,7 @@ def infeasible(profile: Profile, case: Case, hosts: Sequence[HostCapacity]) -> s
         return f"needs {_count(case.gpus_per_node, noun)} per host, {most} at most"
     if enough < case.nodes:
         needed = f"{_count(case.nodes, 'host')} with {_count(case.gpus_per_node, noun)}"
-        return f"needs {needed}, {enough} known"
+        return f"needs {needed}, {enough} {'has' if enough == 1 else 'have'} them"
     return None
 
 

@@ -178,7 +178,8 @@ class ImportPaths(Model):
 
 
 class Profile(Model):
-    """One TOML file of the catalogue. ``devices``: "gpu" where CPU slots would be of no use."""
+    """One TOML file of the catalogue. ``devices``: "gpu" where CPU slots would be of no use, "cpu"
+    where no GPU is used, whatever the host has."""
 
     name: Name
     framework: str = Field(min_length=1)
@@ -186,7 +187,7 @@ class Profile(Model):
     unit: str = "samples/s"
     source: str = ""
     description: str = ""
-    devices: Literal["any", "gpu"] = "any"
+    devices: Literal["any", "gpu", "cpu"] = "any"
     parameters: Mapping[Name, Parameter] = Field(default_factory=dict)
     settings: Mapping[Name, Setting] = Field(default_factory=dict)
     matrix: Matrix
@@ -195,6 +196,11 @@ class Profile(Model):
     explain: Explain | None = None
     workload: Workload | None = None
     import_: ImportPaths = Field(default=ImportPaths(), alias="import")
+
+    @property
+    def on_cpus(self) -> bool:
+        """GPUs are none of its business."""
+        return self.devices == "cpu"
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -8,7 +8,17 @@ from functools import partial
 import pytest
 from textual.widgets import Input
 
-from tests.console.conftest import HUGE, begin, console, screen_text, settled, tick, until
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    SMALL,
+    begin,
+    console,
+    screen_text,
+    settled,
+    tick,
+    until,
+)
 from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
 from tests.console.test_bursts import Typist, WatchedWorkspace, hosts_of, open_console
 from tests.console.test_matrix import open_matrix
@@ -70,6 +80,9 @@ STATES = (
     State("runs", "runs", at=30),
     State("runs, one failed", "runs", ("j", "k", "home", "j"), at=60),
     State("runs, all over", "runs", at=3000),
+    State("runs, one paused", "runs", ("G", "p"), at=30),
+    State("runs, zoomed", "runs", ("z",), at=30),
+    State("results, the case", "results", ("v",), at=3000),
     State("run's log", "runs", ("enter",), at=30),
     State("cancel a run", "runs", ("c",), at=30),
     State("cancel all", "runs", ("C",), at=30),
@@ -131,13 +144,14 @@ async def test_every_hint_works_and_every_key_has_one(
         await at(state, watched, app, typist)
         hints = offered(app.screen)
         await until(pilot, partial(all_shown, app, hints))
-        assert not [key for key in working(app) if key not in hints], state.name
+        shown = {key.action for key in hints}
+        assert not [key for key in working(app) if key.action not in shown], state.name
         for key in hints:
             everywhere = key in PANELS["app"].keys and state.name != "runs"
             if key.action in ELSEWHERE or everywhere or not state.pressed:
                 continue
             await at(state, watched, app, typist)
-            assert key in offered(app.screen), key.action
+            assert key.action in {other.action for other in offered(app.screen)}, key.action
             before = effects(app, watched)
             await typist.type(*key.keys.split(",")[:1])
             tick(app)
@@ -227,3 +241,38 @@ async def test_every_dialog_has_j_k_and_help(workspace: FakeWorkspace, state: St
         await at(state, watched, app, typist)
         if isinstance(app.screen, Dialog) and not isinstance(app.focused, Input):
             assert {"j", "k", "question_mark"} <= set(app.screen.active_bindings)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_a_key_is_called_what_it_would_do_now(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        workspace.clock.tick(10)
+        tick(app)
+        await pilot.press("3", "G")
+        labels = partial(labels_of, app)
+        assert labels()["pause"] == "Pause"
+        await pilot.press("p")
+        tick(app)
+        assert labels()["pause"] == "Let it start"
+        assert labels()["pause_all"] == "Pause all"
+        await pilot.press("P")
+        tick(app)
+        assert labels()["pause_all"] == "Let all start"
+        views = [labels()["view"]]
+        for _ in range(3):
+            await pilot.press("v")
+            tick(app)
+            await pilot.pause()
+            assert app.screen.query_one(f"#{views[-1].lower()}").display
+            views.append(labels()["view"])
+        assert len(set(views)) == (3 if size == SMALL else 2)
+        await pilot.press("z")
+        tick(app)
+        assert labels()["zoom"] == "All panels"
+
+
+def labels_of(app: DlperfApp) -> dict[str, str]:
+    return {key.action: key.label for key in offered(app.screen)}

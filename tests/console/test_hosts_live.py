@@ -209,9 +209,20 @@ async def test_the_console_works_on_while_its_terminal_is_lent() -> None:
             await asyncio.sleep(0.01)
 
     counting = asyncio.create_task(count())
-    status = await lend_terminal(lender, ["sh", "-c", "kill -INT $PPID; sleep 0.3; exit 7"])
+    status, said = await lend_terminal(lender, ["sh", "-c", "kill -INT $PPID; sleep 0.3; exit 7"])
+    assert said == ""
     counting.cancel()
     assert status == 7, "an interrupt at its prompt did not end the console"
     assert ticks > 5
     assert lender.done == ["suspended", "resumed", "drawn"]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+async def test_what_ssh_says_when_it_ends_is_not_lost_beneath_the_console(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    lender: Any = Lender()
+    says = "echo 'ssh: connect to host node7 port 22: Connection refused' >&2; sleep 30 & exit 255"
+    status, said = await lend_terminal(lender, ["sh", "-c", says])  # who holds stderr is left alone
+    assert (status, said) == (255, "ssh: connect to host node7 port 22: Connection refused")
+    assert "Connection refused" in capfd.readouterr().out, "it is seen when it is said as well"

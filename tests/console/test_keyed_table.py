@@ -134,3 +134,36 @@ async def test_a_column_grows_for_its_cells_where_the_other_one_leaves_that_empt
         await pilot.pause()
         assert "connection refused " * 2 in words(table), "what the reason needs is not taken away"
         assert hosts not in words(table)
+
+
+async def test_nothing_is_cut_while_columns_are_empty() -> None:
+    app = Bench()
+    async with app.run_test(size=(40, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        table.refill(rows("a", note="x" * 29))  # name 8 + note, and two columns for each
+        await pilot.pause()
+        assert "x" * 29 in words(table)
+        assert "Name" in words(table)
+        table.refill(rows("abcdefgh", note="x" * 29))
+        await pilot.pause()
+        assert "abcdefgh" in words(table)
+        assert "…" in words(table)
+        table.refill(rows("a", note="x" * 29))  # it stands still
+        await pilot.pause()
+        assert "…" in words(table)
+
+
+async def test_a_filter_goes_to_the_first_row_that_it_leaves() -> None:
+    app = Bench()
+    async with app.run_test(size=(50, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        table.refill(rows("a", "ab", "b", "c"))
+        await pilot.pause()
+        table.select("c")
+        table.filter_rows("b")
+        await pilot.pause()
+        assert table.current_key == "ab"
+        table.select("b")
+        table.filter_rows("")
+        await pilot.pause()
+        assert table.current_key == "b"

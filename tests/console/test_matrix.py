@@ -61,7 +61,7 @@ async def test_on_one_host_with_two_slots_the_cases_1n1g_and_1n2g_are_marked(
         await open_matrix(app, pilot)
         shown = screen_text(app)
         assert "2 cases × 1 = 2 runs" in shown
-        assert "needs 2 hosts, 1 known" in shown
+        assert "needs 2 hosts, 1 can be used" in shown
         await pilot.press("j", "j")
         await until(pilot, partial(shows, app, "needs 4 devices per host, 2 at most"))
 
@@ -102,7 +102,7 @@ async def test_an_impossible_cell_is_not_marked_and_says_why(workspace: FakeWork
         page = await open_matrix(app, pilot)
         await pilot.press(*"jjj", "space")
         assert current(page).state == "impossible"
-        assert screen_text(app).count("needs 2 hosts, 1 known") >= 2
+        assert screen_text(app).count("needs 2 hosts, 1 can be used") >= 2
         assert "3 cases" in screen_text(app)
 
 
@@ -201,7 +201,7 @@ async def test_hosts_are_chosen_by_marks_or_by_a_nodeset(workspace: FakeWorkspac
         await pilot.press("i", *"node[1-2]", "enter")
         await until(pilot, lambda: not app.screen.query_one(Input).display)
         await pilot.press("enter")
-        await until(pilot, partial(shows, app, "needs 4 hosts, 2 known"))
+        await until(pilot, partial(shows, app, "needs 4 hosts, 2 can be used"))
         assert "2 hosts" in screen_text(app)
 
 
@@ -449,3 +449,19 @@ async def test_a_move_of_the_cursor_lays_out_nothing(
             await pilot.pause()
         assert page.query_one("#cell").size.height >= 2
         assert not layouts
+
+
+async def test_a_filter_that_no_profile_matches_leaves_no_grid_of_another(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("slash", *"oneflow")
+        await until(pilot, lambda: shows(app, "Matrix · oneflow-resnet50"))
+        await pilot.press("x")
+        await until(pilot, lambda: not shows(app, "Matrix · "))
+        assert not shows(app, "1n1g")
+        assert not shows(app, "oneflow-resnet50")
+        await pilot.press("backspace")
+        await until(pilot, lambda: shows(app, "Matrix · oneflow-resnet50"))
+        assert shows(app, "1n1g")

@@ -48,7 +48,7 @@ def test_a_mark_waits_while_no_host_can_run_it_and_comes_back() -> None:
 def test_an_impossible_cell_says_why() -> None:
     cells = resnet().cells(HOSTS[:1])
     assert cells[5][0].state == "impossible"
-    assert cells[5][0].reason == "needs 4 hosts, 1 known"
+    assert cells[5][0].reason == "needs 4 hosts, 1 can be used"
 
 
 def test_hosts_that_have_not_answered_are_said_to_be_the_reason() -> None:

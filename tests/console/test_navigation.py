@@ -132,8 +132,38 @@ async def test_the_palette_runs_what_is_chosen(workspace: FakeWorkspace) -> None
     async with console(workspace) as (app, pilot):
         await pilot.press("ctrl+p", *"results")
         await until(pilot, lambda: "throughput, speedup and export" in screen_text(app))
+        assert "Results: " not in screen_text(app), "there is no campaign"
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.current_mode == "results")
+
+
+async def test_the_palette_offers_what_other_pages_do_and_does_it_there(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, (120, 60)) as (app, pilot):
+        await pilot.press("ctrl+p", *"export")
+        await pilot.pause(0.3)
+        assert "Results: Export" not in screen_text(app), "there is no campaign"
+        await pilot.press("escape")
+        begin(app, workspace)
+        workspace.clock.tick(600)
+        tick(app)
+        await pilot.press("ctrl+p", *"resultsexport")
+        await until(pilot, lambda: "Results: Export  (e)" in screen_text(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: "Write what?" in screen_text(app))
+        assert app.current_mode == "results"
+
+
+async def test_the_palette_offers_what_the_pages_other_panels_do(workspace: FakeWorkspace) -> None:
+    async with console(workspace, (120, 60)) as (app, pilot):
+        begin(app, workspace)
+        workspace.clock.tick(30)
+        tick(app)
+        await pilot.press("3", "ctrl+p", *"logsearch")
+        await until(pilot, lambda: "Log: Search  (/)" in screen_text(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: "Show the next line of the log" in screen_text(app))
 
 
 async def test_notes_of_the_engine_are_seen_on_every_page_and_listed(

@@ -12,6 +12,8 @@ from backends.results.comparison_report import (
     comparison_document,
     comparison_junit,
     comparison_markdown,
+    comparison_table,
+    comparison_words,
 )
 from backends.results.escaping import md_text
 from backends.results.result_files import write_atomically
@@ -20,6 +22,7 @@ from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
+from tui.cli.shared.print_table import print_tables
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
@@ -44,12 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     for path in (baseline, candidate):
         say_remarks(workspace, path)
     result = workspace.compare(baseline, candidate, threshold)
-    text = comparison_markdown(result)
     if arguments.json:
         print_json(comparison_document(result))
     else:
-        print(text, end="")
-    _tell_ci(result, text, arguments)
+        print_tables([comparison_table(result)], comparison_words(result))
+    _tell_ci(result, comparison_markdown(result), arguments)
     return FAILED if result.fails(strict=arguments.strict) else OK
 
 

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from backends.campaign.folder.regular_file import set_aside
@@ -14,6 +15,7 @@ from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.aliases import aliased_hosts
 from backends.inventory.host_entry import Host, Inventory, InventoryError
 from backends.inventory.load import default_inventory_path
+from backends.transports.ssh_target import resolve
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError
 from tui.cli.shared.confirm import agreed
@@ -44,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not usable(snapshots):
         say(f"no host could be reached; nothing written to {path}")
         return FAILED
-    text = first_inventory(snapshots, SSH_CONFIG)
+    text = first_inventory(snapshots, SSH_CONFIG, _addresses(snapshots))
     if sys.stdout.isatty():
         print(f"\n{text}", end="")
     if not _meant(path, yes=arguments.yes):
@@ -82,6 +84,12 @@ def _aliases() -> tuple[Host, ...]:
     return hosts
 
 
+def _addresses(snapshots: Sequence[HostSnapshot]) -> dict[str, str]:
+    """What the ssh config says that those stand for which were reached."""
+    reached = [one.name for one in snapshots if one.state is not HostState.UNREACHABLE]
+    return {name: resolve(Host(name=name, address=name)).address for name in reached}
+
+
 async def _probed(hosts: tuple[Host, ...], nodeset: str) -> tuple[HostSnapshot, ...]:
     workspace = Workspace(Inventory(hosts), None, Path(), prompter=terminal_prompter())
     try:
@@ -97,7 +105,10 @@ def _meant(path: Path, *, yes: bool) -> bool:
     if os.path.lexists(path):  # also with --yes, which speaks of a new file
         question = f"{path} is there already. Replace it? It is kept beside the new one."
         return agreed(question, unasked=f"{path} is there already")
-    return yes or agreed(f"Write {path}?", unasked="nothing written")
+    return yes or agreed(
+        f"Write these lines to {path}? The console opens on them then; Enter alone writes nothing.",
+        unasked="nothing written",
+    )
 
 
 def _write(path: Path, text: str) -> None:

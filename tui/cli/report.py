@@ -18,6 +18,8 @@ from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import say
+from tui.cli.shared.print_table import print_tables
+from tui.cli.shared.say_findings import say_findings
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -51,29 +53,36 @@ def run(arguments: argparse.Namespace) -> int:
     together = _runs(workspace, paths)
     names = dict.fromkeys(run.campaign for own in together for run in own)
     found_from = _logs_base(paths) if arguments.format == "json" else base
+    runs = [
+        run
+        for path, own in zip(paths, together, strict=True)
+        for run in logs_from(own, path, found_from)
+    ]
+    layout = LAYOUTS[arguments.layout or next(iter(LAYOUTS))]
+    options = LayoutOptions(
+        lang=arguments.lang,
+        style=arguments.style,
+        columns=None if arguments.columns is None else tuple(arguments.columns.split(",")),
+        decimals=arguments.decimals,
+    )
     text = publish(
         " + ".join(names),
-        [
-            run
-            for path, own in zip(paths, together, strict=True)
-            for run in logs_from(own, path, found_from)
-        ],
+        runs,
         path=paths[0] if len(paths) == 1 else None,
-        layout=arguments.layout or next(iter(LAYOUTS)),
+        layout=layout.name,
         format=arguments.format,
         center=arguments.center,
-        options=LayoutOptions(
-            lang=arguments.lang,
-            style=arguments.style,
-            columns=None if arguments.columns is None else tuple(arguments.columns.split(",")),
-            decimals=arguments.decimals,
-        ),
+        options=options,
     )
-    if arguments.output is None:
-        print(text, end="")
-    else:
+    if arguments.output is not None:
         _write(arguments.output, text)
         say(f"written: {arguments.output}")
+    elif layout.tables is None or arguments.format not in (None, "md"):
+        print(text, end="")
+    else:
+        groups = summarise(runs, arguments.center)
+        print_tables(layout.tables(groups, options))
+        say_findings(groups)
     if arguments.figures:
         export = base not in paths
         groups = summarise(run for own in together for run in own)

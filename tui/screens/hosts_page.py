@@ -289,11 +289,12 @@ class HostsPage(Page):
         """Runs go on meanwhile: nothing but the drawing waits."""
         words = shlex.join(command)
         try:
-            status = await lend_terminal(self.app, command)
+            status, said = await lend_terminal(self.app, command)
         except SuspendNotSupported:
             self.post_message(Said(f"this terminal cannot be lent; type: {words}"))
         except OSError as error:
             self.post_message(Said(f"{words}: {error.strerror}"))
         else:
             if status == SSH_FAILED:
-                self.post_message(Said(f"ssh failed (exit status {status}): {words}"))
+                told = said or f"ssh failed (exit status {status})"
+                self.post_message(Problem(DlperfError(told, remedy=f"try it by hand: {words}")))

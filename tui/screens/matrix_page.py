@@ -38,6 +38,7 @@ from tui.widgets.shown_text import ShownText
 COLUMNS = (Column("name", "    Profile", None),)
 
 PROBING = "asking the hosts what they have …"
+NO_PROFILE = "No profile matches; Esc takes the filter away"
 
 
 class ProfileTable(KeyedTable):
@@ -94,7 +95,7 @@ class MatrixPage(Page):
         panel.table.refill([self._profile_row(name) for name in names])
         problems = len(self.session.workspace.catalog.problems)
         panel.retitle("Profiles", f"▲ {count(problems, 'file')} with mistakes" if problems else "")
-        panel.say_when_empty("No profile matches; Esc takes the filter away")
+        panel.say_when_empty(NO_PROFILE)
         self._show_grid()
 
     def _profile_row(self, name: str) -> Row:
@@ -109,10 +110,13 @@ class MatrixPage(Page):
     def _show_grid(self) -> None:
         part = self.focused_marks
         panel = self.query_one("#grid-panel")
+        grid = self.query_one(MatrixGrid)
         if part is None:
             set_frame(panel, "Matrix")
+            grid.show("", (), ())
+            self.query_one("#cell", ShownText).show(Text(NO_PROFILE, MUTED))
+            self.query_one("#about").visible = False
             return
-        grid = self.query_one(MatrixGrid)
         cells = part.cells(self._asked.snapshots)
         grid.show(part.profile.name, column_labels(part), cells, column_kinds(part))
         planned = self._asked.plan
@@ -126,6 +130,7 @@ class MatrixPage(Page):
         set_frame(panel, f"Matrix · {part.profile.name}", self._footer())
         self.query_one("#cell", ShownText).show(cell_text(grid.current, part, self._asked))
         about = self.query_one("#about", ShownText)
+        about.visible = True
         set_frame(about, part.profile.name)
         about.show(profile_text(part.profile))
 

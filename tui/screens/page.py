@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -34,6 +34,11 @@ class Page(Screen[None]):
         self.session = session
         self.sight = Sight(self)
         self.viewed: CampaignSnapshot | None = None  # as of the last tick
+
+    @property
+    def labels_now(self) -> Mapping[str, str]:
+        """By action: what its key would do at this moment, where that is not always the same."""
+        return {}
 
     def body(self) -> Iterable[Widget]:
         """The page's own widgets."""

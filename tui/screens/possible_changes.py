@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from tui.text import count
 
 CHANGES = frozenset({"cancel_run", "cancel_all", "retry", "pause", "pause_all"})
 RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
@@ -25,6 +26,22 @@ def possible_changes(viewed: CampaignSnapshot | None, run: RunView | None) -> fr
     return frozenset(name for name, can in able.items() if can)
 
 
+def change_labels(viewed: CampaignSnapshot | None, run: RunView | None) -> dict[str, str]:
+    """What p and P would do now, by their actions."""
+    waiting = [one for one in viewed.runs if one.state.waits] if viewed is not None else []
+    return {
+        "pause": "Let it start" if run is not None and run.paused else "Pause",
+        "pause_all": "Let all start" if all(one.paused for one in waiting) else "Pause all",
+    }
+
+
 def _is_last(viewed: CampaignSnapshot, run: RunView) -> bool:
     """No later attempt of it was made."""
     return any(one.run_id == run.run_id for one in viewed.state.latest_attempts())
+
+
+def ending_words(at_work: int, waiting: int) -> str:
+    """What ending all of them means."""
+    asked = [f"end {count(at_work, 'run')} at work"] if at_work else []
+    asked += [f"start none of the {waiting} to come"] if waiting else []
+    return f"{' and '.join(asked).capitalize()}?"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -161,8 +161,13 @@ class ResultsPage(Page):
             return bool(self._groups) and not self.has_class("-wide")
         return super().check_action(action, parameters)
 
+    @property
+    def labels_now(self) -> Mapping[str, str]:
+        return {"view": "Case" if self._view == "chart" else "Curve"}
+
     def action_view(self) -> None:
         self._view = "case" if self._view == "chart" else "chart"
+        self.refresh_bindings()
         self._show_selected()
         self.call_after_refresh(self._show_selected)
 

@@ -7,7 +7,12 @@ from rich.text import Text
 from backends.campaign.cleanup_words import cleanup_text
 from backends.campaign.record.run_results import run_result
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
-from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.campaign.record.status_view import (
+    CampaignSnapshot,
+    ChartSeries,
+    RunView,
+    chart_series,
+)
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.telemetry_words import usual_lines
 from profiles.cleantext import clean_text
@@ -179,6 +184,16 @@ def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
     return facts
 
 
+def no_log(run: RunView) -> str:
+    """What stands where its log would."""
+    if run.state is RunState.PLANNED:
+        waits = run.state_text != str(run.state)
+        return f"No log yet: {run.state_text if waits else 'the run has not started'}"
+    if run.state.ended:
+        return "The run left no log"
+    return "Waiting for the first line"
+
+
 def rows_signature(viewed: CampaignSnapshot | None) -> object:
     """Equal as long as the rows say the same: events, and clocks by the second."""
     if viewed is None:
@@ -189,3 +204,10 @@ def rows_signature(viewed: CampaignSnapshot | None) -> object:
         if not run.state.ended
     )
     return (viewed.path, viewed.revision, viewed.read_only, clocks)
+
+
+def shown_series(viewed: CampaignSnapshot, run: RunView) -> tuple[ChartSeries, ...]:
+    """The runs at work; of a run that has ended, its own."""
+    if run.state.ended:
+        return (chart_series(viewed.state.runs[run.run_id]),)
+    return viewed.series

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,7 @@ from backends.campaign.folder.paths import log_of
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import (
     CampaignSnapshot,
-    ChartSeries,
     RunView,
-    chart_series,
 )
 from backends.inventory.nodesets import fold_nodeset
 from profiles.errors import DlperfError
@@ -25,8 +23,22 @@ from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.screens.dialogs import Answer, Choice, Prompt
 from tui.screens.page import Page
-from tui.screens.possible_changes import CHANGES, RETRIABLE, possible_changes
-from tui.screens.run_text import COLUMNS, RunRows, details_text, rows_signature, summary
+from tui.screens.possible_changes import (
+    CHANGES,
+    RETRIABLE,
+    change_labels,
+    ending_words,
+    possible_changes,
+)
+from tui.screens.run_text import (
+    COLUMNS,
+    RunRows,
+    details_text,
+    no_log,
+    rows_signature,
+    shown_series,
+    summary,
+)
 from tui.session import Session
 from tui.text import count, plain
 from tui.widgets.chart import Chart
@@ -50,6 +62,7 @@ class _Able(NamedTuple):
     zoomed: str = ""
     auto: bool = True
     metered: bool = False
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 class RunsPage(Page):
@@ -157,7 +170,7 @@ class RunsPage(Page):
             log.show(
                 log_of(run, host),
                 f"Log · {run.label} · {host}" if host else f"Log · {run.label}",
-                empty=self._no_log(run),
+                empty=no_log(run),
                 ended=run.state.ended,
             )
 
@@ -189,14 +202,6 @@ class RunsPage(Page):
             {h.name: h.facts for h in self.session.hosts if h.facts is not None},
         )
 
-    def _no_log(self, run: RunView) -> str:
-        if run.state is RunState.PLANNED:
-            waits = run.state_text != str(run.state)
-            return f"No log yet: {run.state_text if waits else 'the run has not started'}"
-        if run.state.ended:
-            return "The run left no log"
-        return "Waiting for the first line"
-
     def _arrange(self, run: RunView | None) -> None:
         """Which panels there is room for: all but one where it is short, chosen by ``v``."""
         failed = run is not None and run.state is RunState.FAILED
@@ -222,7 +227,15 @@ class RunsPage(Page):
         hosts = len(run.hosts) if run is not None else None
         readonly = self.session.readonly
         changes = frozenset[str]() if readonly else possible_changes(viewed, run)
-        return _Able(changes, hosts, self._zoomed, self._auto, metered)
+        labels = change_labels(viewed, run) | {
+            "view": self._next_view().capitalize(),
+            "zoom": "All panels" if self._zoomed else "Zoom",
+        }
+        return _Able(changes, hosts, self._zoomed, self._auto, metered, tuple(labels.items()))
+
+    @property
+    def labels_now(self) -> Mapping[str, str]:
+        return dict(self._able.labels)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         changes, hosts = self._able.changes, self._able.hosts
@@ -271,7 +284,7 @@ class RunsPage(Page):
             return
         question = Choice(
             "Cancel all",
-            f"{_ending(viewed.active, left - viewed.active)} What is measured already stays.",
+            f"{ending_words(viewed.active, left - viewed.active)} What is measured already stays.",
             (Answer("y", "end all of them", "yes"), Answer("n", "let them go on", "no")),
         )
         self.app.push_screen(question, partial(self._if_yes, controller.cancel_all))
@@ -313,14 +326,16 @@ class RunsPage(Page):
         self.post_message(Said(f"{count(done, 'run')} {'' if pause else 'un'}paused; {again}"))
         self.tick()
 
-    def action_view(self) -> None:
+    def _next_view(self) -> str:
         """The next of what the lower part can show."""
         metered = ("telemetry",) if self.query_one(TelemetryPanel).known else ()
         between = () if self.has_class("-tall") else (*metered, "log")
         views = ("chart", *between, "details")
         now = next((v for v in views if self.query_one(f"#{v}").display), views[0])
-        self._view = views[(views.index(now) + 1) % len(views)]
-        self._zoomed = ""
+        return str(views[(views.index(now) + 1) % len(views)])
+
+    def action_view(self) -> None:
+        self._view, self._zoomed = self._next_view(), ""
         self._show_selected()
         self.call_after_refresh(self._show_selected)
 
@@ -382,16 +397,3 @@ class RunsPage(Page):
             lines = [*run.commands, str(run.log or "")]
             self.app.copy_to_clipboard("\n".join(plain(line) for line in lines if line))
             self.post_message(Said("copied the commands and the log's path"))
-
-
-def shown_series(viewed: CampaignSnapshot, run: RunView) -> tuple[ChartSeries, ...]:
-    """The runs at work; of a run that has ended, its own."""
-    if run.state.ended:
-        return (chart_series(viewed.state.runs[run.run_id]),)
-    return viewed.series
-
-
-def _ending(at_work: int, waiting: int) -> str:
-    asked = [f"end {count(at_work, 'run')} at work"] if at_work else []
-    asked += [f"start none of the {waiting} to come"] if waiting else []
-    return f"{' and '.join(asked).capitalize()}?"

@@ -3,6 +3,7 @@ as fit."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -39,8 +40,14 @@ def offered(screen: Screen[Any]) -> list[Key]:
             if key.action != binding.action or not key.footer:
                 continue
             if not (key.written and isinstance(screen.focused, Input)):
-                found.setdefault(key.action, key)
+                found.setdefault(key.action, as_now(node, key))
     return sorted(found.values(), key=lambda key: key.footer)
+
+
+def as_now(node: DOMNode, key: Key) -> Key:
+    """With the word for what the key would do at this moment, where ``node`` has one."""
+    label: str = getattr(node, "labels_now", {}).get(key.action, "")
+    return replace(key, label=label) if label else key
 
 
 class KeyBar(Widget):

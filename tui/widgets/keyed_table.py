@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.coordinate import Coordinate
@@ -21,7 +22,8 @@ class Column:
     """``width``: columns of text; None: what the others leave (one such column, at least 8).
 
     ``from_width``: the column is left out while the table is narrower than that. ``most``: it may
-    grow to so many for what its cells hold, where the other column leaves that empty.
+    grow to so many for what its cells hold, where the other column leaves that empty. A column that
+    needs less than its ``width`` gives the rest where the other one is too narrow for its cells.
     """
 
     key: str
@@ -83,6 +85,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._keys: list[str] = []
         self._drawn: dict[str, tuple[Text, ...]] = {}
         self._words: tuple[str, ...] = ()
+        self._needed: dict[str, int] = {}
         self._last_key: str | None = None
         self._rebuilding = False
 
@@ -109,8 +112,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
 
     def filter_rows(self, text: str) -> None:
         """Show only rows that contain every word of ``text``, whatever the case."""
+        kept = self.current_key
         self._words = tuple(text.casefold().split())
         self._draw()
+        if self._keys and self.current_key != kept:
+            self.move_cursor(row=0, animate=False)
 
     def refill(self, rows: Sequence[Row], columns: Sequence[Column] | None = None) -> None:
         """Make ``rows`` the content. The cursor stays on its key; what is gone gives way.
@@ -123,6 +129,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._draw()
 
     def on_resize(self, event: events.Resize) -> None:
+        self._needed.clear()
         self._draw()
 
     def _layout(self) -> tuple[tuple[str, int], ...]:
@@ -134,6 +141,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         widths = {c.key: c.width or 0 for c in chosen}
         spare = rest - max((self._needs(c) for c in chosen if c.width is None), default=0)
         for column in chosen:
+            if spare < 0 and column.width is not None:
+                given = max(0, min(column.width - self._has_needed(column), -spare))
+                widths[column.key] -= given
+                spare, rest = spare + given, rest + given
+        for column in chosen:
             if spare > 0 and column.most > widths[column.key]:
                 more = min(self._needs(column), column.most) - widths[column.key]
                 more = max(0, min(more, spare))
@@ -142,6 +154,12 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         return tuple(
             (c.key, max(self.FLEX_MIN, rest) if c.width is None else widths[c.key]) for c in chosen
         )
+
+    def _has_needed(self, column: Column) -> int:
+        """For all that its cells have held at this width: columns stand still while they change."""
+        needed = max(self._needed.get(column.key, cell_len(column.label)), self._needs(column))
+        self._needed[column.key] = needed
+        return needed
 
     def _needs(self, column: Column) -> int:
         """For the longest of its cells."""

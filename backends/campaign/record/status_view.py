@@ -276,7 +276,7 @@ def waiting_text(waiting: Waiting) -> str:
             return f"waiting for {hosts}: {waiting.detail}"
         case WaitKind.TOO_FEW:
             needs = f"{waiting.nodes} hosts with {waiting.gpus_per_node} devices"
-            return f"needs {needs}, {waiting.known} known"
+            return f"needs {needs}, {waiting.known} can be used"
         case WaitKind.BUSY:
             return f"waiting for {hosts}"
         case WaitKind.SETTLING:

@@ -112,11 +112,14 @@ class RunFactory:
             )
         )
 
+    def _for(self, run: RunRecord, allocation: Allocation) -> Allocation:
+        return allocation.on_cpus() if self.profile(run.profile).on_cpus else allocation
+
     def assignment(
         self, run: RunRecord, allocation: Allocation, port: int, taken: Set[str], now: float
     ) -> ev.RunAssigned:
         """Where a run goes, and what is to be started there; ``taken``: names of logs."""
-        commands = self.commands(run, launch_sites(allocation), port)
+        commands = self.commands(run, launch_sites(self._for(run, allocation)), port)
         return ev.RunAssigned(
             t=now,
             run_id=run.run_id,
@@ -146,7 +149,7 @@ class RunFactory:
         ``fresh``, ``idle``, ``taken``, ``patience_s``: see
         :class:`~backends.campaign.run.supervisor.RunSupervisor`.
         """
-        setup = self._setup(run.profile)
+        setup, allocation = self._setup(run.profile), self._for(run, allocation)
         commands = self.commands(run, launch_sites(allocation), run.port)
         members = [
             self._member(run, given, command, campaign, recorder)
@@ -251,7 +254,7 @@ def launch_sites(allocation: Allocation) -> tuple[LaunchSite, ...]:
 
 def rank_address(host: Host, *, alone: bool) -> str:
     """What the other hosts' ranks connect to; a run on one host stays on its loopback."""
-    return "127.0.0.1" if alone and not host.train_address else train_address_of(host)
+    return "127.0.0.1" if alone else train_address_of(host)
 
 
 def _differences(kinds: Mapping[str, list[str]]) -> tuple[str, ...]:

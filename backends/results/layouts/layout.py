@@ -41,7 +41,7 @@ class Layout:
 
     A writer returns text that ends with a line break, and raises SelectionError for a column that
     does not exist. ``fits``: whether there is anything of what it lays out; ``lacks``: what is said
-    where there is not, and how to mend it.
+    where there is not, and how to mend it. ``tables``: None of one that is no tables.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Layout:
     writers: Mapping[Format, Writer]
     fits: Callable[[Sequence[Group]], bool] = bool
     lacks: tuple[str, str] = NO_RUNS
+    tables: Tables | None = None
 
     @property
     def formats(self) -> tuple[Format, ...]:
@@ -81,7 +82,7 @@ def layout_of_tables(
         "csv": csv or tables_csv,
         "json": json or write_document,
     }
-    return Layout(name, help, writers, fits, lacks)
+    return Layout(name, help, writers, fits, lacks, tables)
 
 
 def write_document(results: Results, _options: LayoutOptions) -> str:

@@ -50,6 +50,26 @@ def test_hosts_alike_are_one_entry_with_a_label_and_no_address(tmp_path: Path) -
     assert "# 8 × NVIDIA H200 each\n[[hosts]]" in text
 
 
+def test_hosts_that_only_the_ssh_config_names_have_an_address_for_each_other(
+    tmp_path: Path,
+) -> None:
+    hosts = [reached(f"node{n}", "NVIDIA H200") for n in (2, 1, 10)]
+    addresses = {"node1": "10.0.0.2", "node2": "10.0.0.3", "node10": "gpu.example.com"}
+    for told, written in (
+        (addresses, "10.0.0.[2-3],gpu.example.com"),
+        ({**addresses, "node10": "10.0.0.4"}, "10.0.0.[2-4]"),
+        (dict.fromkeys(addresses, "127.0.0.1"), "127.0.0.1,127.0.0.1,127.0.0.1"),
+    ):
+        path = tmp_path / "hosts.toml"
+        path.write_text(first_inventory(hosts, "~/.ssh/config", told))
+        found = read_hosts_file(path, tmp_path / "none")
+        assert {host.name: host.train_address for host in found.hosts} == told
+        assert f'train_address = "{written}"' in path.read_text()
+    alike = {name: name for name in addresses}
+    assert "train_address" not in first_inventory(hosts, "~/.ssh/config", alike)
+    assert "train_address" not in first_inventory(hosts[:1], "~/.ssh/config", addresses)
+
+
 def test_who_has_no_gpu_among_who_has_and_who_is_away_are_comments(tmp_path: Path) -> None:
     found, text = read(tmp_path, reached("gateway"), reached("gpu1", "NVIDIA H200"), away("off"))
     assert names(found) == ["gpu1"]

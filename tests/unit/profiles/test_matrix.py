@@ -151,9 +151,9 @@ HOSTS = (HostCapacity("a", 4, 8), HostCapacity("b", 4, 8), HostCapacity("c", 4, 
         (1, 8, None),
         (2, 8, None),
         (3, 4, None),  # c has no GPU and offers its slots
-        (4, 1, "needs 4 hosts, 3 known"),
+        (4, 1, "needs 4 hosts, 3 can be used"),
         (1, 16, "needs 16 devices per host, 8 at most"),
-        (3, 8, "needs 3 hosts with 8 devices, 2 known"),
+        (3, 8, "needs 3 hosts with 8 devices, 2 have them"),
     ],
 )
 def test_what_the_hosts_cannot_run_has_a_reason(nodes: int, gpus: int, reason: str | None) -> None:
@@ -163,7 +163,7 @@ def test_what_the_hosts_cannot_run_has_a_reason(nodes: int, gpus: int, reason: s
 
 def test_slots_are_of_no_use_to_a_profile_that_needs_gpus() -> None:
     it = profile(READING, HEAD.replace("unit =", 'devices = "gpu"\nunit ='))
-    assert infeasible(it, case(it, 3, 4), HOSTS) == "needs 3 hosts with 4 GPUs, 2 known"
+    assert infeasible(it, case(it, 3, 4), HOSTS) == "needs 3 hosts with 4 GPUs, 2 have them"
     assert infeasible(it, case(it, 1, 1), HOSTS[2:]) == "needs 1 GPU per host, 0 at most"
 
 

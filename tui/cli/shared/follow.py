@@ -87,11 +87,11 @@ async def _first_of(
 
 
 def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
-    from backends.results.grade_words import finding_lines  # noqa: PLC0415 (loads when needed)
-    from backends.results.layouts.speedup import speedup_tables  # noqa: PLC0415
-    from backends.results.render import render_markdown  # noqa: PLC0415
+    from backends.results.layouts.speedup import speedup_tables  # noqa: PLC0415 (when needed)
     from backends.results.results_json import document  # noqa: PLC0415
     from backends.results.summary import summarise  # noqa: PLC0415
+    from tui.cli.shared.print_table import print_tables  # noqa: PLC0415
+    from tui.cli.shared.say_findings import say_findings  # noqa: PLC0415
 
     runs = run_results(state)
     groups = summarise(runs)
@@ -99,12 +99,9 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
     if as_json:
         print_json(document(state.campaign, runs, groups, path))
     else:
-        print(render_markdown(speedup_tables(groups)))
-        for group in groups:
-            for case in group.cases:
-                grade = f", grade {case.grade}" if case.grade else ""
-                for line in finding_lines(case, group):
-                    say(f"note: {case.case}{grade}: {line}")
+        print_tables(speedup_tables(groups))
+        print()
+        say_findings(groups)
     for run in failed:
         which = "profiled" if run.profiled else f"#{run.repeat}"
         say(f"failed: {run.case.label} {which}: {run.reason}")

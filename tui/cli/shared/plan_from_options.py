@@ -89,15 +89,11 @@ def say_summary(made: Plan) -> None:
 
 def _summary(made: Plan) -> str:
     expected = f", ≈ {format_duration(made.expected_s)}" if made.expected_s else ""
-    cases, runs, hosts = (
-        _count(number, noun)
-        for number, noun in (
-            (len(made.cases), "case"),
-            (made.run_count, "run"),
-            (len(made.hosts), "host"),
-        )
-    )
-    return f"{cases}, {runs} on {hosts}{expected}"
+    cases, runs = _count(len(made.cases), "case"), _count(made.run_count, "run")
+    most = max((planned.case.nodes for planned in made.cases), default=0)
+    any_of = "any of " if len(made.hosts) > most else ""
+    hosts = fold_nodeset(host.name for host in made.hosts)
+    return f"{cases}, {runs} on {any_of}{hosts}{expected}"
 
 
 def _count(number: int, noun: str) -> str:
