@@ -38,7 +38,7 @@ from backends.engines.engine import Engine, Wanted
 from backends.engines.first_fit_schedule import Offer, first_fit
 from backends.file_modes import Share
 from backends.hosts.environment import fingerprint_of
-from backends.hosts.host_facts import HostFacts, HostState, Sought
+from backends.hosts.host_facts import AWAY, HostFacts, Sought
 from backends.hosts.placement import Placement, choose, placement_of
 from backends.hosts.preflight_finding import InSpiteOf
 from backends.hosts.software import sought_for
@@ -77,9 +77,7 @@ class Starter:
         hosts = {host.name: host for host in plan.hosts}
         known = {name: self._cluster.snapshot(host) for name, host in hosts.items()}
         offers = [
-            Offer(snapshot.capacity)
-            for snapshot in known.values()
-            if snapshot.state is not HostState.UNREACHABLE
+            Offer(snapshot.capacity) for snapshot in known.values() if snapshot.state not in AWAY
         ]
         runs = []
         profiled = [(planned.repeats + 1, planned) for planned in plan.profiled]

@@ -5,6 +5,7 @@ Opening is quick: nothing is probed, and asyncssh is not imported until a connec
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -14,8 +15,11 @@ from typing import TYPE_CHECKING
 
 from backends.hosts.host_facts import HostSnapshot, HostState, Sought
 from backends.inventory.host_entry import Host, Inventory, listed_address, select
+from backends.inventory.load import by_engine
+from profiles.errors import DlperfError
 
 if TYPE_CHECKING:
+    from backends.engines.queue_hosts import QueueHosts
     from backends.transports.pool import TransportPool
     from backends.transports.transport import Prompter
 
@@ -41,6 +45,9 @@ class Cluster:
         self._prompter = prompter
         self._clock = clock
         self._known: dict[str, HostSnapshot] = {}
+        self._asked_queue_at: float | None = None
+        self.problem = ""
+        """Why the queue did not tell its hosts when it was last asked."""
 
     @property
     def prompter(self) -> Prompter | None:
@@ -51,6 +58,54 @@ class Cluster:
         from backends.transports.pool import TransportPool  # noqa: PLC0415 (loads when needed)
 
         return TransportPool(self._all_hosts(), prompter=self._prompter)
+
+    @cached_property
+    def _queue(self) -> QueueHosts | None:
+        login = self.inventory.login
+        if login is None:
+            return None
+        from backends.engines.queue_hosts import queue_hosts  # noqa: PLC0415 (loads when needed)
+
+        return queue_hosts(self.inventory.engine, self.pool.get(login), self._clock)
+
+    async def learn_hosts(self) -> None:
+        """Ask the engine's queue which hosts there are, and how they are; without a queue the
+        inventory has said it.
+
+        Raises
+        ------
+        DlperfError: the queue does not answer; what it said last is still known.
+        """
+        if self._queue is None:
+            return
+        self._asked_queue_at = self._clock()
+        try:
+            found = await self._queue.ask()
+        except DlperfError as error:
+            self.problem = error.what
+            raise
+        self.problem = ""
+        self.inventory = replace(self.inventory, hosts=tuple(host for host, _ in found))
+        self._known = {snapshot.name: snapshot for _, snapshot in found}
+
+    def use_engine(self, engine: str) -> None:
+        """From now on another one gives the hosts."""
+        self.inventory = by_engine(self.inventory, engine)
+        self.__dict__.pop("_queue", None)
+        self._known.clear()
+
+    @property
+    def offered_engine(self) -> str:
+        """The engine that this machine has programs of, where there is no inventory, and no GPU
+        here; else empty."""
+        here = self.snapshots()
+        asked = all(snapshot.facts is not None for snapshot in here)
+        gpus = any(snapshot.capacity.gpus for snapshot in here)
+        if self.inventory.path is not None or self._queue is not None or not asked or gpus:
+            return ""
+        from backends.engines.queue_hosts import engine_on_path  # noqa: PLC0415 (loads when needed)
+
+        return engine_on_path()
 
     async def close(self) -> None:
         """Close all connections."""
@@ -81,7 +136,8 @@ class Cluster:
         return tuple(name for name, host in theirs.items() if self.inventory.get(name) != host)
 
     def _all_hosts(self) -> tuple[Host, ...]:
-        return (*self.inventory.hosts, *self.inventory.aliases)
+        login = () if self.inventory.login is None else (self.inventory.login,)
+        return (*login, *self.inventory.hosts, *self.inventory.aliases)
 
     # What is known of them -----------------------------------------------------------------------
 
@@ -109,6 +165,9 @@ class Cluster:
         login is asked again.
         """
         self.pool.ask_again()
+        if self._queue is not None:
+            await self.learn_hosts()
+            return
         hosts = [h for h in self._all_hosts() if names is None or h.name in names]
         if names is None:
             hosts = list(self.inventory.hosts)
@@ -124,6 +183,11 @@ class Cluster:
         """Look again at hosts that were looked at so long ago, quietly: what is known of them stays
         until they have answered, and nobody is asked again for what a login wants to know."""
         before = self._clock() - older_than_s
+        if self._queue is not None:
+            if self._asked_queue_at is not None and self._asked_queue_at <= before:
+                with contextlib.suppress(DlperfError):
+                    await self.learn_hosts()
+            return
         stale = [
             host
             for host in self.inventory.hosts
@@ -143,13 +207,17 @@ class Cluster:
         from backends.hosts.telemetry import telemetry_command  # noqa: PLC0415 (loads when needed)
 
         host, seen = self.inventory.get(name), self._known.get(name)
-        if host is None or seen is None or seen.facts is None:
+        if host is None or seen is None or seen.facts is None or seen.partitions:
             return
         command = telemetry_command(gpus=bool(seen.facts.gpus))
         await self.pool.get(host).stream(command, take, spare=True)
 
     async def probe_unknown(self, hosts: Sequence[Host], sought: Sequence[Sought] = ()) -> None:
         """Look at those of ``hosts`` that were never looked at, or not for this software."""
+        if self._queue is not None:
+            if not all(host.name in self._known for host in hosts):
+                await self.learn_hosts()
+            return
         await self._probe([host for host in hosts if not self._knows(host, sought)], sought)
 
     def _knows(self, host: Host, sought: Sequence[Sought]) -> bool:

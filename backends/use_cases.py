@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.cluster import Cluster
-from backends.hosts.host_facts import HostState
+from backends.hosts.host_facts import AWAY
 from backends.inventory.host_entry import Inventory
 from backends.inventory.load import load_inventory
 from profiles.errors import ProfileError, SelectionError
@@ -85,20 +85,21 @@ class Workspace:
         profile_dirs: Sequence[Path] = (),
         prompter: Prompter | None = None,
         clock: Callable[[], float] = time.time,
+        engine: str | None = None,
     ) -> Workspace:
         """Read the inventory; the catalogue is read when it is first asked for.
+
+        ``engine``: who gives the hosts; None: as the inventory says.
 
         Raises
         ------
         InventoryError, ProfileError: the named file or directory is missing or malformed.
         """
-        for directory in profile_dirs:
-            if not directory.is_dir():
-                raise ProfileError(
-                    "no such directory", where=str(directory), remedy="check --profile-dir"
-                )
+        if missing := [str(path) for path in profile_dirs if not path.is_dir()]:
+            remedy = "check --profile-dir"
+            raise ProfileError("no such directory", where=missing[0], remedy=remedy)
         return cls(
-            load_inventory(inventory),
+            load_inventory(inventory, engine=engine),
             None,
             campaigns or default_campaigns_dir(),
             profile_dirs=profile_dirs,
@@ -160,11 +161,7 @@ class Workspace:
         """Check the plan's hosts before anything starts; every finding says how to mend it."""
         from backends.hosts.preflight import preflight  # noqa: PLC0415 (loads when needed)
 
-        reachable = [
-            host
-            for host in plan.hosts
-            if self.cluster.snapshot(host).state is not HostState.UNREACHABLE
-        ]
+        reachable = [host for host in plan.hosts if self.cluster.snapshot(host).state not in AWAY]
         given = self.cluster.pool, reachable, plan.cases, self.cluster.probed
         return await preflight(*given, placement=plan.selection.placement, clock=self.clock)
 

@@ -151,6 +151,16 @@ class DlperfApp(App[str]):
             await self.session.workspace.cluster.probe()
         except DlperfError as error:
             self.show_problem(error)
+        if engine := self.session.workspace.cluster.offered_engine:
+            from tui.screens.engine_question import engine_question  # noqa: PLC0415 - seldom needed
+
+            self.push_screen(engine_question(engine).by_itself(), self._engine_chosen)
+
+    def _engine_chosen(self, engine: str | None) -> None:
+        if engine:
+            self.session.workspace.cluster.use_engine(engine)
+            self.action_page("hosts")
+            self.probe_all()
 
     @work(exclusive=True, group="campaigns", description="offer what was left unfinished")
     async def offer_unfinished(self) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from backends.campaign.plan.selection import Selection
-from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
 from backends.results.auto_repeats import AutoRepeats
 from profiles.case_tag import parse_tag
 from profiles.errors import SelectionError
@@ -305,9 +305,7 @@ def new_marks(profile: Profile) -> Marks:
 def capacity(hosts: Sequence[HostSnapshot]) -> tuple[tuple[HostCapacity, ...], int]:
     """What the reachable hosts hold, and how many hosts have not answered yet."""
     known = tuple(
-        h.capacity
-        for h in hosts
-        if h.state is not HostState.UNREACHABLE and (h.facts is not None or h.slots)
+        h.capacity for h in hosts if h.state not in AWAY and (h.facts is not None or h.slots)
     )
     unknown = sum(
         h.facts is None and not h.slots and h.state in (HostState.UNKNOWN, HostState.PROBING)

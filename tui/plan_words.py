@@ -60,6 +60,7 @@ def _cost(price: PlanPrice) -> str:
 NOT_COUNTED: Mapping[HostState, str] = {
     HostState.BUSY: "busy",
     HostState.UNREACHABLE: "away",
+    HostState.OFFLINE: "offline",
     HostState.UNKNOWN: "not asked yet",
     HostState.PROBING: "asked now",
 }

@@ -36,7 +36,8 @@ class Session:
     @property
     def alone(self) -> bool:
         """There is no inventory: this machine is the only host."""
-        return self.workspace.cluster.inventory.path is None
+        inventory = self.workspace.cluster.inventory
+        return inventory.path is None and inventory.login is None
 
     @property
     def live(self) -> CampaignSnapshot | None:

@@ -21,6 +21,7 @@ HOST_STATES = {
     HostState.BUSY: ("◐", "busy", WARN),
     HostState.DEGRADED: ("▲", "degraded", WARN),
     HostState.UNREACHABLE: ("✗", "unreachable", BAD),
+    HostState.OFFLINE: ("✗", "offline", BAD),
 }
 
 RUN_STATES = {

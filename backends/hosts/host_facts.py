@@ -17,10 +17,14 @@ class HostState(StrEnum):
     BUSY = "busy"  # reachable, but somebody uses its devices
     DEGRADED = "degraded"  # reachable and free, but something is wrong with it
     UNREACHABLE = "unreachable"
+    OFFLINE = "offline"  # a queue gives it to nobody: whoever runs the cluster took it out
 
 
 USABLE = (HostState.READY, HostState.DEGRADED)
 """In these a run can start; preflight says what it would be in spite of."""
+
+AWAY = (HostState.UNREACHABLE, HostState.OFFLINE)
+"""In these nothing can start, whatever ends there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +162,7 @@ class HostSnapshot:
     """A host as the console shows it at one moment. ``slots`` are the devices a run may use.
 
     ``probed_at``: when all this was so, seconds since the epoch; None: it was never asked.
+    ``partitions``: of the queue that it is in; then all is what that queue tells of it.
     """
 
     name: str
@@ -169,6 +174,8 @@ class HostSnapshot:
     concerns: tuple[Concern, ...] = ()
     remedy: str = ""  # what to do about an unreachable host
     probed_at: float | None = None
+    partitions: tuple[str, ...] = ()
+    reservation: str = ""  # that holds it now
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -29,6 +29,8 @@ def host_document(snapshot: HostSnapshot) -> dict[str, Any]:
         "probed_at": snapshot.probed_at,
         "slots": snapshot.slots,
         "lease": _lease(snapshot.lease),
+        "partitions": list(snapshot.partitions),
+        "reservation": snapshot.reservation,
         "os": facts.os if facts else None,
         "kernel": facts.kernel if facts else None,
         "architecture": facts.architecture if facts else None,

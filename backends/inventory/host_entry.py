@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,12 @@ from profiles.nearest import did_you_mean
 TRANSPORTS = {"ssh": "over SSH", "local": "this machine, without SSH"}
 """How a host may be reached. A new one is an entry here and its file in
 :mod:`backends.transports`."""
+
+ENGINES = ("direct", "slurm")
+"""Who may give a run its hosts: :mod:`backends.engines`. A new one is an entry here."""
+
+QUEUES = ("slurm",)
+"""Those that have hosts of their own, which they give one after another to whoever asks."""
 
 HOST_NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._-]{0,119}", re.ASCII)
 """Host names become file names and words of commands."""
@@ -59,6 +66,12 @@ class Host:
     price_per_hour: float | None = None
 
 
+def this_machine(hostname: str | None = None) -> Host:
+    """Without SSH. ``hostname``: its name; None: ask the system."""
+    name = (socket.gethostname() if hostname is None else hostname).split(".")[0]
+    return Host(name=name if HOST_NAME.fullmatch(name) else "localhost", transport="local")
+
+
 _REACHED = ("transport", "address", "port", "user", "identity", "known_hosts", "ssh_config", "jump")
 
 
@@ -73,13 +86,16 @@ class Inventory:
     """Hosts in the order of the file. ``path`` is None for the built-in inventory (this machine).
 
     ``aliases``: names of the ssh config that the file does not list; they can be selected too.
-    ``share``: who may read new campaigns.
+    ``share``: who may read new campaigns. ``engine``: one of :data:`ENGINES`; where it has a queue,
+    ``login`` is the machine that has its programs, and ``hosts`` is what the queue told last.
     """
 
     hosts: tuple[Host, ...]
     path: Path | None = None
     aliases: tuple[Host, ...] = ()
     share: Share = Share.PRIVATE
+    engine: str = "direct"
+    login: Host | None = None
 
     def get(self, name: str) -> Host | None:
         """The host (or ssh alias) of that name, None where there is none."""

@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from backends.inventory.host_entry import HOST_NAME, TRANSPORTS
+from backends.inventory.host_entry import ENGINES, HOST_NAME, QUEUES, TRANSPORTS
 from backends.inventory.nodesets import expand_nodeset
 from profiles.nearest import did_you_mean
 from profiles.schema_mistakes import SchemaMistake, mistakes, shown
@@ -89,6 +89,15 @@ _WRITE_TRANSPORT = f"write {' or '.join(map(repr, TRANSPORTS))}"
 def _known_transport(name: str) -> str:
     if name not in TRANSPORTS:
         raise _mistake(f"{name!r} is not a transport", _WRITE_TRANSPORT)
+    return name
+
+
+_WRITE_ENGINE = f"write {' or '.join(map(repr, ENGINES))}"
+
+
+def _known_engine(name: str) -> str:
+    if name not in ENGINES:
+        raise _mistake(f"{name!r} is not an engine", _WRITE_ENGINE)
     return name
 
 
@@ -166,11 +175,12 @@ class Defaults(Keys):
     share: Literal["private", "group"] = Field(
         default="private", description="write 'private' or 'group'"
     )
+    engine: Annotated[str, AfterValidator(_known_engine)] = Field(
+        default="direct", description=_WRITE_ENGINE
+    )
 
     def said(self) -> dict[str, object]:
-        said = super().said()
-        said.pop("share", None)
-        return said
+        return {k: v for k, v in super().said().items() if k not in ("share", "engine")}
 
 
 class Entry(Keys):
@@ -203,8 +213,14 @@ class HostsFile(BaseModel):
 
     @model_validator(mode="after")
     def _some(self) -> Self:
-        if not self.hosts:
+        queue = self.defaults.engine in QUEUES
+        if not self.hosts and not queue:
             raise _mistake("lists no host", 'add [[hosts]] with name = "…"')
+        if queue and sum(len(entry.name) for entry in self.hosts) > 1:
+            raise _mistake(
+                f"lists several hosts, and engine {self.defaults.engine!r} has its own",
+                "name one, a login node, or none where this machine is one",
+            )
         return self
 
 

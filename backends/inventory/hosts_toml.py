@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any  # what TOML may hold is only known after the check
 
@@ -15,7 +16,7 @@ from pydantic import ValidationError
 
 from backends.file_modes import Share
 from backends.inventory.aliases import aliased_hosts, read_ssh_aliases
-from backends.inventory.host_entry import Host, Inventory, InventoryError
+from backends.inventory.host_entry import QUEUES, Host, Inventory, InventoryError, this_machine
 from backends.inventory.hosts_schema import CONNECTION, Entry, HostsFile, Launching, first_mistake
 from profiles.schema_mistakes import read_toml
 
@@ -64,8 +65,12 @@ class _HostsFile:
                 entry_of[host.name] = number
         self._refuse_jump_loops(hosts)
         listed = tuple(hosts.values())
+        share = Share(checked.defaults.share)
+        if checked.defaults.engine in QUEUES:
+            login = listed[0] if listed else _here(shared)
+            return Inventory((), self._path, (), share, checked.defaults.engine, login)
         extra = aliased_hosts(ssh_config, shared, listed)
-        return Inventory(listed, self._path, extra, Share(checked.defaults.share))
+        return Inventory(listed, self._path, extra, share)
 
     def _parse(self) -> dict[str, Any]:
         try:
@@ -129,6 +134,11 @@ class _HostsFile:
 
     def _wrong(self, what: str, remedy: str = "") -> InventoryError:
         return InventoryError(what, where=str(self._path), remedy=remedy)
+
+
+def _here(shared: Mapping[str, Any]) -> Host:
+    said = {key: value for key, value in shared.items() if key not in CONNECTION}
+    return replace(this_machine(), **{**said, "transport": "local"})
 
 
 def _hosts_of(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import socket
+from dataclasses import replace
 from pathlib import Path
 
 from backends.inventory.aliases import aliased_hosts
-from backends.inventory.host_entry import HOST_NAME, Host, Inventory
+from backends.inventory.host_entry import QUEUES, Inventory, this_machine
 
 
 def default_inventory_path() -> Path:
@@ -22,6 +22,7 @@ def load_inventory(
     default_path: Path | None = None,
     ssh_config: Path | None = None,
     hostname: str | None = None,
+    engine: str | None = None,
 ) -> Inventory:
     """Read the inventory, or make up the one of this machine alone.
 
@@ -31,19 +32,33 @@ def load_inventory(
     default_path: read when ``path`` is None and it exists; None: :func:`default_inventory_path`.
     ssh_config: where the operator's ssh aliases stand; None: ``~/.ssh/config``.
     hostname: this machine's name; None: ask the system.
+    engine: who gives the hosts, whatever the file says; None: as it says.
 
     Raises InventoryError, which names the file, the entry, the key and the remedy.
     """
+    found = _read(path, default_path, ssh_config, hostname)
+    return found if engine is None else by_engine(found, engine, hostname)
+
+
+def by_engine(inventory: Inventory, engine: str, hostname: str | None = None) -> Inventory:
+    """The same with another engine; where that has a queue, this machine has its programs."""
+    if engine == inventory.engine:
+        return inventory
+    if engine in QUEUES:
+        login = inventory.login or this_machine(hostname)
+        return replace(inventory, hosts=(), aliases=(), engine=engine, login=login)
+    here = inventory.login or this_machine(hostname)
+    return replace(inventory, hosts=(here,), engine=engine, login=None)
+
+
+def _read(
+    path: Path | None, default_path: Path | None, ssh_config: Path | None, hostname: str | None
+) -> Inventory:
     default_path = default_path or default_inventory_path()
     ssh_config = ssh_config or Path("~/.ssh/config").expanduser()
     if path is None and not default_path.exists():
-        this_machine = Host(name=_short_name(hostname), transport="local")
-        return Inventory((this_machine,), None, aliased_hosts(ssh_config, {}, (this_machine,)))
+        here = (this_machine(hostname),)
+        return Inventory(here, None, aliased_hosts(ssh_config, {}, here))
     from backends.inventory.hosts_toml import read_hosts_file  # noqa: PLC0415 (builds models)
 
     return read_hosts_file(path or default_path, ssh_config)
-
-
-def _short_name(hostname: str | None) -> str:
-    name = (socket.gethostname() if hostname is None else hostname).split(".")[0]
-    return name if HOST_NAME.fullmatch(name) else "localhost"

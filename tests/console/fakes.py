@@ -469,12 +469,19 @@ class FakeWorkspace:
         self.start_error: DlperfError | None = None
         self.fails: Mapping[str, str] = {}
         self.log_line = ""
+        self.problem = ""
+        self.offered_engine = ""
+        self.engines: list[str] = []
         self.closed = False
 
     @property
     def cluster(self) -> FakeWorkspace:
         """Its hosts; the same object plays both parts."""
         return self
+
+    def use_engine(self, engine: str) -> None:
+        self.engines.append(engine)
+        self.offered_engine = ""
 
     def snapshots(self) -> tuple[HostSnapshot, ...]:
         return self._hosts

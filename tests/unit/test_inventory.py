@@ -224,6 +224,13 @@ def test_ssh_aliases_follow_include_and_leave_patterns_out(tmp_path: Path) -> No
         ('[labels."x y"]\n[[hosts]]\nname = "a"\n', "hosts.toml", "not allowed"),
         ('[[hosts]]\nname = "a"\nshare = "group"\n', "entry 1 'a'", "unknown key 'share'"),
         ('[defaults]\nshare = "all"\n[[hosts]]\nname = "a"\n', "key 'share'", "'private' or"),
+        ('[defaults]\nengine = "pbs"\n[[hosts]]\nname = "a"\n', "key 'engine'", "'direct' or"),
+        ('[[hosts]]\nname = "a"\nengine = "slurm"\n', "entry 1 'a'", "unknown key 'engine'"),
+        (
+            '[defaults]\nengine = "slurm"\n[[hosts]]\nname = "a[1-2]"\n',
+            "hosts.toml",
+            "a login node",
+        ),
         ('[[hosts]]\nname = "a"\nuser = "-oProxyCommand=x"\n', "key 'user'", "login name"),
         ('[[hosts]]\nname = "a"\naddress = "me@b"\n', "key 'address'", "into user"),
         ('[[hosts]]\nname = "a"\naddress = "b:22"\n', "key 'address'", "into port"),
@@ -427,6 +434,29 @@ def test_reading_an_inventory_without_ranges_does_not_import_clustershell(tmp_pa
         "sys.exit(any(name.startswith('ClusterShell') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_an_engine_with_a_queue_has_a_login_node_and_its_hosts_later(
+    write: Callable[[str], Path],
+) -> None:
+    text = '[defaults]\nengine = "slurm"\nwork_dir = "/shared/x"\nuser = "me"\n'
+    here = load_inventory(write(text), hostname="login01")
+    assert (here.engine, here.hosts, here.aliases) == ("slurm", (), ())
+    assert here.login is not None
+    assert (here.login.transport, here.login.work_dir) == ("local", "/shared/x")
+    there = load(write(f'{text}[[hosts]]\nname = "login02"\n'))
+    assert there.login == Host("login02", address="login02", user="me", work_dir="/shared/x")
+
+
+def test_another_engine_than_the_files_can_be_given(write: Callable[[str], Path]) -> None:
+    direct = write('[[hosts]]\nname = "a[1-2]"\n')
+    here = Host("here", transport="local")
+    slurm = load_inventory(direct, hostname="here", engine="slurm")
+    assert (slurm.engine, slurm.hosts, slurm.login) == ("slurm", (), here)
+    assert load_inventory(direct, engine="direct") == load_inventory(direct)
+    queue = write('[defaults]\nengine = "slurm"\n[[hosts]]\nname = "a"\n')
+    back = load_inventory(queue, engine="direct")
+    assert (back.engine, back.hosts, back.login) == ("direct", (Host("a", address="a"),), None)
 
 
 MANUAL = Path(__file__).parents[2] / "docs" / "inventory.md"

@@ -9,12 +9,13 @@ from backends.hosts.host_facts import HostState
 from backends.hosts.hosts_json import host_document
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.host_rows import print_hosts
-from tui.cli.shared.options import add_hosts, add_json, chosen_hosts, open_workspace
+from tui.cli.shared.options import add_engine, add_hosts, add_json, chosen_hosts, open_workspace
 from tui.cli.shared.output import print_json, say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_hosts(parser)
+    add_engine(parser)
     parser.add_argument(
         "--wide", action="store_true", help="more columns, and each host's GPUs and topology"
     )
@@ -29,8 +30,9 @@ def run(arguments: argparse.Namespace) -> int:
 async def _hosts(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     try:
+        await workspace.cluster.learn_hosts()
         chosen = workspace.cluster.chosen(chosen_hosts(arguments))
-        await workspace.cluster.probe([host.name for host in chosen])
+        await workspace.cluster.probe_unknown(chosen)
         names = {host.name for host in chosen}
         snapshots = [s for s in workspace.cluster.probed if s.name in names]
     finally:

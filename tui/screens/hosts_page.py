@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     Column("state", "State", 13),
     Column("name", "Host", 12),
-    Column("address", "Address", 15, from_width=100),
+    Column("address", "Address", 15, from_width=100),  # or the partitions of a queue
     Column("devices", "Devices", 23),
     Column("load", "Load", 9, right=True, from_width=90),
     Column("memory", "Mem GiB", 9, right=True, from_width=100),
@@ -56,6 +56,10 @@ def devices(host: HostSnapshot) -> str:
         model = names.pop() if len(names) == 1 else "GPUs, mixed"
         return f"{len(host.facts.gpus)} × {model}"
     return count(host.slots, "slot") if host.slots else "–"
+
+
+def where(host: HostSnapshot) -> str:
+    return host.address or ", ".join(host.partitions) or "–"
 
 
 def note(host: HostSnapshot, own: Mapping[str, str] | None = None) -> Text:
@@ -117,7 +121,7 @@ def host_rows(
             (
                 host_state(host.state),
                 cell(host.name, "bold"),
-                cell(host.address or "–"),
+                cell(where(host)),
                 cell(devices(host)),
                 cell(
                     f"{host.facts.load1:.1f}/{host.facts.cpus}" if host.facts else "–", right=True
@@ -126,7 +130,7 @@ def host_rows(
                 note(host, own),
                 cell(age(host, now), MUTED, right=True),
             ),
-            find=host.address,
+            find=where(host),
         )
         for host in hosts
     ]
@@ -173,11 +177,12 @@ class HostsPage(Page):
         panel = self.main_panel()
         now = self.session.workspace.cluster.now()
         panel.table.refill(host_rows(hosts, own=self._own(), now=now))
-        panel.retitle("Hosts", summary(hosts))
+        problem = plain(self.session.workspace.cluster.problem)
+        panel.retitle("Hosts", problem or summary(hosts))
         panel.say_when_empty(
             "No host matches; Esc takes the filter away"
             if panel.filter_text
-            else "The inventory has no hosts; add some to hosts.toml"
+            else problem or "The inventory has no hosts; add some to hosts.toml"
         )
         self._show_detail()
 
@@ -203,10 +208,12 @@ class HostsPage(Page):
     # What is so now ----------------------------------------------------------------------------
 
     def _ask_again(self) -> None:
-        if self.is_current:
+        """Who takes long to answer is waited for, not asked anew."""
+        asking = any(w.group == "refresh" and not w.is_finished for w in self.workers)
+        if self.is_current and not asking:
             self.ask_again()
 
-    @work(exclusive=True, group="refresh", description="ask hosts again that were asked long ago")
+    @work(group="refresh", description="ask hosts again that were asked long ago")
     async def ask_again(self) -> None:
         try:
             await self.session.workspace.cluster.refresh(OLD_S)
@@ -255,7 +262,8 @@ class HostsPage(Page):
         if action == "open":
             return not isinstance(self.focused, HostDetail)
         if action == "login":
-            return not self.session.readonly
+            ours = self.session.workspace.cluster.inventory.login is None
+            return ours and not self.session.readonly
         return super().check_action(action, parameters)
 
     def action_open(self) -> None:

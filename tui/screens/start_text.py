@@ -8,7 +8,7 @@ from rich.text import Text
 
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.remarks import plan_remarks
-from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.host_facts import AWAY, HostSnapshot
 from backends.hosts.preflight_finding import Finding
 from backends.inventory.nodesets import fold_nodeset
 from profiles.durations import format_duration
@@ -114,7 +114,5 @@ def unreachable(plan: Plan, snapshots: Iterable[HostSnapshot]) -> tuple[HostSnap
     """The plan's hosts that did not answer when they were last asked."""
     planned = {host.name for host in plan.hosts}
     return tuple(
-        snapshot
-        for snapshot in snapshots
-        if snapshot.state is HostState.UNREACHABLE and snapshot.name in planned
+        snapshot for snapshot in snapshots if snapshot.state in AWAY and snapshot.name in planned
     )

@@ -42,6 +42,8 @@ def host_text(
         return text.append_text(_without_facts(host))
     for concern in host.concerns:
         text.append_text(_concern(concern, width))
+    if host.partitions:
+        return text.append_text(_told_by_queue(host, host.facts))
     text.append_text(_system(host.facts))
     if summary := summary_of(host.facts):
         text.append("\n").append_text(_wrapped(summary, width))
@@ -76,12 +78,13 @@ def _headline(host: HostSnapshot, now: float | None, own: Mapping[str, str]) -> 
             lease = (f"held by our run {plain(label)}", ACCENT)
     parts: list[Text | str | tuple[str, str]] = [
         host_state(host.state),
-        plain(host.address or "this machine"),
+        plain(host.address or ", ".join(host.partitions) or "this machine"),
     ]
     old = age(host, now)
     if old != "–":
         parts.append(("asked just now" if old == "now" else f"as of {old} ago", MUTED))
-    parts.append(lease)  # last: who holds a host may have a lot to say
+    if not host.partitions:
+        parts.append(lease)  # last: who holds a host may have a lot to say
     return join(parts, " · ")
 
 
@@ -110,18 +113,25 @@ def _wrapped(words: str, width: int, style: str = "") -> Text:
     return Text("".join(f"{line}\n" for line in lines), style, no_wrap=True, end="")
 
 
+def _told_by_queue(host: HostSnapshot, facts: HostFacts) -> Text:
+    """Nobody has looked at the host itself."""
+    text = _capacity(facts)
+    used = sorted({process.gpu_index for process in facts.gpu_processes})
+    if facts.gpus:
+        models = " + ".join(dict.fromkeys(plain(gpu.name) for gpu in facts.gpus))
+        text.append(f"{count(len(facts.gpus), 'GPU')}, {models}")
+        text.append(f"; jobs have {', '.join(map(str, used)) or 'none'}\n")
+    if host.reason and not host.concerns:
+        text.append(f"{plain(host.reason)}\n")
+    return text
+
+
 def _system(facts: HostFacts) -> Text:
     text = Text(no_wrap=True, end="")
     text.append_text(
         join([plain(facts.os), plain(facts.kernel), plain(facts.cpu_model)], " · ")
     ).append("\n")
-    memory = f"{gib(facts.memory_mib - facts.memory_available_mib)} of {gib(facts.memory_mib)} GiB"
-    parts: list[Text | str | tuple[str, str]] = [
-        f"{count(facts.cpus, 'CPU')}, {count(facts.numa_nodes, 'NUMA node')}",
-        f"load {facts.load1:.1f}",
-        f"memory {memory}",
-    ]
-    text.append_text(join(parts, " · ")).append("\n")
+    text.append_text(_capacity(facts))
     software: list[Text | str | tuple[str, str]] = []
     if facts.driver_version:
         cuda = f", CUDA {plain(facts.cuda_version)}" if facts.cuda_version else ""
@@ -132,6 +142,16 @@ def _system(facts: HostFacts) -> Text:
     warned = abs(offset) >= CLOCK_WARNING_S
     software.append((f"{'▲ ' if warned else ''}clock {offset:+.2f} s", WARN if warned else ""))
     return text.append_text(join(software, " · ")).append("\n")
+
+
+def _capacity(facts: HostFacts) -> Text:
+    memory = f"{gib(facts.memory_mib - facts.memory_available_mib)} of {gib(facts.memory_mib)} GiB"
+    parts: list[Text | str | tuple[str, str]] = [
+        f"{count(facts.cpus, 'CPU')}, {count(facts.numa_nodes, 'NUMA node')}",
+        f"load {facts.load1:.1f}",
+        f"memory {memory}",
+    ]
+    return join(parts, " · ").append("\n")
 
 
 def _devices(facts: HostFacts, width: int, own: Mapping[str, str]) -> Text:

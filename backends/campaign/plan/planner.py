@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.selection import Selection
-from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.host_facts import AWAY, HostSnapshot
 from backends.inventory.host_entry import Host
 from backends.results.auto_repeats import MOST_REPEATS
 from profiles.case_tag import format_tag
@@ -140,7 +140,7 @@ def _capacities(
         snapshot = snapshots.get(host.name)
         if snapshot is None:
             capacities.append(HostCapacity(host.name, host.slots, None))
-        elif snapshot.state is HostState.UNREACHABLE:
+        elif snapshot.state in AWAY:
             away.append(f"{host.name}: {snapshot.reason}")
         else:
             capacities.append(snapshot.capacity)

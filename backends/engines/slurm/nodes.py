@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,7 @@ from backends.engines.slurm.commands import (
 )
 from backends.engines.slurm.gres import Gpus, device_indices, parse_gpus
 
+_LOAD = re.compile(r"\d+(\.\d+)?", re.ASCII)
 _WORKS = frozenset({"idle", "mixed", "allocated"})
 _KEEPS_OFF = frozenset({"drain", "fail", "maintenance", "not_responding", "invalid_reg"})
 
@@ -25,7 +27,8 @@ class Node:
     """A node at one moment.
 
     ``state``: idle, mixed, allocated, down … ``flags``: drain, reserved, maintenance,
-    not_responding, powered_down … (sinfo(1), NODE STATE CODES, written out). ``reason``: why an
+    not_responding, powered_down … (sinfo(1), NODE STATE CODES, written out). ``load``: of the
+    last minute; ``memory_free_mib``: None where slurmd has not told. ``reason``: why an
     operator or Slurm took it out. ``gpus``: all of them, by type; ``used``: indices of those that
     jobs have. ``users``: of the jobs on it. ``reservation``: that it is in at this time.
     """
@@ -37,7 +40,9 @@ class Node:
     reason: str = ""
     cpus: int = 0
     cpus_used: int = 0
+    load: float = 0.0
     memory_mib: int = 0
+    memory_free_mib: int | None = None
     gpus: tuple[Gpus, ...] = ()
     used: tuple[int, ...] = ()
     gpus_used: int = 0
@@ -102,7 +107,9 @@ def _node(found: Mapping[str, Any]) -> Node:
         reason=str(found.get("reason") or ""),
         cpus=number(found.get("cpus")) or 0,
         cpus_used=number(found.get("alloc_cpus")) or 0,
+        load=(number(found.get("cpu_load")) or 0) / 100,
         memory_mib=number(found.get("real_memory")) or 0,
+        memory_free_mib=number(found.get("free_mem", found.get("free_memory"))),
         **_gpus(str(found.get("gres") or ""), str(found.get("gres_used") or "")),
     )
 
@@ -115,15 +122,15 @@ def _gpus(gres: str, used: str) -> dict[str, Any]:
     }
 
 
-_COLUMNS = ("NodeList", "Partition", "StateComplete", "Reason", "CPUsState", "Memory")
-_FORM = columns(*_COLUMNS, "Gres", "GresUsed")
+_COLUMNS = ("NodeList", "Partition", "StateComplete", "Reason", "CPUsState", "CPUsLoad")
+_FORM = columns(*_COLUMNS, "Memory", "FreeMem", "Gres", "GresUsed")
 
 
 def parse_sinfo(text: str) -> list[Node]:
     """The same as text: a line for each node in each of its partitions."""
     found: dict[str, Node] = {}
-    for row in rows(text, len(_COLUMNS) + 2):
-        name, partition, state_words, reason, cpus, memory, gres, used = row
+    for row in rows(text, len(_COLUMNS) + 4):
+        name, partition, state_words, reason, cpus, load, memory, free, gres, used = row
         partition = partition.removesuffix("*")  # the default one
         if name in found:
             partitions = sorted((*found[name].partitions, partition))
@@ -139,7 +146,9 @@ def parse_sinfo(text: str) -> list[Node]:
             reason="" if reason == "none" else reason,
             cpus=total,
             cpus_used=taken,
+            load=float(load) if _LOAD.fullmatch(load) else 0.0,
             memory_mib=int(memory) if memory.isdigit() else 0,
+            memory_free_mib=int(free) if free.isdigit() else None,
             **_gpus(gres, used),
         )
     return list(found.values())

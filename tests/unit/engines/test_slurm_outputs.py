@@ -56,7 +56,9 @@ def test_json_and_text_of_one_version_tell_the_same_nodes() -> None:
         "mixed",
         cpus=16,
         cpus_used=2,
+        load=6.17,
         memory_mib=4000,
+        memory_free_mib=20674,
         gpus=(Gpus("h200", 8),),
         used=(0, 1, 2, 3, 4),
         gpus_used=5,
@@ -145,7 +147,9 @@ def node_of(parser: int) -> dict[str, Any]:
         "reason": "ecc",
         "cpus": 64,
         "alloc_cpus": 0,
+        "cpu_load": 1250,
         "real_memory": 512_000,
+        "free_memory": 300_000,
         "gres": "gpu:a100:8(S:0-1)",
         "gres_used": "gpu:a100:0(IDX:N/A)",
     }
@@ -154,6 +158,7 @@ def node_of(parser: int) -> dict[str, Any]:
         node["state"] = ["IDLE", "DRAIN", "RESERVED"]
     if parser >= 40:
         node["real_memory"] = given_number(512_000)
+        node["free_mem"] = given_number(node.pop("free_memory"))
         node["alloc_cpus"] = given_number(0)
     return node
 
@@ -200,7 +205,9 @@ def test_a_node_is_the_same_in_every_version(parser: int) -> None:
             ("drain", "reserved"),
             reason="ecc",
             cpus=64,
+            load=12.5,
             memory_mib=512_000,
+            memory_free_mib=300_000,
             gpus=(Gpus("a100", 8),),
         )
     ]

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from backends.hosts.first_inventory import devices_text
-from backends.hosts.host_facts import Gpu, HostFacts, HostSnapshot, HostState
+from backends.hosts.host_facts import AWAY, Gpu, HostFacts, HostSnapshot, HostState
 from backends.hosts.topology import topology_block
 from backends.hosts.topology_words import summary_of
 from backends.results.escaping import md_text
@@ -19,6 +19,7 @@ _TONES = {
     HostState.BUSY: Tone.WARN,
     HostState.DEGRADED: Tone.WARN,
     HostState.UNREACHABLE: Tone.BAD,
+    HostState.OFFLINE: Tone.BAD,
 }
 _COLUMNS = (
     Column("host", "left"),
@@ -28,6 +29,7 @@ _COLUMNS = (
     Column("load"),
     Column("remarks", "left"),
 )
+_QUEUE = (Column("partitions", "left"),)
 _WIDE = (
     Column("address", "left"),
     Column("CPUs"),
@@ -49,8 +51,10 @@ _GPU_COLUMNS = (
 
 def host_rows(snapshots: Sequence[HostSnapshot], *, wide: bool = False) -> Rows:
     """One line per host."""
-    columns = (*_COLUMNS[:-1], *(_WIDE if wide else ()), _COLUMNS[-1])
-    return Rows(columns, [_row(snapshot, wide=wide) for snapshot in snapshots])
+    queue = any(snapshot.partitions for snapshot in snapshots)
+    more = (*(_QUEUE if queue else ()), *(_WIDE if wide else ()))
+    columns = (*_COLUMNS[:-1], *more, _COLUMNS[-1])
+    return Rows(columns, [_row(snapshot, queue=queue, wide=wide) for snapshot in snapshots])
 
 
 def print_hosts(snapshots: Sequence[HostSnapshot], *, wide: bool) -> None:
@@ -65,8 +69,8 @@ def print_hosts(snapshots: Sequence[HostSnapshot], *, wide: bool) -> None:
             _print_host(snapshot, snapshot.facts, terminal=terminal)
 
 
-def _row(snapshot: HostSnapshot, *, wide: bool) -> list[str | Said]:
-    facts = snapshot.facts
+def _row(snapshot: HostSnapshot, *, queue: bool, wide: bool) -> list[str | Said]:
+    facts, told = snapshot.facts, snapshot.partitions
     cells: list[str | Said] = [
         Said(snapshot.name, Tone.NAME),
         Said(str(snapshot.state), _TONES.get(snapshot.state, Tone.QUIET)),
@@ -74,15 +78,17 @@ def _row(snapshot: HostSnapshot, *, wide: bool) -> list[str | Said]:
         _in_use(facts),
         NOTHING if facts is None else f"{facts.load1:.2f}",
     ]
+    if queue:
+        cells.append(", ".join(snapshot.partitions))
     if wide:
         cells += [
-            snapshot.address,
+            snapshot.address or NOTHING,
             NOTHING if facts is None else str(facts.cpus),
             NOTHING if facts is None else f"{facts.memory_mib / 1024:.0f} GiB",
             (facts.driver_version if facts else None) or NOTHING,
-            NOTHING if facts is None else f"{facts.certain_clock_offset_s:.2f} s",
+            NOTHING if facts is None or told else f"{facts.certain_clock_offset_s:.2f} s",
         ]
-    tone = Tone.BAD if snapshot.state is HostState.UNREACHABLE else Tone.WARN
+    tone = Tone.BAD if snapshot.state in AWAY else Tone.WARN
     return [*cells, Said("; ".join(_remarks(snapshot)), tone)]
 
 
@@ -109,7 +115,7 @@ def _print_host(snapshot: HostSnapshot, facts: HostFacts, *, terminal: bool) -> 
         print(f"## {md_text(snapshot.name)}\n")
     for line in _lines(snapshot, facts):
         print(f"  {clean_text(line)}" if terminal else f"- {md_text(line)}")
-    if facts.gpus:
+    if facts.gpus and not snapshot.partitions:
         print()
         print_rows(Rows(_GPU_COLUMNS, list(map(_gpu, facts.gpus))))
     if facts.topology is not None:
@@ -118,7 +124,10 @@ def _print_host(snapshot: HostSnapshot, facts: HostFacts, *, terminal: bool) -> 
 
 
 def _lines(snapshot: HostSnapshot, facts: HostFacts) -> Iterator[str]:
-    yield f"{facts.cpus} CPUs {facts.cpu_model}, {facts.memory_mib / 1024:.0f} GiB, {facts.os}"
+    what = (f"{facts.cpus} CPUs {facts.cpu_model}", f"{facts.memory_mib / 1024:.0f} GiB", facts.os)
+    yield ", ".join(part.strip() for part in what if part)
+    if snapshot.partitions:
+        yield f"partitions: {', '.join(snapshot.partitions)}"
     if facts.lease is not None:
         yield f"held by {facts.lease}; {facts.lease.remedy}"
     for concern in snapshot.concerns:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from backends.file_modes import Share
+from backends.inventory.host_entry import ENGINES
 from backends.transports.transport import Prompter
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
@@ -19,6 +20,15 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 def add_hosts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hosts", metavar="NODESET", help="only these")
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        metavar="|".join(ENGINES),
+        help="who gives the hosts; as the inventory says, or direct",
+    )
 
 
 def add_share(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +53,7 @@ def open_workspace(
         campaigns=arguments.campaigns,
         profile_dirs=[*arguments.profile_dir, *(Path(d) for d in extra_profile_dirs)],
         prompter=prompter or terminal_prompter(),
+        engine=getattr(arguments, "engine", None),
     )
 
 

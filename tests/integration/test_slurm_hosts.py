@@ -1,0 +1,131 @@
+"""The nodes of a real Slurm are hosts: on the command line and in the console."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from backends.hosts.host_facts import HostState
+from backends.use_cases import Workspace
+from profiles.errors import DlperfError
+from tests.console.conftest import screen_text
+from tests.support.slurm import SlurmCluster
+from tests.support.sshd import SshHosts
+from tests.support.waiting import until, wait_until
+from tui.app import DlperfApp
+from tui.cli import main
+from tui.screens.dialogs import Choice
+
+
+def busy(slurm: SlurmCluster) -> None:
+    """Two devices of node1 are used, all of node2, and node4 is drained."""
+    slurm.run("scontrol", "update", "nodename=node4", "state=drain", "reason=bad fan")
+    for node, gpus in (("node1", 2), ("node2", 8)):
+        slurm.submit("sleep 600", "-w", node, f"--gres=gpu:{gpus}")
+    wait_until(lambda: len(slurm.run("squeue", "-h", "-t", "running").splitlines()) == 2)
+
+
+def test_hosts_lists_nodes_with_devices_partitions_states_and_who_has_them(
+    slurm: SlurmCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    busy(slurm)
+    assert main(["hosts", "--engine", "slurm"]) == 0
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in capsys.readouterr().out.splitlines()
+    ]
+    assert rows[0] == ["host", "state", "devices", "in use", "load", "partitions", "remarks"]
+    told = [[*row[:4], *row[5:]] for row in rows[2:]]
+    everywhere = "gpu, short, urgent"
+    assert told == [
+        ["node1", "ready", "8 × h200", "2/8", everywhere, "used by root"],
+        ["node2", "busy", "8 × h200", "8/8", everywhere, "used by root"],
+        ["node3", "ready", "8 × h200", "0/8", "gpu, urgent", ""],
+        ["node4", "offline", "8 × h200", "0/8", "gpu, urgent", "drain: bad fan"],
+    ]
+
+
+def test_hosts_as_json_of_one_partition(
+    slurm: SlurmCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["hosts", "--engine", "slurm", "--json", "--hosts", "@short"]) == 0
+    one, two = json.loads(capsys.readouterr().out)
+    assert (one["name"], two["name"]) == ("node1", "node2")
+    assert (one["partitions"], one["cpus"]) == (["gpu", "short", "urgent"], 16)
+    assert [gpu["name"] for gpu in one["gpus"]] == ["h200"] * 8
+
+
+def test_the_inventory_names_a_login_node_that_is_reached_over_ssh(
+    slurm: SlurmCluster,
+    ssh_hosts: SshHosts,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    login = ssh_hosts(1, options=[f"SetEnv SLURM_CONF={slurm.conf}"])[0].host
+    monkeypatch.delenv("SLURM_CONF")
+    inventory = tmp_path / "hosts.toml"
+    inventory.write_text(
+        '[defaults]\nengine = "slurm"\n\n[[hosts]]\nname = "login01"\n'
+        f'address = "{login.address}"\nport = {login.port}\nuser = "{login.user}"\n'
+        f'identity = "{login.identity}"\nknown_hosts = "{login.known_hosts}"\n'
+    )
+    assert main(["hosts", "--inventory", str(inventory), "--json"]) == 0
+    names = [host["name"] for host in json.loads(capsys.readouterr().out)]
+    assert names == ["node1", "node2", "node3", "node4"]
+
+
+def test_a_controller_that_is_down_is_one_line_and_exit_code_2(
+    slurm: SlurmCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slurm.stop_controller()
+    assert main(["hosts", "--engine", "slurm"]) == 2
+    told = capsys.readouterr().err.strip().splitlines()
+    assert len(told) == 1
+    assert "Slurm's controller does not answer" in told[0]
+
+
+async def test_the_console_lives_on_while_the_controller_is_down(
+    slurm: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.screens.hosts_page.AGAIN_EVERY_S", 0.2)
+    monkeypatch.setattr("tui.screens.hosts_page.OLD_S", 0.2)
+    workspace = Workspace.open(campaigns=tmp_path, engine="slurm")
+    app = DlperfApp(workspace)
+    async with app.run_test(size=(140, 40)) as pilot:
+
+        def states() -> set[HostState]:
+            return {host.state for host in workspace.cluster.snapshots()}
+
+        await until(lambda: states() == {HostState.READY})
+        await until(lambda: "gpu, short, ur" in screen_text(app))
+        await pilot.pause()
+        slurm.stop_controller()
+        await until(lambda: "Slurm's controller does not answer" in screen_text(app))
+        assert "node3" in screen_text(app)
+        slurm.start_controller()
+        await until(lambda: "4 ready" in screen_text(app))
+        slurm.run("scontrol", "update", "nodename=node3", "state=drain", "reason=bad fan")
+        await until(lambda: "drain: bad fan" in screen_text(app))
+
+
+async def test_a_console_of_a_login_node_offers_the_queue(
+    slurm: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    workspace = Workspace.open(campaigns=tmp_path)
+    app = DlperfApp(workspace)
+    async with app.run_test(size=(140, 40)) as pilot:
+        await until(lambda: isinstance(app.screen, Choice) and app.screen.sight.seen)
+
+        async def answered() -> bool:
+            await pilot.press("y")
+            return not isinstance(app.screen, Choice)
+
+        await until(answered)
+        await until(lambda: "4 ready" in screen_text(app))
+        assert workspace.cluster.inventory.engine == "slurm"
+        with pytest.raises(DlperfError, match="unknown host 'elsewhere'"):
+            workspace.cluster.chosen("elsewhere")
