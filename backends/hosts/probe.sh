@@ -127,8 +127,9 @@ image_facts() { # "RUNTIME IMAGE"
     have "$runtime" || return
     case $runtime in
     docker | podman)
-        form='id={{println .Id}}{{range .RepoDigests}}digest={{println .}}{{end}}'
-        form=$form'{{range .Config.Env}}{{println .}}{{end}}'
+        # Not println: podman's templates know it only where nothing stands before it.
+        form='id={{.Id}}{{"\n"}}{{range .RepoDigests}}digest={{.}}{{"\n"}}{{end}}'
+        form=$form'{{range .Config.Env}}{{.}}{{"\n"}}{{end}}'
         bounded "$runtime" image inspect --format "$form" "$image" |
             while IFS= read -r line; do
                 case $line in

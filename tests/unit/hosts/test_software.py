@@ -118,8 +118,8 @@ ID:              2f3b9c1e-7d5a-4c8e-9b1f-0a2d4c6e8f10
 Created at:      2026-01-07 10:11:12 +0000 UTC
 """
 FORM = (
-    "image inspect --format id={{println .Id}}{{range .RepoDigests}}digest={{println .}}{{end}}"
-    "{{range .Config.Env}}{{println .}}{{end}}"
+    'image inspect --format id={{.Id}}{{"\\n"}}{{range .RepoDigests}}digest={{.}}{{"\\n"}}{{end}}'
+    '{{range .Config.Env}}{{.}}{{"\\n"}}{{end}}'
 )
 
 

@@ -1,0 +1,159 @@
+"""Runs in containers of a real podman, from the command line to what is left of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.podman import IMAGE, Podman, podman_in
+from tests.support.waiting import wait_until
+
+PROFILE = f'''
+name = "boxed"
+framework = "sh"
+model = "boxed"
+source = "test"
+[settings.image]
+description = "image"
+default = "{IMAGE}"
+check = "image"
+[settings.seconds]
+description = "how long each line takes"
+default = "0.05"
+[settings.finally]
+description = "what ends it"
+default = "true"
+[matrix]
+cases = ["1n1g"]
+repeats = 1
+[launch]
+launcher = "per_node"
+command = """
+sh -c \'for n in $(seq 60); do echo iter $n samples/s: 100.5; sleep {{seconds}}; done; {{finally}}\'
+"""
+timeout = "5m"
+environment = {{ TOLD = "inside" }}
+[launch.container]
+image = "{{image}}"
+runtime = "podman"
+mounts = ["MOUNTED:/data"]
+workdir = "/data"
+[measure]
+reading = \'iter (?P<step>\\d+) samples/s: (?P<value>[\\d.]+)\'
+example = "iter 1 samples/s: 100.5"
+statistic = "mean"
+'''
+
+pytestmark = pytest.mark.optional  # whether containers run is the machine's own affair
+
+
+@pytest.fixture(scope="module")
+def podman(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Podman]:
+    yield from podman_in(tmp_path_factory.mktemp("podman"))
+
+
+class Site:
+    """A home with the profile, and the command line in it."""
+
+    def __init__(self, home: Path, podman: Podman) -> None:
+        self.campaigns = home / "campaigns"
+        (home / "data").mkdir()
+        (home / "profiles").mkdir()
+        text = PROFILE.replace("MOUNTED", str(home / "data"))
+        (home / "profiles" / "boxed.toml").write_text(text)
+        (home / "hosts.toml").write_text(
+            f'[[hosts]]\nname = "here"\ntransport = "local"\nslots = 2\nwork_dir = "{home}/work"\n'
+        )
+        self._environment = {**podman.environment, "HOME": str(home)}
+        self._options = (
+            *("--inventory", home / "hosts.toml", "--campaigns", self.campaigns),
+            *("--profile-dir", home / "profiles"),
+        )
+
+    def begin(self, *words: str) -> subprocess.Popen[str]:
+        argv = [sys.executable, "-m", "tui.cli", *words, *map(str, self._options)]
+        return subprocess.Popen(
+            argv,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def __call__(self, *words: str, code: int = 0) -> str:
+        process = self.begin(*words)
+        said, _ = process.communicate(timeout=120)
+        assert process.returncode == code, said
+        return said
+
+    @property
+    def campaign(self) -> Path:
+        [found] = self.campaigns.iterdir()
+        return found
+
+    @property
+    def only_run(self) -> dict[str, object]:
+        [run] = json.loads((self.campaign / "results.json").read_text())["runs"]
+        return dict(run)
+
+
+@pytest.fixture
+def site(tmp_path: Path, podman: Podman) -> Site:
+    return Site(tmp_path, podman)
+
+
+def test_a_run_in_a_container_is_measured_and_leaves_none(site: Site, podman: Podman) -> None:
+    site("run", "-p", "boxed")
+    run = site.only_run
+    assert run["throughput"] == 100.5
+    assert (site.campaign / str(run["log"])).read_text().count("samples/s") == 60
+    assert podman.running == []
+
+
+def test_the_image_that_was_run_is_known_by_its_digest(site: Site, podman: Podman) -> None:
+    site("run", "-p", "boxed")
+    number = podman("image", "inspect", "--format", "{{.Id}}", IMAGE)
+    told = json.loads((site.campaign / "environment.json").read_text())
+    software = {one["name"]: one["version"] for one in told["hosts"][0]["software"]}
+    assert software["id"] == f"sha256:{number}"
+    assert software["digest"].startswith("localhost/dlperf-tiny@sha256:")
+
+
+def test_an_image_that_is_not_there_stops_the_start_and_says_how_to_get_it(site: Site) -> None:
+    missing = "localhost/nowhere:9"
+    said = site("run", "-p", "boxed", "--set", f"image={missing}", code=2)
+    assert f"podman pull {missing}" in said
+    assert not site.campaigns.exists() or not list(site.campaigns.iterdir())
+
+
+def test_cancelling_ends_the_container_that_carries_the_runs_id(site: Site, podman: Podman) -> None:
+    going = site.begin("run", "-p", "boxed", "--set", "seconds=600")
+    try:
+        wait_until(lambda: podman.running, within_s=60)
+        [name] = podman.running
+        [campaign] = site.campaigns.iterdir()
+        journal = (campaign / "events.jsonl").read_text()
+        assert name.removeprefix("dlperf-").removesuffix("-0") in journal
+        bystander = podman("run", "--detach", "--network=host", IMAGE, "sleep", "600")
+        going.kill()
+        going.wait()
+        site("cancel", campaign.name)
+    finally:
+        going.kill()
+        going.wait()
+    left = podman("ps", "--all", "--no-trunc", "--format", "{{.ID}}").split()
+    assert left == [bystander]
+    podman("rm", "--force", "--time", "0", bystander)
+
+
+def test_a_run_that_fails_inside_says_so_and_leaves_no_container(
+    site: Site, podman: Podman
+) -> None:
+    site("run", "-p", "boxed", "--set", "finally=exit 3", code=1)
+    assert site.only_run["state"] == "failed"
+    assert podman.running == []
