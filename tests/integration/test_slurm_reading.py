@@ -18,7 +18,6 @@ from backends.engines.slurm.jobs import (
     JobState,
     accounted_jobs,
     current_jobs,
-    job_with_devices,
 )
 from backends.engines.slurm.nodes import all_nodes
 from backends.inventory.host_entry import Host
@@ -68,23 +67,6 @@ async def test_nodes_are_told_with_states_reasons_devices_and_who_has_them(
     assert [node.takes_jobs for node in (one, two, three, four)] == [True, True, True, False]
 
 
-@BOTH
-async def test_a_job_is_told_with_its_devices_on_every_node(
-    slurm: SlurmCluster, offers_json: bool
-) -> None:
-    other = slurm.submit("sleep 600", "-w", "node1", "-N1", "--gres=gpu:1")
-    await until_state(other, JobState.RUNNING)
-    job_id = slurm.submit("sleep 600", "-w", "node[1-2]", "-N2", "--gres=gpu:2", "-Jours x=1")
-    polled = await until_state(job_id, JobState.RUNNING)
-    job = await job_with_devices(commands(offers_json=offers_json), job_id)
-    assert job is not None
-    assert job.devices == {"node1": (1, 2), "node2": (0, 1)}
-    assert (job.name, job.nodes, job.state) == (polled.name, polled.nodes, polled.state)
-    assert (job.start_time, job.partition) == (polled.start_time, "gpu")
-    assert polled.name == "ours x=1"
-    assert await job_with_devices(commands(offers_json=offers_json), "987654") is None
-
-
 async def test_one_call_has_all_jobs_of_a_prefix_and_how_they_ended(slurm: SlurmCluster) -> None:
     failed = slurm.submit("exit 3", "-Jours-1")
     waiting = slurm.submit("sleep 600", "-Jours-2", "--hold")
@@ -111,7 +93,7 @@ async def test_a_requeue_is_counted(slurm: SlurmCluster) -> None:
 async def test_what_the_operators_environment_says_does_not_count(
     slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job_id = slurm.submit("sleep 600", "-Jours-1")
+    job_id = slurm.submit("sleep 600", "-Jours x=1")
     before = await until_state(job_id, JobState.RUNNING)
     monkeypatch.setenv("SQUEUE_FORMAT2", "JobID")
     monkeypatch.setenv("SQUEUE_STATES", "PD")

@@ -1,4 +1,4 @@
-"""Jobs as Slurm knows them: one call for all of ours, one more for the devices of one that began.
+"""Jobs as Slurm knows them: one call for all of ours, one more for those that it has forgotten.
 
 squeue's text is read, not its JSON: that has every job of the cluster whatever is asked for
 (megabytes), and controllers are shared.
@@ -6,23 +6,18 @@ squeue's text is read, not its JSON: that has every job of the cluster whatever 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from backends.engines.slurm.commands import (
     SEPARATOR,
-    Document,
     RefusedError,
     SlurmCommands,
     columns,
     node_names,
-    number,
     rows,
 )
-from backends.engines.slurm.gres import device_indices
 
 
 class JobState(StrEnum):
@@ -89,23 +84,16 @@ _WAITS = frozenset(
         JobState.RESV_DEL_HOLD,
     }
 )
-_SAID_FIRST = (
-    *(JobState.COMPLETING, JobState.STAGE_OUT, JobState.CONFIGURING, JobState.RESIZING),
-    *(JobState.REQUEUED, JobState.REQUEUE_FED, JobState.REQUEUE_HOLD, JobState.SPECIAL_EXIT),
-    *(JobState.STOPPED, JobState.REVOKED, JobState.RESV_DEL_HOLD, JobState.SIGNALING),
-)
-"""Flags that squeue names in place of the state beneath (``job_state_string`` of Slurm)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """A job at one moment.
 
-    ``reason``: why it waits or ended, in Slurm's words; ``devices``: by node, of one that has been
-    asked for with :func:`job_with_devices`; ``start_time``: when it began or is expected to,
-    seconds since the epoch; ``exit_code``, ``signal``: of the batch script, None until it ended;
-    ``restarts``: how often it was requeued; ``cancelled_by``: a user id or name, told by the
-    accounting alone.
+    ``reason``: why it waits or ended, in Slurm's words; ``start_time``: when it began or is
+    expected to, seconds since the epoch; ``exit_code``, ``signal``: of the batch script, None until
+    it ended; ``restarts``: how often it was requeued; ``cancelled_by``: a user id or name, told by
+    the accounting alone.
     """
 
     job_id: str
@@ -114,7 +102,6 @@ class Job:
     reason: str = ""
     partition: str = ""
     nodes: tuple[str, ...] = ()
-    devices: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     start_time: float | None = None
     exit_code: int | None = None
     signal: int = 0
@@ -173,89 +160,6 @@ def parse_squeue(text: str) -> list[Job]:
         )
         found.append(job)
     return found
-
-
-# One, with its devices ----------------------------------------------------------------------------
-
-
-async def job_with_devices(commands: SlurmCommands, job_id: str) -> Job | None:
-    """A job with the devices that it has on each node; None: Slurm does not know it.
-
-    Raises
-    ------
-    SlurmError, HostUnreachableError.
-    """
-    words = ("--details", "show", "job", job_id)
-    try:
-        if document := await commands.document("scontrol", *words):
-            return next(iter(jobs_in(document)), None)
-        return parse_scontrol_job(await commands.run("scontrol", *words))
-    except RefusedError as error:
-        if "invalid job id" in error.words.lower():
-            return None
-        raise
-
-
-def jobs_in(document: Document) -> list[Job]:
-    """The jobs of a document of scontrol's or squeue's."""
-    return [_job(found) for found in document.content.get("jobs", ())]
-
-
-def _job(found: Mapping[str, Any]) -> Job:
-    state = _state_of_words(found.get("job_state"))
-    nodes = node_names(_nodelist(found.get("nodes")))
-    gres_detail = found.get("gres_detail")
-    per_node = map(device_indices, gres_detail if isinstance(gres_detail, list) else ())
-    code, signal = _json_status(found.get("exit_code")) if state.ended else (None, 0)
-    return Job(
-        str(number(found.get("job_id"))),
-        str(found.get("name") or ""),
-        state,
-        reason=_said(str(found.get("state_description") or found.get("state_reason") or "")),
-        partition=str(found.get("partition") or ""),
-        nodes=nodes,
-        devices={name: devices for name, devices in zip(nodes, per_node, strict=False) if devices},
-        start_time=number(found.get("start_time")) or None,
-        exit_code=code,
-        signal=signal,
-        restarts=number(found.get("restart_cnt")) or 0,
-    )
-
-
-_FIELD = re.compile(r"(?:^|(?<=\s))(\w+)=(\S*)", re.ASCII)
-_PART = re.compile(r"^\s+Nodes=(\S+) CPU_IDs=.* GRES=(\S*)$", re.MULTILINE)
-_NAME = re.compile(r"\bJobName=(.*)$", re.MULTILINE)
-
-
-def parse_scontrol_job(text: str) -> Job | None:
-    """``scontrol --details show job ID``: a job of some lines."""
-    told: dict[str, str] = {}
-    for key, value in _FIELD.findall(text):
-        told.setdefault(key, value)
-    if "JobId" not in told:
-        return None
-    state = _state(told.get("JobState", ""))
-    code, signal = _status(told.get("ExitCode", "")) if state.ended else (None, 0)
-    name = _NAME.search(text)
-    devices = {
-        node: indices
-        for nodes, gres in _PART.findall(text)
-        if (indices := device_indices(gres))
-        for node in node_names(nodes)
-    }
-    return Job(
-        told["JobId"],
-        name[1].strip() if name else "",
-        state,
-        reason=_said(told.get("Reason", "")),
-        partition=told.get("Partition", ""),
-        nodes=node_names(told.get("NodeList", "")),
-        devices=devices,
-        start_time=_time(told.get("StartTime", "")),
-        exit_code=code,
-        signal=signal,
-        restarts=int(told.get("Restarts", "0") or 0),
-    )
 
 
 # Those that Slurm has forgotten -------------------------------------------------------------------
@@ -317,24 +221,6 @@ def _state(word: str) -> JobState:
         return JobState.UNKNOWN
 
 
-def _state_of_words(words: object) -> JobState:
-    """``"RUNNING"``, or from v0.0.40 on a list with the flags: ``["COMPLETED", "COMPLETING"]``."""
-    if not isinstance(words, list):
-        return _state(str(words))
-    states = [_state(str(word)) for word in words]
-    flags = (state for state in _SAID_FIRST if state in states)
-    return next(flags, states[0] if states else JobState.UNKNOWN)
-
-
-def _nodelist(nodes: object) -> str:
-    """``"node[1-2]"``, or an object around it (job_resources of v0.0.41)."""
-    if isinstance(nodes, Mapping):
-        return _nodelist(nodes.get("list") or nodes.get("nodes"))
-    if isinstance(nodes, list):
-        return ",".join(str(name) for name in nodes)
-    return str(nodes or "")
-
-
 def _said(reason: str) -> str:
     return "" if reason.strip() in ("None", "none", "(null)") else reason.strip().replace("_", " ")
 
@@ -351,13 +237,3 @@ def _status(text: str) -> tuple[int | None, int]:
     if colon:
         return int(code), int(signal) if signal.isdigit() else 0
     return int(code) >> 8 & 0xFF, int(code) & 0x7F
-
-
-def _json_status(status: object) -> tuple[int | None, int]:
-    """The same of JSON: a wait status, or an object from v0.0.39 on."""
-    if not isinstance(status, Mapping):
-        return _status(str(number(status)))
-    signal = status.get("signal")
-    if isinstance(signal, Mapping):  # its number and its name
-        signal = signal.get("signal_id", signal.get("id"))
-    return number(status.get("return_code")) or 0, number(signal) or 0

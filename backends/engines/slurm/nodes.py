@@ -96,12 +96,11 @@ def nodes_in(document: Document) -> list[Node]:
 
 
 def _node(found: Mapping[str, Any]) -> Node:
-    said = found.get("state") or "unknown"
-    words = [said] if isinstance(said, str) else list(said)
-    state, *flags = (str(word).lower() for word in (*words, *(found.get("state_flags") or ())))
+    states = (*_words(found.get("state")), *_words(found.get("state_flags")))
+    state, *flags = [word.lower() for word in states] or ["unknown"]
     return Node(
         str(found.get("name") or ""),
-        tuple(sorted(str(name) for name in found.get("partitions") or ())),
+        tuple(sorted(_words(found.get("partitions")))),
         state,
         tuple(sorted(flags)),
         reason=str(found.get("reason") or ""),
@@ -112,6 +111,12 @@ def _node(found: Mapping[str, Any]) -> Node:
         memory_free_mib=number(found.get("free_mem", found.get("free_memory"))),
         **_gpus(str(found.get("gres") or ""), str(found.get("gres_used") or "")),
     )
+
+
+def _words(value: object) -> list[str]:
+    """``"idle"``, or from v0.0.39 on a list of the state and its flags."""
+    words = value if isinstance(value, list) else [value] if isinstance(value, str) else []
+    return [word for word in words if isinstance(word, str)]
 
 
 def _gpus(gres: str, used: str) -> dict[str, Any]:

@@ -15,11 +15,8 @@ from hypothesis import strategies as st
 from backends.engines.slurm.commands import SEPARATOR, Document, number, parse_document, said
 from backends.engines.slurm.gres import Gpus, device_indices, parse_gpus
 from backends.engines.slurm.jobs import (
-    Job,
     JobState,
-    jobs_in,
     parse_sacct,
-    parse_scontrol_job,
     parse_squeue,
 )
 from backends.engines.slurm.nodes import Node, nodes_in, parse_reservations, parse_sinfo
@@ -68,23 +65,6 @@ def test_json_and_text_of_one_version_tell_the_same_nodes() -> None:
     assert [node.takes_jobs for node in nodes] == [True, True, True, False]
 
 
-def test_json_and_text_of_one_version_tell_the_same_jobs() -> None:
-    by_json = {job.job_id: job for job in jobs_in(document_of(captured("squeue.json")))}
-    for job_id in ("1", "2", "3"):
-        assert by_json[job_id] == parse_scontrol_job(captured(f"scontrol_job_{job_id}.txt"))
-    assert by_json["1"] == Job(
-        "1",
-        "dlperf-a.b",
-        JobState.RUNNING,
-        partition="gpu",
-        nodes=("node1", "node2"),
-        devices={"node1": (0, 1), "node2": (0, 1)},
-        start_time=START,
-    )
-    assert by_json["2"].devices == {"node2": (2, 3, 4)}
-    assert by_json["3"].reason.startswith("Nodes required for job are DOWN, DRAINED")
-
-
 def test_one_poll_has_states_reasons_nodes_and_exit_codes() -> None:
     failed, waiting, held, running, _ = parse_squeue(captured("squeue.txt"))
     assert (failed.state, failed.exit_code, failed.signal) == (JobState.FAILED, 3, 0)
@@ -103,39 +83,6 @@ def test_a_reservation_that_holds_is_told_by_node() -> None:
 
 
 # Other versions, by hand --------------------------------------------------------------------------
-
-
-def job_of(parser: int) -> dict[str, Any]:
-    """A job of two nodes that was killed by signal 9 after one requeue."""
-    job: dict[str, Any] = {
-        "job_id": 812,
-        "name": "dlperf-x",
-        "partition": "a100",
-        "state_reason": "NonZeroExitCode",
-        "gres_detail": ["gpu:a100:2(IDX:0-1)", "gpu:a100:2(IDX:1,3)"],
-        "nodes": "n[01-02]",
-        "job_state": "FAILED",
-        "start_time": START,
-        "restart_cnt": 1,
-        "exit_code": 9,
-    }
-    if parser >= 39:
-        job["start_time"] = given_number(START)
-        job["exit_code"] = {
-            "status": "SIGNALED",
-            "return_code": 0,
-            "signal": {"signal_id": 9, "name": "SIGKILL"},
-        }
-    if parser >= 40:
-        job["job_state"] = ["FAILED"]
-        job["exit_code"] = {
-            "status": ["SIGNALED"],
-            "return_code": given_number(0),
-            "signal": {"id": given_number(9), "name": "SIGKILL"},
-        }
-    if parser >= 41:
-        job["nodes"] = {"count": 2, "list": "n[01-02]", "whole": False}
-    return job
 
 
 def node_of(parser: int) -> dict[str, Any]:
@@ -174,27 +121,6 @@ PARSERS = pytest.mark.parametrize("parser", [38, 39, 40, 41])
 
 
 @PARSERS
-def test_a_job_is_the_same_in_every_version(parser: int) -> None:
-    document = document_of(printed(parser, jobs=[job_of(parser)]))
-    assert document.parser == parser
-    assert jobs_in(document) == [
-        Job(
-            "812",
-            "dlperf-x",
-            JobState.FAILED,
-            reason="NonZeroExitCode",
-            partition="a100",
-            nodes=("n01", "n02"),
-            devices={"n01": (0, 1), "n02": (1, 3)},
-            start_time=START,
-            exit_code=0,
-            signal=9,
-            restarts=1,
-        )
-    ]
-
-
-@PARSERS
 def test_a_node_is_the_same_in_every_version(parser: int) -> None:
     document = document_of(printed(parser, nodes=[node_of(parser)]))
     assert nodes_in(document) == [
@@ -211,23 +137,6 @@ def test_a_node_is_the_same_in_every_version(parser: int) -> None:
             gpus=(Gpus("a100", 8),),
         )
     ]
-
-
-@pytest.mark.parametrize(
-    ("words", "state"),
-    [
-        (["RUNNING"], JobState.RUNNING),
-        (["COMPLETED", "COMPLETING"], JobState.COMPLETING),
-        (["PENDING", "REQUEUE_HOLD"], JobState.REQUEUE_HOLD),
-        (["RUNNING", "CONFIGURING"], JobState.CONFIGURING),
-        ([], JobState.UNKNOWN),
-        ("LAUNCHING_TO_MARS", JobState.UNKNOWN),
-    ],
-)
-def test_flags_are_told_in_place_of_the_state_beneath(words: object, state: JobState) -> None:
-    document = document_of(printed(40, jobs=[{"job_id": 1, "job_state": words}]))
-    assert jobs_in(document)[0].state is state
-    assert not state.ended
 
 
 @pytest.mark.parametrize(
@@ -299,12 +208,11 @@ def test_gpus_are_read_as_slurm_writes_them(gres: str, gpus: tuple[Gpus, ...]) -
 def test_no_text_is_too_much_for_the_readers(text: str) -> None:
     for read in (parse_gpus, device_indices, parse_squeue, parse_sinfo, parse_sacct):
         read(text)
-    parse_scontrol_job(text)
     parse_reservations(text)
     said(text.encode())
 
 
-@given(st.dictionaries(st.sampled_from(list(job_of(41))), st.none() | st.integers() | st.text()))
+@given(st.dictionaries(st.sampled_from(list(node_of(38))), st.none() | st.integers() | st.text()))
 def test_no_json_is_too_much_for_the_readers(changed: Mapping[str, object]) -> None:
     for parser in (38, 40):
-        jobs_in(document_of(printed(parser, jobs=[{**job_of(parser), **changed}])))
+        nodes_in(document_of(printed(parser, nodes=[{**node_of(parser), **changed}])))
