@@ -148,7 +148,7 @@ async def test_the_palette_offers_what_other_pages_do_and_does_it_there(
         begin(app, workspace)
         workspace.clock.tick(600)
         tick(app)
-        await pilot.press("ctrl+p", *"resultsexport")
+        await pilot.press("ctrl+p", *"writethereport")
         await until(pilot, lambda: "Results: Export  (e)" in screen_text(app))
         await pilot.press("down", "enter")
         await until(pilot, lambda: "Write what?" in screen_text(app))
