@@ -10,7 +10,17 @@ from textual.widgets import Input
 from backends.campaign.plan.selection import Selection
 from backends.results.publish import LAYOUTS
 from tests.console import fakes
-from tests.console.conftest import LARGE, ONEFLOW, begin, console, screen_text, shows, tick, until
+from tests.console.conftest import (
+    LARGE,
+    ONEFLOW,
+    begin,
+    console,
+    screen_text,
+    shows,
+    tick,
+    until,
+    words,
+)
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.screens.dialogs import Choice, Prompt
@@ -182,6 +192,29 @@ async def test_an_export_asks_before_it_writes_over_another_file(
         await until(pilot, lambda: isinstance(app.screen, Choice))
         await pilot.press("y")
         await until(pilot, lambda: "29.67" in mine.read_text(encoding="utf-8"))
+
+
+async def test_an_export_shows_all_of_its_path_and_asks_before_it_makes_directories(
+    workspace: FakeWorkspace, tmp_path: Path
+) -> None:
+    target = tmp_path / ("long" * 15) / "deep" / "mine.md"
+    async with console(workspace, (80, 24)) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        await pilot.press("e", "r")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        app.screen.query_one(Input).value = str(target)
+        await pilot.pause()
+        assert "".join(words(app.screen.query_one(".meaning")).split()) == str(target)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "There is no directory"))
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, ResultsPage))
+        assert not target.parent.parent.exists()
+        await export(app, pilot, target)
+        await until(pilot, partial(shows, app, "There is no directory"))
+        await pilot.press("y")
+        await until(pilot, target.exists)
 
 
 OF_OTHER_RUNS = {"collectives", "llm", "mlperf"}

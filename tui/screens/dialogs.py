@@ -171,6 +171,7 @@ class Prompt(Dialog[str]):
     """One line of entry. ``check`` raises DlperfError for what cannot be taken.
 
     ``lasting``: what is written has to be seen before it is taken, for that cannot be taken back.
+    ``meaning``: what is written means this, for a line below where all of it can be read.
     """
 
     PANEL = "prompt"
@@ -186,10 +187,12 @@ class Prompt(Dialog[str]):
         check: Callable[[str], object] | None = None,
         secret: bool = False,
         lasting: bool = False,
+        meaning: Callable[[str], str] | None = None,
     ) -> None:
         super().__init__(title)
         self._text = text if isinstance(text, Text) else Text(plain(text))
         self._lasting = lasting
+        self._meaning = meaning
         self._value = value
         self._placeholder = placeholder
         self._check = check
@@ -199,10 +202,19 @@ class Prompt(Dialog[str]):
         with self.box():
             yield Static(self._text, classes="message", markup=False)
             yield entry(self._value, self._placeholder, secret=self._secret)
+            yield Static("", classes="meaning", markup=False)
             yield Static("", classes="problem", markup=False)
 
     def on_mount(self) -> None:
         self.query_one(".problem").display = False
+        self._explain()
+
+    @on(Input.Changed)
+    def _explain(self) -> None:
+        line = self.query_one(".meaning", Static)
+        line.display = self._meaning is not None
+        if self._meaning is not None:
+            line.update(Text(plain(self._meaning(self.query_one(Input).value)), MUTED))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "accept" and not self._lasting:

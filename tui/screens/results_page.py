@@ -186,7 +186,9 @@ class ResultsPage(Page):
             return
         layout = None if chosen == REPORT else chosen
         proposed = str(_proposed(viewed.path, layout))
-        prompt = Prompt("Export", "Write it to this file:", value=proposed, lasting=True)
+        prompt = Prompt(
+            "Export", "Write it to this file:", value=proposed, lasting=True, meaning=_whole
+        )
 
         def answered(answer: str | None) -> None:
             if answer:
@@ -197,21 +199,16 @@ class ResultsPage(Page):
     @work(exclusive=True, group="export", description="ask before writing over a file")
     async def _export_to(self, viewed: CampaignSnapshot, layout: str | None, answer: str) -> None:
         with typed_ahead(self).held():
-            path, taken = await asyncio.to_thread(_destination, answer)
+            path, question = await asyncio.to_thread(_destination, answer)
 
             def answered(said: str | None) -> None:
                 if said == "yes":
                     self._export(viewed, layout, path)
 
-            if not taken or (layout is None and path == viewed.path / "report.md"):
+            if question is None or (layout is None and path == viewed.path / "report.md"):
                 answered("yes")
-                return
-            question = Choice(
-                "Export",
-                f"{path} exists already.",
-                (Answer("y", "write over it", "yes"), Answer("n", "leave it", "no")),
-            )
-            self.app.push_screen(question, answered)
+            else:
+                self.app.push_screen(question, answered)
 
     @work(exclusive=True, group="write", description="write the report, or one of its layouts")
     async def _export(self, viewed: CampaignSnapshot, layout: str | None, path: Path) -> None:
@@ -252,10 +249,22 @@ def _proposed(campaign: Path, layout: str | None) -> Path:
     return campaign / f"{layout}.{LAYOUTS[layout].formats[0]}"
 
 
-def _destination(text: str) -> tuple[Path, bool]:
-    """The path that was typed, and whether something is there."""
+def _whole(text: str) -> str:
+    """The path that was typed, from the root on."""
+    return str(Path(text).expanduser().absolute()) if text.strip() else "no file is named"
+
+
+def _destination(text: str) -> tuple[Path, Choice | None]:
+    """The path that was typed, and what is to be asked before anything is written there."""
     path = Path(text).expanduser()
-    return path, path.exists()
+    if path.exists():
+        answers = (Answer("y", "write over it", "yes"), Answer("n", "leave it", "no"))
+        return path, Choice("Export", f"{path} exists already.", answers)
+    missing = [parent for parent in path.parents if not parent.exists()]
+    if missing:
+        answers = (Answer("y", "make it", "yes"), Answer("n", "write nothing", "no"))
+        return path, Choice("Export", f"There is no directory {path.parent}.", answers)
+    return path, None
 
 
 class Repeats(Dialog[str]):
