@@ -2,8 +2,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
+from backends.engines.slurm.gres import Gpus
+from backends.engines.slurm.node_hosts import node_snapshot
+from backends.engines.slurm.nodes import Node
 from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.inventory.host_entry import Host
 from backends.remote.lease import Lease
 from tests.console.conftest import LARGE, console, screen_text, tick, until
 from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
@@ -150,3 +155,54 @@ async def test_a_filter_that_matches_nothing_says_how_to_go_back(workspace: Fake
         await until(pilot, lambda: "Esc takes the filter away" in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: "node1" in screen_text(app))
+
+
+H200 = (Gpus("h200", 8),)
+GIVEN = Node(
+    "node1",
+    ("gpu", "short"),
+    "mixed",
+    cpus=96,
+    load=3.5,
+    memory_mib=2048,
+    gpus=H200,
+    used=(0, 1, 4),
+    gpus_used=3,
+    users=("alice", "bob"),
+)
+DRAINED = Node("node2", ("gpu",), "idle", ("drain",), reason="bad fan", cpus=96, gpus=H200)
+RESERVED = Node("node3", ("gpu",), "idle", ("reserved",), gpus=H200, reservation="course")
+
+
+async def test_nodes_of_a_queue_tell_partitions_reasons_and_who_has_their_devices(
+    tmp_path: Path,
+) -> None:
+    nodes = [node_snapshot(node) for node in (GIVEN, DRAINED, RESERVED)]
+    workspace = FakeWorkspace(tmp_path, hosts=nodes)
+    workspace.inventory = replace(
+        workspace.inventory, engine="slurm", login=Host("login01", transport="local")
+    )
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: "1 ready · 1 busy · 1 offline" in screen_text(app))
+        lines = [line for line in screen_text(app).splitlines() if "8 × h200  " in line]
+        for line, told in zip(
+            lines,
+            (
+                ("● ready", "gpu, short", "alice, bob GPU 0-1,4"),
+                ("✗ offline", "gpu", "▲ drain: bad fan"),
+                ("◐ busy", "gpu", "reserved: course"),
+            ),
+            strict=True,
+        ):
+            assert all(words in line for words in told), line
+        assert "8 GPUs, h200; jobs have 0, 1, 4" in screen_text(app)
+        assert "Log in" not in screen_text(app)  # nobody logs in to them
+
+
+async def test_a_queue_that_does_not_answer_is_told_where_its_hosts_would_be(
+    tmp_path: Path,
+) -> None:
+    workspace = FakeWorkspace(tmp_path, hosts=())
+    workspace.problem = "Slurm's controller does not answer"
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: screen_text(app).count(workspace.problem) == 2)

@@ -13,6 +13,7 @@ from backends.campaign.run.end_and_fetch import pids_text
 from backends.leftovers import Claim, Sweep
 from backends.remote.wrapper_messages import Leftover, RunPhase
 from backends.use_cases import Workspace
+from profiles.errors import SelectionError
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_hosts, chosen_hosts, open_workspace
 from tui.cli.shared.output import say
@@ -48,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 async def _sweep(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     try:
+        _refuse_a_queue(workspace)
         chosen = workspace.cluster.chosen(chosen_hosts(arguments))
         sweep = Sweep(workspace, arguments.verified)
         leftovers, away = await sweep.look([host.name for host in chosen])
@@ -69,6 +71,17 @@ async def _sweep(arguments: argparse.Namespace) -> int:
         return await _end(workspace, sweep, rest) or (FAILED if away else OK)
     finally:
         await workspace.close()
+
+
+def _refuse_a_queue(workspace: Workspace) -> None:
+    """It would say that nothing is left where it cannot look."""
+    inventory = workspace.cluster.inventory
+    if inventory.login is not None:
+        raise SelectionError(
+            f"cannot look at hosts that engine {inventory.engine!r} gives: nobody logs in to them, "
+            "and a job's processes are for its queue to end",
+            remedy="end the jobs of a campaign with 'dlperf-tui cancel CAMPAIGN'",
+        )
 
 
 def _describe(leftover: Leftover, claim: Claim | None) -> str:
