@@ -146,10 +146,10 @@ class Cluster:
         return tuple(self.snapshot(host) for host in self.inventory.hosts)
 
     def snapshot(self, host: Host) -> HostSnapshot:
-        unknown = HostSnapshot(
+        known = self._known.get(host.name)
+        return known or HostSnapshot(
             host.name, listed_address(host), HostState.UNKNOWN, slots=host.slots or 0
         )
-        return self._known.get(host.name, unknown)
 
     @property
     def probed(self) -> tuple[HostSnapshot, ...]:

@@ -73,8 +73,6 @@ class DlperfApp(App[str]):
         super().__init__(driver_class=Terminal)
         if prompter is not None:
             prompter.attach(self)
-        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
-        self.VERTICAL_BREAKPOINTS = [(0, "-short"), (34, "-tall")]
         self.session = Session(workspace, readonly=readonly)
         self.typed = TypedAhead(self, self._hand_on)
         self._painted = Painted()

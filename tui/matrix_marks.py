@@ -116,6 +116,8 @@ class Marks:
 
     def marked(self, hosts: Sequence[HostSnapshot]) -> tuple[Case, ...]:
         """The cases that would run now."""
+        if not self.wanted:  # as of most profiles
+            return ()
         return tuple(
             cell.case for row in self.cells(hosts) for cell in row if cell.state == "marked"
         )

@@ -6,6 +6,7 @@ import itertools
 import math
 from array import array
 
+import plotext as plt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +18,17 @@ from backends.campaign.record.status_view import ChartSeries
 from backends.results.projection import Projected
 from profiles.case_tag import parse_tag
 from tui.theme import ACCENT
-from tui.widgets.chart import Line, Plot, clipped, decimated, draw, finite, nice_step, value_scale
+from tui.widgets.chart import (
+    Line,
+    Plot,
+    _curve,
+    clipped,
+    decimated,
+    draw,
+    finite,
+    nice_step,
+    value_scale,
+)
 from tui.widgets.plot_data import Measured, speedup_plot, throughput_plot, time_ticks
 
 CONSOLE = Console(width=80, color_system="truecolor")
@@ -91,6 +102,34 @@ def test_any_readings_give_a_picture_of_the_asked_size(
         strips = draw(plot, width, height, CONSOLE)
         assert len(strips) <= height
         assert all(strip.cell_length <= width for strip in strips)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 997)), min_size=1, max_size=60),
+    st.integers(10, 60),
+    st.integers(4, 20),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_curve_is_the_one_that_plotext_draws(
+    places: list[tuple[int, int]], columns: int, rows: int
+) -> None:
+    points = [(float(x), float(y)) for x, y in sorted(places)]
+    scale = value_scale(997.0, rows)
+    plt.clear_figure()
+    plt.limit_size(False, False)
+    plt.plot_size(columns, rows)
+    plt.xlim(0, 1000)
+    plt.ylim(*scale.limits)
+    plt.xaxes(False, False)
+    plt.yaxes(False, False)
+    plt.xticks([])
+    plt.yticks([])
+    plt.plot(*zip(*points, strict=True), marker="braille")
+    grid = [[" "] * columns for _ in range(rows)]
+    for (x, y), character in _curve(points, (0.0, 1000.0), scale, columns).items():
+        row = round(y / (4 * scale.dot))
+        grid[rows - 1 - row][round(x / 1000 * (columns - 1))] = character
+    assert "\n".join(map("".join, grid)) == plt.uncolorize(plt.build()).rstrip("\n")
 
 
 def test_labels_from_outside_are_cleaned() -> None:

@@ -82,6 +82,19 @@ async def test_nothing_dark_is_left_in_the_light_theme(workspace: FakeWorkspace)
         assert app.export_screenshot() == dark
 
 
+async def test_a_page_that_was_behind_has_the_colours_of_the_new_theme(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        await pilot.press("2")
+        dark = app.export_screenshot()
+        await pilot.press("1", "T", "2")
+        light = app.export_screenshot().lower()
+        assert not [colour for colour in theme.LIGHTENED if colour in light]
+        await pilot.press("1", "T", "2")
+        assert app.export_screenshot() == dark
+
+
 def test_links_are_coloured_by_class() -> None:
     assert theme.link_colour("NV18") == theme.GOOD
     assert theme.link_colour("SYS") == theme.BAD

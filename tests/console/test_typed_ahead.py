@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from math import inf
+
 import pytest
 from textual.events import Key
 from textual.pilot import Pilot
@@ -13,6 +16,7 @@ from tests.console.test_matrix_choices import one_case_marked, open_matrix
 from tui import typed_ahead
 from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Prompt, Reading
+from tui.screens.page import REFRESH_S, Page
 from tui.screens.start_dialog import StartDialog
 
 
@@ -148,4 +152,25 @@ async def test_a_key_whose_turn_comes_when_the_console_is_leaving_goes_nowhere(
         app._screen_stacks["hosts"].clear()  # as its last step does
         await app._hand_on()
         assert not app.typed._waiting
+        app.exit()
+
+
+async def test_what_comes_by_itself_waits_for_keys_but_not_for_ever(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with console(workspace) as (app, _):
+        page, ticks = app.screen, []
+        assert isinstance(page, Page)
+        monkeypatch.setattr(page, "pull", lambda: ticks.append(None))
+        with app.typed.held():
+            monkeypatch.setattr("tui.screens.page.WAITS_S", inf)
+            await asyncio.sleep(3 * REFRESH_S)
+            assert not ticks
+            monkeypatch.setattr("tui.screens.page.WAITS_S", 0.0)
+            await until(Pilot(app), lambda: ticks)
+
+
+async def test_a_page_may_come_when_the_console_is_leaving(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, _):
+        app.action_page("runs")
         app.exit()

@@ -50,7 +50,6 @@ class Terminal:
         os.close(inside)
         os.close(done)
         self.received = bytearray()
-        self.last_byte = 0.0  # when it came, by time.perf_counter
 
     def press(self, keys: Sequence[str]) -> None:
         """One key after the other, each when the one before it was dealt with."""
@@ -58,6 +57,26 @@ class Terminal:
             os.write(self._fd, BYTES.get(key, key.encode()))
             done = self.told()
             assert done or key == keys[-1], f"ended after {key}: {self.received[-3000:]!r}"
+
+    def time_of(self, key: str, mark: bytes) -> tuple[float, float, int]:
+        """Press a key; the program writes ``mark`` behind the last that it paints for it, then the
+        acknowledgement.
+
+        Seconds until the last byte before the mark came, those of CPU, and how many bytes: all
+        that came. Where none did, the time is that of the mark.
+        """
+        self.drain()
+        start, cpu, began = len(self.received), self.cpu_seconds(), time.perf_counter()
+        last, end, done = None, -1, None
+        os.write(self._fd, BYTES.get(key, key.encode()))
+        while end < 0 or done is None:
+            came = len(self.received)
+            done = self._receive(time.monotonic() + DEADLINE_S) or done
+            assert done != b"", f"ended after {key}: {self.received[-3000:]!r}"
+            if end < 0 and not mark.startswith(self.received[came:][: len(mark)]):
+                last = time.perf_counter()
+            end = self.received.find(mark, start)
+        return (last or time.perf_counter()) - began, self.cpu_seconds() - cpu, end - start
 
     def told(self) -> bool:
         """Receive until the program takes keys; whether it goes on."""
@@ -82,7 +101,6 @@ class Terminal:
             with contextlib.suppress(OSError):  # the other end has gone; the pipe says so, too
                 if data := os.read(self._fd, 65536):
                     self.received += data
-                    self.last_byte = time.perf_counter()
                     return None
         return os.read(self._done, 1)
 
@@ -92,9 +110,9 @@ class Terminal:
             self._receive(time.monotonic() + DEADLINE_S)
 
     def cpu_seconds(self) -> float:
-        """Of the process, until now."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Of all threads that live: proc(5), schedstat."""
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
     def memory_mib(self) -> float:
         """Resident, now."""

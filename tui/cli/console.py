@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
 
 from profiles.errors import DlperfError
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
+from tui.garbage import imports_left_out
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -25,12 +25,10 @@ def run(arguments: argparse.Namespace) -> int:
             remedy="set TERM to what this terminal is, such as xterm-256color, or see --help for "
             "the commands that need none",
         )
-    gc.disable()  # what is imported stays: it is not looked through now, nor in the middle of a key
-    from tui.app import DlperfApp  # noqa: PLC0415 (Textual takes a quarter of a second)
-    from tui.screens.login_questions import ConsolePrompter  # noqa: PLC0415
+    with imports_left_out():
+        from tui.app import DlperfApp  # noqa: PLC0415 (Textual takes a quarter of a second)
+        from tui.screens.login_questions import ConsolePrompter  # noqa: PLC0415
 
-    gc.freeze()
-    gc.enable()
     prompter = ConsolePrompter()
     workspace = open_workspace(arguments, prompter=prompter)
     told = DlperfApp(workspace, readonly=arguments.readonly, prompter=prompter).run()

@@ -165,7 +165,6 @@ class HostsPage(Page):
         return self.query_one("#hosts-panel", TablePanel)
 
     def on_mount(self) -> None:
-        self.query_one(KeyedTable).focus()
         self.set_interval(AGAIN_EVERY_S, self._ask_again)
 
     def on_screen_suspend(self) -> None:

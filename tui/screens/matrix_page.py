@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import repeat
 
 from rich.text import Text
 from textual import on, work
@@ -12,6 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from backends.campaign.plan.plan import Plan
+from backends.hosts.host_facts import HostSnapshot
 from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
@@ -55,6 +57,7 @@ class ProfileTable(KeyedTable):
 
 class MatrixPage(Page):
     PANEL = "matrix"
+    AUTO_FOCUS = "MatrixGrid"
     BINDINGS = bindings("matrix")
 
     def __init__(self, session: Session) -> None:
@@ -62,6 +65,7 @@ class MatrixPage(Page):
         self._asked = Asked(session)
         self._doing = ""  # what the operator waits for
         self._able: object = None  # what the keys that work depend on
+        self._listed: object = None  # what the profiles' rows show
 
     def body(self) -> Iterable[Widget]:
         with Horizontal():
@@ -74,9 +78,6 @@ class MatrixPage(Page):
 
     def main_panel(self) -> TablePanel:
         return self.query_one("#profiles-panel", TablePanel)
-
-    def on_mount(self) -> None:
-        self.query_one(MatrixGrid).focus()
 
     # What is shown -----------------------------------------------------------------------------
 
@@ -92,18 +93,19 @@ class MatrixPage(Page):
         if (first := self._asked.begin(names)) is not None:
             self.query_one(MatrixGrid).forget_cursor()
             self.call_after_refresh(panel.table.select, first)
-        panel.table.refill([self._profile_row(name) for name in names])
+        self._list(panel.table, names)
         problems = len(self.session.workspace.catalog.problems)
         panel.retitle("Profiles", f"▲ {count(problems, 'file')} with mistakes" if problems else "")
         panel.say_when_empty(NO_PROFILE)
         self._show_grid()
 
-    def _profile_row(self, name: str) -> Row:
-        part = self._asked.known(name)
-        marked = part is not None and bool(part.marked(self._asked.snapshots))
-        waiting = part is not None and bool(part.wanted) and not marked
-        mark = cell("[x]", GOOD) if marked else cell("[·]" if waiting else "[ ]", MUTED)
-        return Row(name, (join([mark, " ", (name, "bold" if marked else "")]),))
+    def _list(self, table: KeyedTable, names: Sequence[str]) -> None:
+        hosts = self._asked.snapshots
+        parts = tuple(map(self._asked.known, names))
+        listed = (names, hosts, parts)
+        if listed != self._listed:
+            self._listed = listed
+            table.refill(list(map(_profile_row, names, parts, repeat(hosts))))
 
     @on(KeyedTable.Moved)
     @on(MatrixGrid.Moved)
@@ -365,3 +367,10 @@ class MatrixPage(Page):
     def _do(self, doing: str) -> None:
         self._doing = doing
         self._show_grid()
+
+
+def _profile_row(name: str, part: Marks | None, hosts: Sequence[HostSnapshot]) -> Row:
+    marked = part is not None and bool(part.marked(hosts))
+    waiting = part is not None and bool(part.wanted) and not marked
+    mark = cell("[x]", GOOD) if marked else cell("[·]" if waiting else "[ ]", MUTED)
+    return Row(name, (join([mark, " ", (name, "bold" if marked else "")]),))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
 from tui.session import Session
-from tui.typed_ahead import Sight
+from tui.typed_ahead import Sight, typed_ahead
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.header import Header, Tabs
 from tui.widgets.keybar import KeyBar
@@ -22,18 +24,26 @@ if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
 
 REFRESH_S = 0.25
+WAITS_S = 1.0
+"""For keys a refresh waits so long at most."""
 
 
 class Page(Screen[None]):
     """One of the four pages. Pulls what it shows at most four times a second, while in front."""
 
     PANEL = ""
+    AUTO_FOCUS = "KeyedTable"
 
     def __init__(self, session: Session) -> None:
         super().__init__()
+        # Not of the application: a dialog that got such a class would be laid out once more.
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
+        self.VERTICAL_BREAKPOINTS = [(0, "-short"), (34, "-tall")]
         self.session = session
         self.sight = Sight(self)
         self.viewed: CampaignSnapshot | None = None  # as of the last tick
+        self._ticked = -inf
+        self._theme = ""  # that its styles are of
 
     @property
     def labels_now(self) -> Mapping[str, str]:
@@ -62,15 +72,21 @@ class Page(Screen[None]):
         self.set_interval(REFRESH_S, self._tick)
         self.call_after_refresh(self.tick)
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: events.ScreenResume) -> None:
+        """Textual matches every widget with all styles again; they are another's with the theme."""
+        event.refresh_styles = self.app.theme != self._theme
+        self._theme = self.app.theme
         self.call_after_refresh(self.tick)
 
     def _tick(self) -> None:
-        if self.is_current:
+        """Keys first: what one asks for is drawn before what came by itself."""
+        late = monotonic() - self._ticked >= WAITS_S
+        if self.is_current and (late or typed_ahead(self).idle):
             self.tick()
 
     def tick(self) -> None:
         """Bring everything on the page up to date."""
+        self._ticked = monotonic()
         viewed = self.viewed = self.session.viewed
         self.query_one(Header).show(self.session.hosts, viewed)
         tabs = self.query_one(Tabs)

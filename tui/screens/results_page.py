@@ -66,9 +66,6 @@ class ResultsPage(Page):
     def main_panel(self) -> TablePanel:
         return self.query_one("#results-panel", TablePanel)
 
-    def on_mount(self) -> None:
-        self.query_one(KeyedTable).focus()
-
     def pull(self) -> None:
         viewed = self.viewed
         self._summarise(viewed)

@@ -111,13 +111,13 @@ def _label(run: RunView, *, several: bool) -> Text:
 
 def _progress(run: RunView) -> Text:
     if run.state is RunState.SUCCEEDED:
-        return join([bar(1.0, 8, GOOD), (" done", MUTED)])
+        return bar(1.0, 8, GOOD).append(" done", MUTED)
     if run.state in (RunState.FAILED, RunState.CANCELLED):
         return cell("–", MUTED)
     if run.state is RunState.PLANNED:
         return bar(0.0, 8)
     percent = "" if run.progress is None else f" {run.progress:>4.0%}"
-    return join([bar(run.progress, 8), percent])
+    return bar(run.progress, 8).append(percent)
 
 
 _NEXT_STEPS = {

@@ -92,9 +92,6 @@ class RunsPage(Page):
     def main_panel(self) -> TablePanel:
         return self.query_one("#runs-panel", TablePanel)
 
-    def on_mount(self) -> None:
-        self.query_one(KeyedTable).focus()
-
     # What is shown -----------------------------------------------------------------------------
 
     @property

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 from types import ModuleType
 
 from rich.ansi import AnsiDecoder
@@ -29,6 +29,8 @@ MIN_WIDTH, MIN_HEIGHT = 24, 5
 AXIS_ROWS = 2
 DOTS, MIDDLE = 4, 2
 """Dots in a row of braille, and which of them, from below, stands for the middle of a word."""
+BRAILLE = ((0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08))
+"""The bit of each dot in its character: left and right, from below."""
 SMALLEST_TOP = 1e-9
 GOOD_TICKS = 4
 CURSOR = "◉"
@@ -181,6 +183,7 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
     plt.yticks([y for y, _ in scale.ticks], [w.rjust(plot.label_width) for _, w in scale.ticks])
     plt.xaxes(True, False)
     plt.yaxes(True, False)
+    columns = width - 1 - max(plot.label_width, *(len(words) for _, words in scale.ticks))
     tags: set[tuple[int, float]] = set()
     column = (plot.x_limits[1] - plot.x_limits[0]) / width
     for line in reversed(plot.lines):  # the first one lies on top
@@ -194,7 +197,8 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
             dots = [(x, scale.middle(y)) for x, y in lead]
             plt.scatter(*_columns(dots), color=_rgb(MUTED), marker="·")
         if rest:
-            plt.plot(*_columns(rest), color=_rgb(line.colour), marker="braille")
+            curve = _curve(rest, plot.x_limits, scale, columns)
+            plt.scatter(*_columns(list(curve)), color=_rgb(line.colour), marker=[*curve.values()])
             marks = finite(line.marks)
             _draw_marks(plt, marks, line.mark, line.colour, scale)
             if line.tag:
@@ -212,6 +216,33 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
         text.no_wrap = True
         strips.append(Strip(text.render(console)).crop(0, width))
     return strips[:height]
+
+
+def _curve(
+    points: Sequence[Point], x_limits: tuple[float, float], scale: Scale, columns: int
+) -> dict[Point, str]:
+    """A line through the points: characters of braille by the places in whose middle they are.
+
+    plotext draws the same line, which took more than half of the time of a picture.
+    """
+    left, apart = x_limits[0], (x_limits[1] - x_limits[0]) / max(1, 2 * columns - 1)
+    low = scale.limits[0]
+    dots = [
+        (int(round((x - left) / apart + 0.5, 8)), int(round((y - low) / scale.dot + 0.5, 8)))
+        for x, y in points
+    ]
+    cells: dict[tuple[int, int], int] = {}
+    for (x, y), (to_x, to_y) in pairwise([*dots, dots[-1]]):
+        steps = max(abs(to_x - x), abs(to_y - y), 1)
+        for step in range(steps):
+            column, right = divmod(x + (to_x - x) * step // steps, 2)
+            row, above = divmod(y + (to_y - y) * step // steps, DOTS)
+            cells[column, row] = cells.get((column, row), 0) | BRAILLE[right][above]
+    wide = (x_limits[1] - left) / max(1, columns - 1)
+    return {
+        (left + column * wide, row * DOTS * scale.dot): chr(0x2800 + dots_set)
+        for (column, row), dots_set in cells.items()
+    }
 
 
 def _draw_marks(

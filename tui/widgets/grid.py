@@ -77,7 +77,6 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
         )
         self.virtual_size = Size(self._left(len(self._labels)), len(cells) + self._head)
         self.refresh()
-        self.post_message(self.Moved())
 
     def forget_cursor(self) -> None:
         """The grid is shown next as one never seen, with the cursor on its first mark."""

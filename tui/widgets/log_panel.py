@@ -157,7 +157,7 @@ class LogPanel(ScrollView, can_focus=True):
             state = ("following", GOOD)
         set_frame(self, plain(self._title), join([state]) if self._lines else "")
         able = tuple(self.check_action(name, ()) for name in ("search", "again", "wrap"))
-        if able != self._able:
+        if able != self._able and (self._lines or self._read_by is None):  # else it is about to be
             self._able = able
             self.refresh_bindings()
 
