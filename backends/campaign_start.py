@@ -23,27 +23,27 @@ from backends.campaign.folder.frozen import changed_since, changed_words, read_m
 from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.folder.refuse_foreign_files import refuse_ways_out
 from backends.campaign.plan.campaign_request import Request, read_request
-from backends.campaign.plan.plan import DryRun, Plan, PlannedCase
+from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.profile_in_campaign import ProfileSetup, staged_files
 from backends.campaign.record import events as ev
 from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.run_changes import planning
 from backends.campaign.record.state import CampaignState, RunRecord
-from backends.campaign.run.factory import RunFactory, rank_address
+from backends.campaign.run.factory import RunFactory
 from backends.campaign.run.lost_runs import look_for_strays
 from backends.campaign.run.recovery import recovered
 from backends.cluster import Cluster
+from backends.dry_runs import DryRuns
 from backends.engines.choice import engine_for
-from backends.engines.engine import Engine, Wanted
-from backends.engines.first_fit_schedule import Offer, first_fit
+from backends.engines.engine import Engine
 from backends.file_modes import Share
 from backends.hosts.environment import fingerprint_of
-from backends.hosts.host_facts import AWAY, HostFacts, Sought
-from backends.hosts.placement import Placement, choose, placement_of
+from backends.hosts.host_facts import Sought
+from backends.hosts.placement import placement_of
 from backends.hosts.preflight_finding import InSpiteOf
 from backends.hosts.software import sought_for
 from backends.inventory.host_entry import Host, reached_as
-from backends.launchers.launcher import LaunchSite
+from backends.inventory.queue import Queue, queue_of_inventory
 from backends.remote.client import RemoteHost
 from profiles.errors import SelectionError
 from profiles.format.catalog import Catalog
@@ -67,57 +67,9 @@ class Starter:
         self._profile_dirs = tuple(profile_dirs)
         self._clock = clock
 
-    def dry_run(self, plan: Plan) -> tuple[DryRun, ...]:
-        """Every run of the plan in the order of starting, with its hosts and exact commands.
-
-        Hosts are those that an idle cluster would give; ports are chosen when a run starts, so
-        29500 stands for them.
-        """
-        factory = self._factory(self._setups(plan))
-        hosts = {host.name: host for host in plan.hosts}
-        known = {name: self._cluster.snapshot(host) for name, host in hosts.items()}
-        offers = [
-            Offer(snapshot.capacity) for snapshot in known.values() if snapshot.state not in AWAY
-        ]
-        runs = []
-        profiled = [(planned.repeats + 1, planned) for planned in plan.profiled]
-        rounds = plan.rounds()
-        for number, (repeat, planned) in enumerate([*rounds, *profiled]):
-            want = Wanted(
-                "dry-run",
-                planned.case.nodes,
-                planned.case.gpus_per_node,
-                gpu_only=planned.profile.devices == "gpu",
-            )
-            names = first_fit([want], offers, 0.0).starts.get("dry-run", ())
-            sites = [
-                _site(hosts[name], planned, len(names), known[name].facts, plan.selection.placement)
-                for name in names
-            ]
-            again = number >= len(rounds)
-            which = "profiled" if again else f"#{repeat}"
-            label = f"{planned.profile.name} {planned.case.label} {which}"
-            texts = _texts(factory, planned, repeat, sites, profiled=again)
-            runs.append(DryRun(label, names, texts))
-        return tuple(runs)
-
-    def dry_run_elsewhere(self, plan: Plan) -> tuple[DryRun, ...]:
-        """The refused cases as they would be if the hosts could run them.
-
-        On those of the inventory, reachable or not, with the addresses and interfaces that it
-        gives; HOST3 … stands where it has too few.
-        """
-        runs = []
-        for planned in plan.refused:
-            nodes = planned.case.nodes
-            blanks = [f"HOST{number}" for number in range(len(plan.hosts) + 1, nodes + 1)]
-            hosts = [*plan.hosts[:nodes], *(Host(name, address=name) for name in blanks)]
-            names = [host.name for host in hosts]
-            sites = [_blank_site(host, planned, nodes) for host in hosts]
-            factory = self._factory(self._setups(replace(plan, cases=(planned,))))
-            label = f"{planned.profile.name} {planned.case.label}"
-            runs.append(DryRun(label, tuple(names), _texts(factory, planned, 1, sites)))
-        return tuple(runs)
+    def dry_runs(self, plan: Plan) -> DryRuns:
+        """What a plan would run."""
+        return DryRuns(plan, self._cluster, lambda some: self._factory(self._setups(some)))
 
     async def start(
         self, plan: Plan, force: bool, against: InSpiteOf, share: Share
@@ -139,8 +91,9 @@ class Starter:
                 remedy="choose other cases or hosts",
             )
         setups = self._setups(plan, staged=True)  # a missing file is told before anything exists
+        queue = queue_of_inventory(self._cluster.inventory, plan.hosts)
         request = Request(
-            plan.selection, plan.hosts, tuple(str(d) for d in self._profile_dirs), force
+            plan.selection, plan.hosts, tuple(str(d) for d in self._profile_dirs), force, queue
         )
         path, lock = await open_campaign(
             self._campaigns_dir,
@@ -151,7 +104,7 @@ class Starter:
             self._clock,
             share,
         )
-        basis = Basis(setups, plan.hosts, plan.selection.attempts)
+        basis = Basis(setups, plan.hosts, plan.selection.attempts, queue=queue)
         return await self._go_on(CampaignReader(path), lock, basis)
 
     async def resume(
@@ -196,7 +149,8 @@ class Starter:
         manifest = read_manifest(path, state.frozen)
         setups = thaw(path, manifest, stage=not only_to_end)
         notes = [changed_words(changed_since(path, manifest, stage=True))]
-        return Basis(setups, self._reached(manifest.hosts), manifest.attempts, notes)
+        hosts, queue = self._reached(manifest.hosts), self._queue_today(manifest.queue)
+        return Basis(setups, hosts, manifest.attempts, notes, queue)
 
     def _todays_basis(self, path: Path, state: CampaignState) -> Basis:
         """Of a campaign that froze nothing (schema 1), or whose frozen files are damaged."""
@@ -207,13 +161,21 @@ class Starter:
         if not state.frozen:
             by = f"dlperf-tui {state.version}".rstrip()
             notes = [f"begun by {by}, which froze nothing: today's profiles are used"]
-        return Basis(setups, plan.hosts, request.selection.attempts, notes)
+        queue = self._queue_today(request.queue)
+        return Basis(setups, plan.hosts, request.selection.attempts, notes, queue)
 
     def _reached(self, hosts: Sequence[Host]) -> tuple[Host, ...]:
         """The hosts of a campaign as they were, reached as the inventory says today."""
         return tuple(
             reached_as(host, self._cluster.inventory.get(host.name) or host) for host in hosts
         )
+
+    def _queue_today(self, queue: Queue | None) -> Queue | None:
+        """The queue that gave a campaign its hosts, its login node reached as of today."""
+        login = self._cluster.inventory.login
+        if queue is None or login is None or login.name != queue.login.name:
+            return queue
+        return replace(queue, login=reached_as(queue.login, login))
 
     def _cases_of(self, state: CampaignState, request: Request) -> tuple[PlannedCase, ...]:
         """One case per profile of the campaign: enough to know its settings."""
@@ -239,7 +201,7 @@ class Starter:
         order: CancelOrder | None = None,
     ) -> CampaignController:
         try:
-            await self._cluster.probe_unknown(basis.hosts, basis.sought)
+            await self._cluster.know(basis.hosts, basis.sought, basis.queue)
             return await self._controller(reader, lock, basis, order)
         except BaseException:
             lock.release()
@@ -250,11 +212,12 @@ class Starter:
     ) -> CampaignController:
         path = reader.directory
         state = await asyncio.to_thread(reader.state)  # now that nobody else writes it
+        engine = self._engine(basis, path.name, state)
         controller = CampaignController(
             path,
             lock,
             state,
-            self._engine(basis, path.name, state),
+            engine,
             self._factory(basis.setups),
             write_results=rewrite_results,
             clock=self._clock,
@@ -265,7 +228,7 @@ class Starter:
         missing = [run for run in state.runs.values() if run.run_id not in reader.planned]
         for event in await asyncio.to_thread(self._what_was_lost, path, state, missing, basis):
             controller.note(event)
-        remotes = [RemoteHost(self._cluster.pool.get(host)) for host in basis.hosts]
+        remotes = [RemoteHost(engine.transport(host.name)) for host in basis.hosts]
         profiles = {name: setup.profile for name, setup in basis.setups.items()}
         for event in await look_for_strays(
             controller.state, remotes, profiles, self._clock(), path, order
@@ -308,6 +271,7 @@ class Starter:
             placement=placement_of(state.placement),
             sought=basis.sought,
             clock=self._clock,
+            queue=basis.queue,
         )
 
     def _factory(self, setups: Mapping[str, ProfileSetup]) -> RunFactory:
@@ -334,62 +298,16 @@ class Starter:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a campaign is gone on with. ``notes``: what the operator must know of it."""
+    """What a campaign is gone on with. ``notes``: what the operator must know of it; ``queue``:
+    that gives the hosts."""
 
     setups: Mapping[str, ProfileSetup]
     hosts: tuple[Host, ...]
     attempts: int
     notes: Sequence[str] = ()
+    queue: Queue | None = None
 
     @property
     def sought(self) -> tuple[Sought, ...]:
         """Where the software of its runs is looked for."""
         return sought_for(self.setups.values())
-
-
-def _site(
-    host: Host, planned: PlannedCase, nodes: int, facts: HostFacts | None, placement: Placement
-) -> LaunchSite:
-    if facts is not None and planned.profile.on_cpus:
-        facts = facts.without_gpus()
-    site = choose(placement, facts, planned.case.gpus_per_node)
-    has_gpus = bool(facts and facts.gpus)
-    address = rank_address(host, alone=nodes == 1)
-    return LaunchSite(host, address, has_gpus, site.devices, site.cpus, site.nics)
-
-
-def _blank_site(host: Host, planned: PlannedCase, nodes: int) -> LaunchSite:
-    devices = tuple(range(planned.case.gpus_per_node))
-    address, gpus = rank_address(host, alone=nodes == 1), not planned.profile.on_cpus
-    return LaunchSite(host, address, has_gpus=gpus, devices=devices)
-
-
-def _texts(
-    factory: RunFactory,
-    planned: PlannedCase,
-    repeat: int,
-    sites: Sequence[LaunchSite],
-    *,
-    profiled: bool = False,
-) -> tuple[str, ...]:
-    if not sites:
-        return ()
-    record = replace(_record(planned, repeat, "RUN"), profiled=profiled)
-    commands = factory.commands(record, sites, 29500)
-    return tuple(command.text for command in commands)
-
-
-def _record(planned: PlannedCase, repeat: int, run_id: str) -> RunRecord:
-    profile, case = planned.profile, planned.case
-    return RunRecord(
-        run_id=run_id,
-        profile=profile.name,
-        framework=profile.framework,
-        model=profile.model,
-        unit=profile.unit,
-        nodes=case.nodes,
-        gpus_per_node=case.gpus_per_node,
-        parameters=case.parameters,
-        repeat=repeat,
-        attempt=1,
-    )

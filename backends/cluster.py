@@ -20,6 +20,7 @@ from profiles.errors import DlperfError
 
 if TYPE_CHECKING:
     from backends.engines.queue_hosts import QueueHosts
+    from backends.inventory.queue import Queue
     from backends.transports.pool import TransportPool
     from backends.transports.transport import Prompter
 
@@ -93,6 +94,13 @@ class Cluster:
         self.inventory = by_engine(self.inventory, engine)
         self.__dict__.pop("_queue", None)
         self._known.clear()
+
+    def use_queue(self, queue: Queue) -> None:
+        """From now on this queue gives the hosts, unless the inventory has one."""
+        if self.inventory.login is None:
+            self.use_engine(queue.engine)
+            login, options = queue.login, queue.options
+            self.inventory = replace(self.inventory, login=login, job_options=options)
 
     @property
     def offered_engine(self) -> str:
@@ -211,6 +219,14 @@ class Cluster:
             return
         command = telemetry_command(gpus=bool(seen.facts.gpus))
         await self.pool.get(host).stream(command, take, spare=True)
+
+    async def know(
+        self, hosts: Sequence[Host], sought: Sequence[Sought], queue: Queue | None
+    ) -> None:
+        """Look at those of a campaign's ``hosts`` of which nothing is known; where ``queue`` gives
+        them, whoever gets them looks."""
+        if queue is None:
+            await self.probe_unknown(hosts, sought)
 
     async def probe_unknown(self, hosts: Sequence[Host], sought: Sequence[Sought] = ()) -> None:
         """Look at those of ``hosts`` that were never looked at, or not for this software."""

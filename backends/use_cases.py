@@ -86,10 +86,12 @@ class Workspace:
         prompter: Prompter | None = None,
         clock: Callable[[], float] = time.time,
         engine: str | None = None,
+        job_words: Sequence[str] = (),
     ) -> Workspace:
         """Read the inventory; the catalogue is read when it is first asked for.
 
-        ``engine``: who gives the hosts; None: as the inventory says.
+        ``engine``: who gives the hosts; None: as the inventory says. ``job_words``: more options
+        for its jobs.
 
         Raises
         ------
@@ -99,7 +101,7 @@ class Workspace:
             remedy = "check --profile-dir"
             raise ProfileError("no such directory", where=missing[0], remedy=remedy)
         return cls(
-            load_inventory(inventory, engine=engine),
+            load_inventory(inventory, engine=engine, job_words=job_words),
             None,
             campaigns or default_campaigns_dir(),
             profile_dirs=profile_dirs,
@@ -138,11 +140,11 @@ class Workspace:
 
     def dry_run(self, plan: Plan) -> tuple[DryRun, ...]:
         """Every run of the plan in the order of starting, with its hosts and exact commands."""
-        return self._starter.dry_run(plan)
+        return self._starter.dry_runs(plan).runs()
 
     def dry_run_elsewhere(self, plan: Plan) -> tuple[DryRun, ...]:
         """The refused cases' commands, as they would be on hosts that can run them."""
-        return self._starter.dry_run_elsewhere(plan)
+        return self._starter.dry_runs(plan).elsewhere()
 
     def adopt_hosts(
         self, request: Request, selection: Selection
@@ -161,6 +163,8 @@ class Workspace:
         """Check the plan's hosts before anything starts; every finding says how to mend it."""
         from backends.hosts.preflight import preflight  # noqa: PLC0415 (loads when needed)
 
+        if self.cluster.inventory.login is not None:
+            return ()  # which nodes it will be, only the queue knows
         reachable = [host for host in plan.hosts if self.cluster.snapshot(host).state not in AWAY]
         given = self.cluster.pool, reachable, plan.cases, self.cluster.probed
         return await preflight(*given, placement=plan.selection.placement, clock=self.clock)

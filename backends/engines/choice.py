@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from backends.engines.direct import DirectEngine, Pool
-from backends.engines.engine import Engine
+from backends.engines.engine import Engine, Wanted
 from backends.hosts.host_facts import HostSnapshot, Sought
 from backends.hosts.placement import Placement
 from backends.inventory.host_entry import Host
+from backends.inventory.queue import Queue
 
 
 def engine_for(
@@ -20,8 +21,25 @@ def engine_for(
     placement: Placement,
     sought: Sequence[Sought],
     clock: Callable[[], float],
+    queue: Queue | None = None,
 ) -> Engine:
-    """The engine of these hosts; the parameters are :class:`DirectEngine`'s, the only one yet."""
+    """The engine of these hosts: the one of the queue that gives them, else :class:`DirectEngine`,
+    whose parameters the others are."""
+    if queue is not None:
+        from backends.engines.slurm.slurm_engine import SlurmEngine  # noqa: PLC0415 (when needed)
+
+        login = pool.get(queue.login)
+        return SlurmEngine(login, hosts, queue.options, sought=sought, clock=clock)
     return DirectEngine(
         hosts, pool, lease=lease, force=force, placement=placement, sought=sought, clock=clock
+    )
+
+
+def job_for(want: Wanted, queue: Queue, *, gpus: bool) -> str:
+    """The script that the queue is handed for a run. ``gpus``: whether its hosts have some."""
+    from backends.engines.slurm.batch_script import batch_script, request_for  # noqa: PLC0415
+    from backends.remote.installation import wrapper  # noqa: PLC0415 (as above)
+
+    return batch_script(
+        request_for(want, gpus=gpus), queue.options, wrapper(), queue.login.work_dir
     )

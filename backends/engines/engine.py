@@ -25,7 +25,8 @@ class Wanted:
     ``not_before``: by :func:`backends.clocks.loop_time`. ``gpu_only``: CPU slots will not do.
     ``avoid``: hosts that are taken only when there are no others (an earlier attempt failed there).
     ``patience_s``: for how long a host may stay away before the run gives up waiting for it.
-    ``limit_s``: how long the run may take once it has begun.
+    ``limit_s``: how long the run may take once it has begun. ``on_cpus``: it uses no GPU, whatever
+    the hosts have.
     """
 
     run_id: str
@@ -36,6 +37,7 @@ class Wanted:
     avoid: tuple[str, ...] = ()
     patience_s: float = float("inf")
     limit_s: float = float("inf")
+    on_cpus: bool = False
 
 
 class WaitKind(StrEnum):

@@ -6,10 +6,11 @@ import fnmatch
 import re
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from backends.file_modes import Share
+from backends.inventory.job_options import JobOptions
 from backends.inventory.nodesets import expand_nodeset, fold_nodeset, split_top_level
 from profiles.errors import DlperfError, SelectionError
 from profiles.nearest import did_you_mean
@@ -87,7 +88,8 @@ class Inventory:
 
     ``aliases``: names of the ssh config that the file does not list; they can be selected too.
     ``share``: who may read new campaigns. ``engine``: one of :data:`ENGINES`; where it has a queue,
-    ``login`` is the machine that has its programs, and ``hosts`` is what the queue told last.
+    ``login`` is the machine that has its programs, ``job_options`` is what it is asked for with
+    every run, and ``hosts`` is what it told last.
     """
 
     hosts: tuple[Host, ...]
@@ -96,6 +98,7 @@ class Inventory:
     share: Share = Share.PRIVATE
     engine: str = "direct"
     login: Host | None = None
+    job_options: JobOptions = field(default_factory=JobOptions)
 
     def get(self, name: str) -> Host | None:
         """The host (or ssh alias) of that name, None where there is none."""

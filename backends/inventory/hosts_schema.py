@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from backends.inventory.host_entry import ENGINES, HOST_NAME, QUEUES, TRANSPORTS
+from backends.inventory.job_options import JobOptions
 from backends.inventory.nodesets import expand_nodeset
 from profiles.nearest import did_you_mean
 from profiles.schema_mistakes import SchemaMistake, mistakes, shown
@@ -119,6 +120,7 @@ _Label = Annotated[str, Field(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._-]*\Z")]
 _WorkDir = Annotated[str, Field(pattern=r"\A(?:~(?:/[^\x00-\x1f\x7f]*)?|/[^\x00-\x1f\x7f]*)\Z")]
 _Environment = Annotated[tuple[str, ...], BeforeValidator(_assignments)]
 _Word = Annotated[str, Field(pattern=r"\A[^\x00-\x1f\x7f]+\Z")]
+_JobWord = Annotated[str, Field(pattern=r"\A[\x20-\x7e]*\Z")]
 _LeaseDir = Annotated[str, Field(pattern=r"\A(?:/[^\x00-\x1f\x7f]+)?\Z")]
 
 
@@ -202,6 +204,30 @@ class Entry(Keys):
         return self
 
 
+class Slurm(BaseModel):
+    """``[slurm]``: what jobs are asked for besides nodes, devices and time."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, regex_engine="python-re")
+
+    partition: _JobWord = Field(default="", description="give a partition, or several: a,b")
+    account: _JobWord = Field(default="", description="give an account")
+    qos: _JobWord = Field(default="", description="give a quality of service")
+    reservation: _JobWord = Field(default="", description="give a reservation")
+    constraint: _JobWord = Field(default="", description="give features like a100&ib")
+    nodelist: _JobWord = Field(default="", description="give nodes like node[1-4]")
+    exclude: _JobWord = Field(default="", description="give nodes like node[1-4]")
+    nice: int | None = Field(default=None, description="give a number")
+    exclusive: bool = Field(default=True, description="write true or false")
+    requeue: bool = Field(default=False, description="write true or false")
+    extra: Annotated[tuple[_JobWord, ...], Field(strict=False)] = Field(
+        default=(), description='write a list of options of sbatch like ["--switches=1"]'
+    )
+
+    @property
+    def options(self) -> JobOptions:
+        return JobOptions(**self.model_dump())
+
+
 class HostsFile(BaseModel):
     """All of hosts.toml."""
 
@@ -210,6 +236,7 @@ class HostsFile(BaseModel):
     defaults: Defaults = Defaults()
     labels: dict[_Label, Launching] = Field(default_factory=dict)
     hosts: tuple[Entry, ...] = ()
+    slurm: Slurm = Slurm()
 
     @model_validator(mode="after")
     def _some(self) -> Self:

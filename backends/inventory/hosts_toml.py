@@ -68,7 +68,8 @@ class _HostsFile:
         share = Share(checked.defaults.share)
         if checked.defaults.engine in QUEUES:
             login = listed[0] if listed else _here(shared)
-            return Inventory((), self._path, (), share, checked.defaults.engine, login)
+            engine, options = checked.defaults.engine, checked.slurm.options
+            return Inventory((), self._path, (), share, engine, login, options)
         extra = aliased_hosts(ssh_config, shared, listed)
         return Inventory(listed, self._path, extra, share)
 

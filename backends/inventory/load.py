@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,7 @@ def load_inventory(
     ssh_config: Path | None = None,
     hostname: str | None = None,
     engine: str | None = None,
+    job_words: Sequence[str] = (),
 ) -> Inventory:
     """Read the inventory, or make up the one of this machine alone.
 
@@ -33,10 +35,12 @@ def load_inventory(
     ssh_config: where the operator's ssh aliases stand; None: ``~/.ssh/config``.
     hostname: this machine's name; None: ask the system.
     engine: who gives the hosts, whatever the file says; None: as it says.
+    job_words: more options for its jobs.
 
     Raises InventoryError, which names the file, the entry, the key and the remedy.
     """
     found = _read(path, default_path, ssh_config, hostname)
+    found = replace(found, job_options=found.job_options.with_words(job_words))
     return found if engine is None else by_engine(found, engine, hostname)
 
 

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import subprocess
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import tomli_w
 
 from backends.campaign.controller import CampaignController
+from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.state import RunState
 from backends.campaign_start import Basis, Starter
 from backends.engines.engine import Engine
-from backends.engines.slurm.batch_script import JobOptions
 from backends.engines.slurm.slurm_engine import SlurmEngine
 from backends.inventory.host_entry import Host
+from backends.inventory.job_options import JobOptions
 from backends.transports.local import LocalTransport
-from tests.support.campaigns import STEADY, Bench, finish, only_run, until_running
+from tests.support.campaigns import (
+    STEADY,
+    Bench,
+    finish,
+    kill_hard,
+    only_run,
+    until_running,
+)
 from tests.support.escapes import ESCAPES
 from tests.support.processes import alive
 from tests.support.slurm import NODES, SlurmCluster
-from tests.support.waiting import until
+from tests.support.waiting import until, wait_until
 
 
 @pytest.fixture
@@ -42,7 +53,7 @@ async def bench(
     hosts = [Host(name, transport="local", work_dir=work_dir) for name in NODES]
     login = LocalTransport(Host("login", transport="local", work_dir=work_dir))
 
-    def engine(self: Starter, basis: Basis, campaign: str, *, force: bool) -> Engine:
+    def engine(self: Starter, basis: Basis, *_: object) -> Engine:
         nodes = [(host, self._cluster.snapshot(host)) for host in basis.hosts]
         return SlurmEngine(login, nodes, options["all"], sought=basis.sought, clock=time.time)
 
@@ -220,3 +231,83 @@ async def test_a_queued_job_says_why_and_leaves_the_queue_when_it_is_cancelled(
     assert only_run(await finish(controller)).state is RunState.CANCELLED
     [name] = jobs_handed_in(slurm, controller)
     assert slurm.run("squeue", "-h", "--name", name) == ""
+
+
+# Through the command line -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shell(tmp_path: Path, slurm: SlurmCluster) -> Bench:
+    """Whose inventory is Slurm's; nothing of the engine is replaced."""
+    found = Bench(tmp_path, [])
+    defaults = {"engine": "slurm", "work_dir": str(tmp_path / "work")}
+    found.inventory.write_text(tomli_w.dumps({"defaults": defaults, "slurm": {"exclusive": False}}))
+    return found
+
+
+def lines_of(process: subprocess.Popen[str], until_seen: str) -> str:
+    """What it has said, once that holds a text."""
+    assert process.stderr is not None
+    said = ""
+    while until_seen not in said:
+        line = process.stderr.readline()
+        assert line, said
+        said += line
+    return said
+
+
+def test_cpu_smoke_from_one_to_four_nodes_from_the_command_line(
+    shell: Bench, slurm: SlurmCluster
+) -> None:
+    words = ("run", "-p", "cpu-smoke", "--case", "1n1g", "2n1g", "4n1g", "--set", "seconds=2")
+    done = shell.spawn(*words, "--json", "--sbatch=--comment=mine")
+    out, err = done.communicate(timeout=180)
+    assert done.returncode == 0, err
+    runs = json.loads(out)["runs"]
+    assert [(run["case"], run["state"], len(run["hosts"])) for run in runs] == [
+        ("1n1g", "succeeded", 1),
+        ("2n1g", "succeeded", 2),
+        ("4n1g", "succeeded", 4),
+    ]
+    for run in runs:
+        told = slurm.run("scontrol", "show", "job", run["job_id"])
+        assert "Comment=mine" in told
+        assert f"JobName=dlperf-{run['run_id']}" in told
+
+
+def test_a_console_that_is_killed_again_and_again_hands_in_each_run_once(
+    shell: Bench, slurm: SlurmCluster
+) -> None:
+    words = shell.steady_words("1n1g", "2n1g", lines=150, every=0.1)
+    process = shell.spawn("run", *words, "--repeats", "2")
+    lines_of(process, "campaign ")
+    for wait_s in (0.3, 0.6, 1.2, 2.4, 3.6, 1.0):
+        time.sleep(wait_s)
+        kill_hard(process)
+        process = shell.spawn("resume", str(shell.campaign))
+    _, err = process.communicate(timeout=180)
+    assert process.returncode == 0, err
+    state = read_campaign(shell.campaign)
+    assert {run.state for run in state.runs.values()} == {RunState.SUCCEEDED}
+    assert len(state.runs) == 4
+    assert shell.logs_are_exact(state, shell.campaign) == 6
+    wait_until(lambda: not slurm.run("squeue", "-h"), what="the jobs have ended")
+    campaign = next(iter(state.runs)).partition("-")[0]
+    names = slurm.run("squeue", "-h", "--states=all", "--format=%j").split()
+    assert sorted(name for name in names if campaign in name) == sorted(
+        f"dlperf-{run_id}" for run_id in state.runs
+    )
+
+
+def test_cancel_ends_the_jobs_of_a_campaign_that_nobody_follows(
+    shell: Bench, slurm: SlurmCluster
+) -> None:
+    process = shell.spawn("run", *shell.steady_words("1n1g", "4n1g", lines=1000))
+    lines_of(process, "running on")
+    kill_hard(process)
+    cancelling = shell.spawn("cancel", str(shell.campaign), "--json")
+    out, err = cancelling.communicate(timeout=120)
+    assert cancelling.returncode == 0, err
+    assert len(json.loads(out)["cancelled"]) == 2
+    wait_until(lambda: not slurm.run("squeue", "-h"), what="the jobs have ended")
+    shell.nothing_is_left()

@@ -8,7 +8,7 @@ import asyncio
 from backends.campaign.plan.plan import DryRun
 from backends.campaign.plan.remarks import plan_remarks
 from tui.cli.shared.exit_codes import OK
-from tui.cli.shared.options import add_json
+from tui.cli.shared.options import add_jobs, add_json
 from tui.cli.shared.output import print_json
 from tui.cli.shared.plan_from_options import make_plan, say_summary
 from tui.cli.shared.selection_options import add_selection
@@ -16,6 +16,7 @@ from tui.cli.shared.selection_options import add_selection
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
+    add_jobs(parser)
     add_json(parser)
 
 
@@ -36,7 +37,13 @@ async def _plan(arguments: argparse.Namespace) -> int:
             print_json(
                 {
                     "runs": [
-                        {"label": r.label, "hosts": r.hosts, "commands": r.commands} for r in runs
+                        {
+                            "label": r.label,
+                            "hosts": r.hosts,
+                            "commands": r.commands,
+                            "job": r.job or None,
+                        }
+                        for r in runs
                     ],
                     "refused": [
                         {
@@ -54,6 +61,9 @@ async def _plan(arguments: argparse.Namespace) -> int:
             return OK
         for run in runs:
             _print_dry_run(run)
+        if runs and runs[0].job:
+            print("the first is handed in as follows; others differ in their #SBATCH lines")
+            print(runs[0].job)
         for planned, run in zip(made.refused, elsewhere, strict=True):
             print(f"cannot run here: {planned.infeasible}; where it can, it is")
             _print_dry_run(run)
@@ -65,5 +75,8 @@ async def _plan(arguments: argparse.Namespace) -> int:
 
 def _print_dry_run(run: DryRun) -> None:
     print(run.label)
+    asked = [line for line in run.job.splitlines() if line.startswith("#SBATCH ")]
+    if asked:
+        print("  sbatch", *(line.removeprefix("#SBATCH ") for line in asked))
     for host, command in zip(run.hosts, run.commands, strict=False):
         print(f"  {host}: {command or '(ranks are started from the first host)'}")

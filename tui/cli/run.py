@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from backends.campaign.plan.plan import Plan
 from backends.hosts.preflight_finding import Finding, in_spite_of
 from tui.cli.shared.follow import see_through
-from tui.cli.shared.options import add_json, add_share
+from tui.cli.shared.options import add_jobs, add_json, add_share
 from tui.cli.shared.output import say
 from tui.cli.shared.plan_from_options import add_yes, make_plan, refuse_unmeant, say_summary
 from tui.cli.shared.selection_options import add_selection
@@ -20,6 +20,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force", action="store_true", help="override what preflight stops; the report will say so"
     )
+    add_jobs(parser)
     add_share(parser)
     add_yes(parser)
     add_json(parser)

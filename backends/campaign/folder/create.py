@@ -65,7 +65,7 @@ async def open_campaign(
         write_request(path / REQUEST_NAME, request)
         planned = planned_runs(plan, clock())
         digest = await asyncio.to_thread(
-            freeze, path, setups, plan.hosts, plan.selection.attempts, planned
+            freeze, path, setups, plan.hosts, plan.selection.attempts, planned, request.queue
         )
         journal = Journal(path / FILE_NAME)
         place = place_of(path)

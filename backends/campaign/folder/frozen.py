@@ -23,6 +23,7 @@ from backends.campaign.record.codec import event_of
 from backends.file_modes import make_directory, make_file
 from backends.inventory.host_entry import Host
 from backends.inventory.host_to_toml import host_of, host_table
+from backends.inventory.queue import Queue, queue_of, queue_table
 from backends.remote.wrapper_messages import StagedTree
 from profiles.errors import DlperfError
 from profiles.logs.own_log_names import safe_name
@@ -82,13 +83,15 @@ class FrozenProfile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """``attempts``: how often a run is tried; ``request``: SHA-256 of campaign.toml."""
+    """``attempts``: how often a run is tried; ``request``: SHA-256 of campaign.toml; ``queue``:
+    that gives the hosts."""
 
     profiles: tuple[FrozenProfile, ...]
     hosts: tuple[Host, ...]
     attempts: int
     request: str
     planned: tuple[ev.RunPlanned, ...]
+    queue: Queue | None = None
 
 
 def freeze(
@@ -97,6 +100,7 @@ def freeze(
     hosts: Sequence[Host],
     attempts: int,
     planned: Sequence[ev.RunPlanned],
+    queue: Queue | None = None,
 ) -> str:
     """Write ``frozen/`` into a new campaign, whose campaign.toml is there; returns its digest.
 
@@ -124,7 +128,9 @@ def freeze(
         _write(folder / profile.file, setup.source.text)
         frozen.append(profile)
     request = _sha256((directory / REQUEST_NAME).read_bytes())
-    manifest = _encode(Manifest(tuple(frozen), tuple(hosts), attempts, request, tuple(planned)))
+    manifest = _encode(
+        Manifest(tuple(frozen), tuple(hosts), attempts, request, tuple(planned), queue)
+    )
     _write(folder / MANIFEST, manifest)
     for path in (folder / "profiles", folder / "stage", folder, directory):
         _sync(path)
@@ -297,6 +303,7 @@ def _encode(manifest: Manifest) -> bytes:
         "version": version(),
         "profiles": [asdict(profile) for profile in manifest.profiles],
         "hosts": [host_table(host, whole=True) for host in manifest.hosts],
+        "queue": manifest.queue and queue_table(manifest.queue),
         "attempts": manifest.attempts,
         "request": manifest.request,
         "cases": cases,
@@ -318,6 +325,7 @@ def _decode(document: Any) -> Manifest:
         int(document["attempts"]),
         str(document["request"]),
         planned,
+        queue_of(document["queue"]) if document.get("queue") else None,
     )
 
 

@@ -15,6 +15,7 @@ from backends.campaign.plan.selection import ATTEMPTS, REQUEST_NAME, Selection
 from backends.hosts.placement import Placement
 from backends.inventory.host_entry import Host
 from backends.inventory.host_to_toml import host_of, host_table
+from backends.inventory.queue import Queue, queue_of, queue_table
 from backends.results.auto_repeats import AutoRepeats, limited, parse_repeats
 from backends.results.result_files import write_in_campaign
 from profiles.errors import SelectionError
@@ -46,16 +47,19 @@ class _File(BaseModel):
     profile_dirs: tuple[str, ...] = ()
     forced: bool = False
     hosts: tuple[dict[str, Any], ...] = ()  # Host's own fields
+    queue: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The selection, and the hosts as the inventory described them then."""
+    """The selection, and the hosts as the inventory described them then; ``queue``: that gives
+    them."""
 
     selection: Selection
     hosts: tuple[Host, ...]
     profile_dirs: tuple[str, ...] = ()
     forced: bool = False
+    queue: Queue | None = None
 
 
 def write_request(path: Path, request: Request) -> None:
@@ -67,6 +71,7 @@ def write_request(path: Path, request: Request) -> None:
         document["profile_dirs"] = list(request.profile_dirs)
     if request.forced:
         document["forced"] = True
+    document |= {"queue": queue_table(request.queue)} if request.queue else {}
     document["hosts"] = [host_table(host) for host in request.hosts]
     text = "# What was asked. Do it again: dlperf-tui run --from campaign.toml\n\n"
     write_in_campaign(path, text + tomli_w.dumps(document))  # runs that go on are found by it
@@ -112,6 +117,7 @@ def read_request(path: Path) -> Request:
     try:
         parsed = _File.model_validate(data)
         hosts = tuple(host_of(table) for table in parsed.hosts)
+        queue = None if parsed.queue is None else queue_of(parsed.queue)
     except ValidationError as error:
         first = mistakes(error.errors(include_url=False), data)[0]
         raise SelectionError(
@@ -119,7 +125,7 @@ def read_request(path: Path) -> Request:
             where=f"{file}: {key_text(first.at)}",
             remedy="is it a campaign.toml? 'dlperf-tui run' writes one",
         ) from None
-    except (TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError) as error:
         raise SelectionError(
             f"hosts: {error}", where=str(file), remedy="correct the entry, as in the inventory"
         ) from None
@@ -138,7 +144,7 @@ def read_request(path: Path) -> Request:
         explain=asked.explain,
         placement=asked.placement,
     )
-    return Request(selection, hosts, parsed.profile_dirs, parsed.forced)
+    return Request(selection, hosts, parsed.profile_dirs, parsed.forced, queue)
 
 
 def _repeats(asked: _Asked, where: str) -> tuple[int | None, AutoRepeats | None]:

@@ -64,8 +64,12 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """A run as it would be done: one exact command per host, rank 0 first."""
+    """A run as it would be done: one exact command per host, rank 0 first.
+
+    ``job``: the script that a queue is handed for it; empty without one.
+    """
 
     label: str
     hosts: tuple[str, ...]
     commands: tuple[str, ...]
+    job: str = ""

@@ -242,7 +242,7 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
     if run.state is RunState.PLANNED and (delay_s := run.delay_s(now)):
         return f"retry in {format_duration(delay_s)}"
     if run.state.waits and waiting is not None:
-        return waiting_text(waiting)
+        return waiting_text(waiting, now)
     if run.lost_hosts and run.state.active:
         host, (since, reason) = next(iter(run.lost_hosts.items()))
         lost = f"{host}: {reason or 'connection lost'} {format_duration(now - since)} ago"
@@ -268,7 +268,7 @@ def paused_text(run: RunRecord, now: float) -> str:
     return f"paused{by} since {since.strftime(form)}"
 
 
-def waiting_text(waiting: Waiting) -> str:
+def waiting_text(waiting: Waiting, now: float) -> str:
     """Why a run waits, in words: "waiting for node3: held by bob"."""
     hosts = fold_nodeset(waiting.hosts)
     match waiting.kind:
@@ -284,7 +284,9 @@ def waiting_text(waiting: Waiting) -> str:
         case WaitKind.BEHIND:
             return "waiting for runs ahead"
         case WaitKind.QUEUED:
-            return f"queued: {waiting.detail}" if waiting.detail else "queued"
+            why = f"queued: {waiting.detail}" if waiting.detail else "queued"
+            at = waiting.expected_at
+            return why if at is None else f"{why}, expected in {format_duration(at - now)}"
 
 
 def _series(state: CampaignState) -> tuple[ChartSeries, ...]:

@@ -87,6 +87,7 @@ class RunFactory:
             avoid=(before.failed_host,) if before is not None and before.failed_host else (),
             patience_s=parse_duration(profile.launch.lost_limit),
             limit_s=parse_duration(profile.launch_for(run.case).timeout),
+            on_cpus=profile.on_cpus,
         )
 
     async def free_port(self, run: RunRecord, allocation: Allocation) -> int:

@@ -10,6 +10,8 @@ import math
 from dataclasses import dataclass
 from shlex import quote
 
+from backends.engines.engine import Wanted
+from backends.inventory.job_options import JobOptions
 from backends.remote.installation import Wrapper, command_with
 
 NAME_PREFIX = "dlperf-"
@@ -19,26 +21,6 @@ PATIENCE_S = 900
 """For so long a job that has its nodes waits for somebody to start the run."""
 OUTPUT = "jobs/%j.out"
 """Below work_dir, where the job is submitted: what srun says. It goes when all went well."""
-
-
-@dataclass(frozen=True, slots=True)
-class JobOptions:
-    """What the operator asks of Slurm for every run. ``extra``: words for sbatch, verbatim.
-
-    ``exclusive``: whole nodes; ``requeue``: Slurm may run the job again by itself.
-    """
-
-    partition: str = ""
-    account: str = ""
-    qos: str = ""
-    reservation: str = ""
-    constraint: str = ""
-    nodelist: str = ""
-    exclude: str = ""
-    nice: int | None = None
-    exclusive: bool = True
-    requeue: bool = False
-    extra: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +37,18 @@ class JobRequest:
     gpus: bool
     limit_s: float
     avoid: tuple[str, ...] = ()
+
+
+def request_for(want: Wanted, *, gpus: bool) -> JobRequest:
+    """``gpus``: whether the nodes have some."""
+    return JobRequest(
+        want.run_id,
+        want.nodes,
+        want.gpus_per_node,
+        gpus=want.gpu_only or (gpus and not want.on_cpus),
+        limit_s=want.limit_s,
+        avoid=want.avoid,
+    )
 
 
 def job_name(run_id: str) -> str:

@@ -11,6 +11,7 @@ from shlex import quote
 from backends.engines.engine import AllocatedHost, Journaled
 from backends.engines.slurm.commands import SlurmCommands, SlurmError, said
 from backends.engines.slurm.jobs import Job
+from backends.engines.slurm.nodes import all_nodes
 from backends.engines.slurm.step_transport import StepTransport
 from backends.hosts.host_facts import HostSnapshot, HostState, Sought
 from backends.hosts.probe import probe
@@ -44,13 +45,16 @@ class JobNodes:
         self._login = login
         self._commands = commands
         self._known = {host.name: host for host, _ in known}
-        self._snapshots = {snapshot.name: snapshot for _, snapshot in known}
+        told = (snapshot for _, snapshot in known if snapshot.state is not HostState.UNKNOWN)
+        self._snapshots = {snapshot.name: snapshot for snapshot in told}
         self._sought = tuple(sought)
         self._clock = clock
         self._addresses: dict[str, str] = {}
 
-    @property
-    def have_gpus(self) -> bool:
+    async def have_gpus(self) -> bool:
+        """Whether devices are GPUs. Raises SlurmError, HostUnreachableError."""
+        if not self._snapshots:
+            return any(node.gpu_count for node in await all_nodes(self._commands))
         return any(snapshot.capacity.gpus for snapshot in self._snapshots.values())
 
     async def ready(self, job: Job, ended: Ended) -> bool:

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from backends import debug
 from backends.clocks import loop_time
@@ -27,13 +27,15 @@ from backends.engines.engine import (
     WaitKind,
     Wanted,
 )
-from backends.engines.slurm.batch_script import NAME_PREFIX, JobOptions, JobRequest, job_name
+from backends.engines.slurm.batch_script import NAME_PREFIX, request_for
 from backends.engines.slurm.commands import RefusedError, SlurmCommands, SlurmError
 from backends.engines.slurm.job_nodes import JobNodes
-from backends.engines.slurm.jobs import Job, JobState, current_jobs
+from backends.engines.slurm.jobs import Job, JobState, accounted_jobs, current_jobs
+from backends.engines.slurm.run_job import RunJob
 from backends.engines.slurm.submission import Submission
 from backends.hosts.host_facts import HostSnapshot, Sought
 from backends.inventory.host_entry import Host
+from backends.inventory.job_options import JobOptions
 from backends.transports.transport import HostUnreachableError, Transport
 
 MOST_QUEUED = 32
@@ -43,62 +45,10 @@ LONGEST_LOOK_S = 30.0
 FIRST_LOOK_S = 0.5
 EXPLAIN_WITHIN_S = 45.0
 ENDS_BY_ITSELF_S = 20.0
-"""A job that a run has released ends by itself; after this it is cancelled."""
+"""For so long a job may outlive its run, and a run, as far as we see, its job."""
+_NO_ROOM = "MaxSubmit"
+"""In Slurm's words where the user has too many jobs in the queue: later there is room."""
 NO_ANSWER = (SlurmError, HostUnreachableError)
-
-_ENDS = {
-    JobState.BOOT_FAIL: EndKind.NODE_FAILED,
-    JobState.CANCELLED: EndKind.CANCELLED,
-    JobState.DEADLINE: EndKind.TIME_LIMIT,
-    JobState.NODE_FAIL: EndKind.NODE_FAILED,
-    JobState.OUT_OF_MEMORY: EndKind.OUT_OF_MEMORY,
-    JobState.PREEMPTED: EndKind.PREEMPTED,
-    JobState.TIMEOUT: EndKind.TIME_LIMIT,
-}
-
-
-@dataclass(slots=True)
-class _RunJob:
-    """A run's job. ``seen``: what the last look said, None before the first; ``gone``: Slurm has
-    forgotten it. ``restarts``: how often it had been requeued when it was given.
-    """
-
-    want: Wanted
-    job_id: str = ""
-    seen: Job | None = None
-    gone: bool = False
-    given: bool = False
-    restarts: int = 0
-    released_at: float | None = None
-    told: bool = False
-    failed_node: str = ""
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-
-    @property
-    def over(self) -> bool:
-        return self.gone or (self.seen is not None and self.seen.state.ended)
-
-    @property
-    def requeued(self) -> bool:
-        """It was given, and waits again or has begun anew since."""
-        seen = self.seen
-        return self.given and seen is not None and seen.restarts > self.restarts
-
-    @property
-    def end(self) -> AllocationEnd | None:
-        """Why Slurm ended it; None: it did not, or the run's own end ended it."""
-        if self.requeued and not self.over:
-            return AllocationEnd(self.want.run_id, EndKind.REQUEUED, job_id=self.job_id)
-        if self.seen is not None and (kind := _ENDS.get(self.seen.state)) is not None:
-            return AllocationEnd(self.want.run_id, kind, host=self.failed_node)
-        return None
-
-    def of(self, jobs: Mapping[str, Job]) -> Job | None:
-        """This one among those that Slurm knows; of several of its name the newest."""
-        if self.job_id:
-            return jobs.get(self.job_id)
-        named = [job for job in jobs.values() if job.name == job_name(self.want.run_id)]
-        return max(named, key=lambda job: int(job.job_id), default=None)
 
 
 class SlurmEngine:
@@ -126,7 +76,7 @@ class SlurmEngine:
         self._submission = Submission(login, self._commands, options)
         self._nodes = JobNodes(login, self._commands, nodes, sought, clock)
         self._monotonic = monotonic
-        self._jobs: dict[str, _RunJob] = {}
+        self._jobs: dict[str, RunJob] = {}
         self._ends: asyncio.Queue[AllocationEnd] = asyncio.Queue()
         self._look_again = asyncio.Event()
         self._looking = asyncio.Lock()
@@ -146,11 +96,9 @@ class SlurmEngine:
         later = (want.not_before for want in wanted if want.not_before > now)
         return Schedule(starts, waiting, min(later, default=None))
 
-    def _waiting(self, job: _RunJob) -> Waiting:
-        if self._silent:
-            return Waiting(WaitKind.QUEUED, detail=self._silent)
-        if job.seen is None:
-            return Waiting(WaitKind.QUEUED)
+    def _waiting(self, job: RunJob) -> Waiting:
+        if self._silent or job.seen is None:
+            return Waiting(WaitKind.QUEUED, detail=self._silent or job.held_up)
         return Waiting(WaitKind.QUEUED, detail=job.seen.reason, expected_at=job.seen.start_time)
 
     @property
@@ -158,7 +106,7 @@ class SlurmEngine:
         return True
 
     def request(self, want: Wanted, hosts: Sequence[str]) -> Ticket:
-        self._jobs[want.run_id] = _RunJob(want)
+        self._jobs[want.run_id] = RunJob(want)
         return Ticket(want, queued=True)
 
     async def submit(self, ticket: Ticket) -> Ticket:
@@ -172,34 +120,24 @@ class SlurmEngine:
         self._look_again.set()
         return replace(ticket, job_id=job.job_id)
 
-    async def _submitted(self, job: _RunJob) -> str:
+    async def _submitted(self, job: RunJob) -> str:
         """Where the answer was lost, it is made again only when Slurm says that it is not there."""
-        request = self._job_request(job.want)
-        try:
-            return await self._submission.submit(request)
-        except RefusedError:
-            raise
-        except NO_ANSWER as error:
-            debug.log().warning("whether run %s was submitted: %s", job.want.run_id, error)
-        async for jobs in self._answers():
-            found = job.of(jobs)
+        delay_s, lost = LOOK_EVERY_S, False
+        while True:
             try:
-                return found.job_id if found else await self._submission.submit(request)
-            except RefusedError:
-                raise
+                if lost and (found := job.of(await anext(self._answers()))) is not None:
+                    return found.job_id
+                gpus = job.want.gpu_only or await self._nodes.have_gpus()
+                return await self._submission.submit(request_for(job.want, gpus=gpus))
+            except RefusedError as error:
+                if _NO_ROOM not in error.words:
+                    raise
+                lost, job.held_up = False, error.words
             except NO_ANSWER as error:
                 debug.log().warning("whether run %s was submitted: %s", job.want.run_id, error)
-        raise AssertionError  # the answers never end
-
-    def _job_request(self, want: Wanted) -> JobRequest:
-        return JobRequest(
-            want.run_id,
-            want.nodes,
-            want.gpus_per_node,
-            gpus=want.gpu_only or self._nodes.have_gpus,
-            limit_s=want.limit_s,
-            avoid=want.avoid,
-        )
+                lost, job.held_up = True, error.what
+            await asyncio.sleep(delay_s)
+            delay_s = min(2 * delay_s, LONGEST_LOOK_S)
 
     async def given(self, ticket: Ticket) -> Allocation:
         job = self._jobs[ticket.want.run_id]
@@ -212,25 +150,25 @@ class SlurmEngine:
             elif await self._nodes.ready(seen, self._ended(job)):
                 return await self._allocation(job, seen)
 
-    async def _end_of(self, job: _RunJob) -> AllocationEnd:
+    async def _end_of(self, job: RunJob) -> AllocationEnd:
         """Of a job that ended before its run began."""
         if job.end is not None:
             return job.end
         said = await self._nodes.said(job.job_id)
         return AllocationEnd(job.want.run_id, EndKind.VANISHED, detail=said)
 
-    async def _allocation(self, job: _RunJob, seen: Job) -> Allocation:
+    async def _allocation(self, job: RunJob, seen: Job) -> Allocation:
         job.given, job.restarts = True, seen.restarts
         hosts = await self._nodes.allocated(seen, job.want.gpus_per_node, self._ended(job))
         return Allocation(job.want.run_id, hosts, job_id=job.job_id)
 
     @staticmethod
-    def _ended(job: _RunJob) -> Callable[[], bool]:
+    def _ended(job: RunJob) -> Callable[[], bool]:
         return lambda: job.over or job.requeued
 
     async def adopt(self, before: Journaled) -> Ticket | Allocation | None:
         run_id = before.want.run_id
-        job = self._jobs[run_id] = _RunJob(before.want, before.job_id)
+        job = self._jobs[run_id] = RunJob(before.want, before.job_id)
         jobs = await anext(self._answers())
         job.seen = job.of(jobs)
         job.gone = job.seen is None
@@ -242,7 +180,7 @@ class SlurmEngine:
         job.job_id = job.seen.job_id
         return Ticket(before.want, job_id=job.job_id, queued=True)
 
-    async def _taken_up(self, job: _RunJob, before: Journaled) -> Ticket | Allocation:
+    async def _taken_up(self, job: RunJob, before: Journaled) -> Ticket | Allocation:
         """A run that had its nodes: where its job is over, what it left tells how it ended."""
         run_id = before.want.run_id
         if job.seen is not None and job.seen.state.waits:  # again, while nobody looked
@@ -317,7 +255,7 @@ class SlurmEngine:
             delay_s = min(2 * delay_s, LONGEST_LOOK_S) if self._silent else LOOK_EVERY_S
             if self._silent != before:
                 changed()
-            await self._end_what_was_released()
+            await self._settle()
 
     async def _look(self) -> bool:
         """Ask for all jobs at once; whether something has changed."""
@@ -334,6 +272,13 @@ class SlurmEngine:
             self._silent = ""
             news = [await self._saw(job, job.of(known)) for job in jobs]
             return any(news)
+
+    async def _with_who(self, job: Job) -> Job:
+        """Who cancelled it, where there is an accounting."""
+        with contextlib.suppress(*NO_ANSWER):
+            told = (await accounted_jobs(self._commands, [job.job_id])).get(job.job_id)
+            return replace(job, cancelled_by=told.cancelled_by if told else "")
+        return job
 
     async def _known(self) -> Mapping[str, Job]:
         ids = {job.job_id for job in self._jobs.values()}
@@ -354,7 +299,7 @@ class SlurmEngine:
                 yield known
                 await asyncio.sleep(delay_s)
 
-    async def _saw(self, job: _RunJob, seen: Job | None) -> bool:
+    async def _saw(self, job: RunJob, seen: Job | None) -> bool:
         """Whether that is news."""
         if seen is None and not job.job_id:
             return False  # sbatch has not answered yet
@@ -362,20 +307,29 @@ class SlurmEngine:
             return False
         if seen is not None and seen.state is JobState.NODE_FAIL:
             job.failed_node = await self._nodes.down(seen.nodes)
+        elif seen is not None and seen.state is JobState.CANCELLED:
+            seen = await self._with_who(seen)
         job.seen, job.gone = seen, seen is None
         job.changed.set()
-        if job.given and not job.told and job.released_at is None and job.end is not None:
-            job.told = True
-            self._ends.put_nowait(job.end)
+        if job.over:
+            job.over_at = self._monotonic()
+        self._tell(job, job.end)
         return True
 
-    async def _end_what_was_released(self) -> None:
-        """A job ends by itself when its run is over; one whose run never began does not."""
+    def _tell(self, job: RunJob, end: AllocationEnd | None) -> None:
+        if end is not None and job.given and not job.told and job.released_at is None:
+            job.told = True
+            self._ends.put_nowait(end)
+
+    async def _settle(self) -> None:
+        """A job ends by itself when its run is over; one whose run never began does not. And a run
+        whose job is over has ended by now, or nobody will ever tell how."""
         before = self._monotonic() - ENDS_BY_ITSELF_S
         for run_id, job in list(self._jobs.items()):
             if job.released_at is None:
-                continue
-            if job.over or not job.job_id:
+                if job.over_at is not None and job.over_at < before:
+                    self._tell(job, AllocationEnd(run_id, EndKind.VANISHED))
+            elif job.over or not job.job_id:
                 self._forget(run_id)
             elif job.released_at < before:
                 with contextlib.suppress(*NO_ANSWER):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from backends.engines.slurm.batch_script import JobOptions, JobRequest, batch_script
+from backends.engines.slurm.batch_script import JobRequest, batch_script
 from backends.engines.slurm.commands import RefusedError, SlurmCommands, said
+from backends.inventory.job_options import JobOptions
 from backends.remote.client import RemoteHost
 from backends.remote.installation import remote_path, wrapper
 from backends.transports.transport import Transport

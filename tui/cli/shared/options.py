@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,6 +32,17 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    add_engine(parser)
+    parser.add_argument(
+        "--sbatch",
+        metavar="OPTIONS",
+        action="append",
+        default=[],
+        help="more options for every job, as for sbatch: --sbatch='-p short --switches=1'",
+    )
+
+
 def add_share(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--share",
@@ -54,6 +66,7 @@ def open_workspace(
         profile_dirs=[*arguments.profile_dir, *(Path(d) for d in extra_profile_dirs)],
         prompter=prompter or terminal_prompter(),
         engine=getattr(arguments, "engine", None),
+        job_words=[w for text in getattr(arguments, "sbatch", ()) for w in shlex.split(text)],
     )
 
 

@@ -28,11 +28,14 @@ async def make_plan(
     selection, request = asked(arguments)
     workspace = open_workspace(arguments, request.profile_dirs if request else ())
     try:
-        if request is not None:
+        if request is not None and request.queue is not None:
+            workspace.cluster.use_queue(request.queue)
+        elif request is not None:
             selection, other = workspace.adopt_hosts(request, selection)
             if other:
                 names = fold_nodeset(other)
                 say(f"note: {names}: as the inventory says, not as the campaign file does")
+        await workspace.cluster.learn_hosts()
         hosts = workspace.cluster.chosen(selection.hosts)
         draft = workspace.plan(selection)  # what is wrong whatever the hosts are is said at once
         sought = sought_for((*draft.cases, *draft.refused))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import subprocess
 
 from backends.engines.slurm.batch_script import (
-    JobOptions,
     JobRequest,
     batch_script,
     sbatch_words,
 )
+from backends.inventory.job_options import JobOptions
 from backends.remote.installation import wrapper
 
 GPUS = JobRequest("r1", nodes=2, gpus_per_node=8, gpus=True, limit_s=3600.0)

@@ -1,0 +1,71 @@
+"""The job of one run, as far as is known, and why it ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from backends.engines.engine import AllocationEnd, EndKind, Wanted
+from backends.engines.slurm.batch_script import job_name
+from backends.engines.slurm.jobs import Job, JobState
+
+_ENDS = {
+    JobState.BOOT_FAIL: EndKind.NODE_FAILED,
+    JobState.CANCELLED: EndKind.CANCELLED,
+    JobState.DEADLINE: EndKind.TIME_LIMIT,
+    JobState.NODE_FAIL: EndKind.NODE_FAILED,
+    JobState.OUT_OF_MEMORY: EndKind.OUT_OF_MEMORY,
+    JobState.PREEMPTED: EndKind.PREEMPTED,
+    JobState.TIMEOUT: EndKind.TIME_LIMIT,
+}
+
+
+@dataclass(slots=True)
+class RunJob:
+    """A run's job.
+
+    ``seen``: what the last look said, None before the first; ``gone``: Slurm has forgotten it.
+    ``held_up``: why it is not in the queue yet. ``restarts``: how often it had been requeued when
+    it was given. ``told``: of its end, by :meth:`~backends.engines.engine.Engine.ends`.
+    """
+
+    want: Wanted
+    job_id: str = ""
+    seen: Job | None = None
+    gone: bool = False
+    given: bool = False
+    restarts: int = 0
+    released_at: float | None = None
+    told: bool = False
+    over_at: float | None = None
+    failed_node: str = ""
+    held_up: str = ""
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def over(self) -> bool:
+        return self.gone or (self.seen is not None and self.seen.state.ended)
+
+    @property
+    def requeued(self) -> bool:
+        """It was given, and waits again or has begun anew since."""
+        seen = self.seen
+        return self.given and seen is not None and seen.restarts > self.restarts
+
+    @property
+    def end(self) -> AllocationEnd | None:
+        """Why Slurm ended it; None: it did not, or the run's own end ended it."""
+        if self.requeued and not self.over:
+            return AllocationEnd(self.want.run_id, EndKind.REQUEUED, job_id=self.job_id)
+        kind = None if self.seen is None else _ENDS.get(self.seen.state)
+        if kind is None or self.seen is None:
+            return None
+        return AllocationEnd(self.want.run_id, kind, self.failed_node, self.seen.cancelled_by)
+
+    def of(self, jobs: Mapping[str, Job]) -> Job | None:
+        """This one among those that Slurm knows; of several of its name the newest."""
+        if self.job_id:
+            return jobs.get(self.job_id)
+        named = [job for job in jobs.values() if job.name == job_name(self.want.run_id)]
+        return max(named, key=lambda job: int(job.job_id), default=None)

@@ -1,0 +1,48 @@
+"""What a queue is asked for besides hosts and time: partition, account and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any  # the kinds of TOML and JSON
+
+
+@dataclass(frozen=True, slots=True)
+class JobOptions:
+    """What the operator asks of the queue for every run. ``extra``: words for sbatch, verbatim.
+
+    ``exclusive``: whole nodes; ``requeue``: the queue may run the job again by itself.
+    """
+
+    partition: str = ""
+    account: str = ""
+    qos: str = ""
+    reservation: str = ""
+    constraint: str = ""
+    nodelist: str = ""
+    exclude: str = ""
+    nice: int | None = None
+    exclusive: bool = True
+    requeue: bool = False
+    extra: tuple[str, ...] = ()
+
+    def with_words(self, words: Sequence[str]) -> JobOptions:
+        """More ``extra`` ones."""
+        return replace(self, extra=(*self.extra, *words))
+
+
+def options_of(table: Mapping[str, Any]) -> JobOptions:
+    """Checked: their values reach the lines of a script.
+
+    Raises
+    ------
+    ValueError: a key is unknown, or its value is not allowed.
+    """
+    from pydantic import ConfigDict, TypeAdapter, with_config  # noqa: PLC0415 (takes its time)
+
+    checked = TypeAdapter(with_config(ConfigDict(extra="forbid"))(JobOptions))
+    options = checked.validate_python(dict(table))
+    for value in (*asdict(options).values(), *options.extra):
+        if isinstance(value, str) and not (value.isprintable() and value.isascii()):
+            raise ValueError(f"{value!r} is no word of sbatch's")
+    return options
