@@ -174,7 +174,7 @@ class Cluster:
         """
         self.pool.ask_again()
         if self._queue is not None:
-            await self.learn_hosts()
+            await self._probe_queue()
             return
         hosts = [h for h in self._all_hosts() if names is None or h.name in names]
         if names is None:
@@ -182,6 +182,16 @@ class Cluster:
         for host in hosts:
             self._known[host.name] = replace(self.snapshot(host), state=HostState.PROBING)
         await self._probe(hosts, sought)
+
+    async def _probe_queue(self) -> None:
+        before = self._known
+        self._known = {name: replace(s, state=HostState.PROBING) for name, s in before.items()}
+        asked = self._known
+        try:
+            await self.learn_hosts()
+        finally:
+            if self._known is asked:  # no answer
+                self._known = before
 
     def now(self) -> float:
         """Seconds since the epoch, by the clock that :attr:`HostSnapshot.probed_at` is told by."""

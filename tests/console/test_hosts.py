@@ -203,6 +203,9 @@ async def test_a_queue_that_does_not_answer_is_told_where_its_hosts_would_be(
     tmp_path: Path,
 ) -> None:
     workspace = FakeWorkspace(tmp_path, hosts=())
-    workspace.problem = "Slurm's controller does not answer"
+    login = Host("login01", transport="local")
+    workspace.inventory = replace(workspace.inventory, engine="slurm", login=login)
     async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: "Asking slurm which hosts there are" in screen_text(app))
+        workspace.problem = "Slurm's controller does not answer"
         await until(pilot, lambda: screen_text(app).count(workspace.problem) == 2)

@@ -181,9 +181,15 @@ class HostsPage(Page):
         panel.say_when_empty(
             "No host matches; Esc takes the filter away"
             if panel.filter_text
-            else problem or "The inventory has no hosts; add some to hosts.toml"
+            else problem or self._why_none()
         )
         self._show_detail()
+
+    def _why_none(self) -> str:
+        inventory = self.session.workspace.cluster.inventory
+        if inventory.login is not None:
+            return f"Asking {inventory.engine} which hosts there are …"
+        return "The inventory has no hosts; add some to hosts.toml"
 
     def _own(self) -> dict[str, str]:
         """The runs of the campaign at work by run id."""
