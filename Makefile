@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DIST ?= dist
 # Most tests wait most of the time: twice as many as there are CPUs of a small machine.
 JOBS ?= 4
 WORKERS = --dist worksteal --tx "$(JOBS)*popen//python=tests/alone.sh $(BIN)/python"
 
-.PHONY: run test test-without-tools check bench statistics statistics-mutations screenshots faults simulate simulate-mutations chaos fuzz torch-test clean
+.PHONY: run test test-without-tools check bench statistics statistics-mutations screenshots faults simulate simulate-mutations chaos fuzz torch-test wheelhouse install-test clean
 
 run: $(READY)  ## The console; without a terminal the same CPU smoke campaign, headless.
 	@if [ -t 0 ] && [ -t 1 ]; then exec $(BIN)/dlperf-tui; \
@@ -64,6 +65,16 @@ torch-test: $(READY)  ## Tests that need a Python with PyTorch: DLPERF_TORCH_PYT
 
 screenshots: $(READY)  ## SVG and PNG of every screen, from the real console.
 	$(BIN)/python screenshots/make.py
+
+wheelhouse: $(READY)  ## dist/dlperf-tui-wheelhouse.tar: all that a login node without a network needs.
+	rm -rf $(DIST)/wheelhouse
+	$(BIN)/python -m pip wheel --quiet --wheel-dir $(DIST)/wheelhouse .
+	$(BIN)/python -c 'import sys; print("%d.%d" % sys.version_info[:2])' >$(DIST)/wheelhouse/python
+	cp .ci/install $(DIST)/wheelhouse/install
+	tar -C $(DIST) -cf $(DIST)/dlperf-tui-wheelhouse.tar wheelhouse
+
+install-test: $(READY)  ## The wheelhouse and the wheel are installed as on a login node; a minute.
+	$(BIN)/python -m pytest -m install
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dlperf-tui needs Python 3.11 or newer; name one: make PYTHON=python3.12 …")'
