@@ -120,6 +120,7 @@ _Label = Annotated[str, Field(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._-]*\Z")]
 _WorkDir = Annotated[str, Field(pattern=r"\A(?:~(?:/[^\x00-\x1f\x7f]*)?|/[^\x00-\x1f\x7f]*)\Z")]
 _Environment = Annotated[tuple[str, ...], BeforeValidator(_assignments)]
 _Word = Annotated[str, Field(pattern=r"\A[^\x00-\x1f\x7f]+\Z")]
+_JobName = Annotated[str, Field(pattern=r"\A[\x21-\x7e]*\Z")]
 _JobWord = Annotated[str, Field(pattern=r"\A[\x20-\x7e]*\Z")]
 _LeaseDir = Annotated[str, Field(pattern=r"\A(?:/[^\x00-\x1f\x7f]+)?\Z")]
 
@@ -152,7 +153,7 @@ class Keys(Launching):
         default=None, description="give a network interface like ib0"
     )
     labels: Annotated[tuple[_Label, ...], Field(strict=False)] | None = Field(
-        default=None, description="use letters, digits, . _ and -"
+        default=None, description='write words like ["v100", "rack1"]: letters, digits, . _ and -'
     )
     slots: int | None = Field(default=None, ge=1, le=4096, description="give 1 to 4096")
     work_dir: _WorkDir | None = Field(
@@ -209,13 +210,13 @@ class Slurm(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, regex_engine="python-re")
 
-    partition: _JobWord = Field(default="", description="give a partition, or several: a,b")
-    account: _JobWord = Field(default="", description="give an account")
-    qos: _JobWord = Field(default="", description="give a quality of service")
-    reservation: _JobWord = Field(default="", description="give a reservation")
-    constraint: _JobWord = Field(default="", description="give features like a100&ib")
-    nodelist: _JobWord = Field(default="", description="give nodes like node[1-4]")
-    exclude: _JobWord = Field(default="", description="give nodes like node[1-4]")
+    partition: _JobName = Field(default="", description="give a partition, or several: a,b")
+    account: _JobName = Field(default="", description="give an account")
+    qos: _JobName = Field(default="", description="give a quality of service")
+    reservation: _JobName = Field(default="", description="give a reservation")
+    constraint: _JobName = Field(default="", description="give features like a100&ib")
+    nodelist: _JobName = Field(default="", description="give nodes like node[1-4]")
+    exclude: _JobName = Field(default="", description="give nodes like node[1-4]")
     nice: int | None = Field(default=None, description="give a number")
     exclusive: bool = Field(default=True, description="write true or false")
     requeue: bool = Field(default=False, description="write true or false")
@@ -303,11 +304,12 @@ def _told(mistake: SchemaMistake, table: type[Keys]) -> tuple[str, str]:
         return f"has no {key}", f'add {key} = "node1"'
     if kind in _TABLES and key in _TABLES[kind]:
         return _TABLES[kind][key]
-    field = (Defaults if at[:1] == ("defaults",) else table).model_fields.get(key)
+    of_table: dict[object, type[BaseModel]] = {"defaults": Defaults, "slurm": Slurm}
+    field = of_table.get(at[0], table).model_fields.get(key)
     remedy = (field.description if field else "") or ""
     value = shown(mistake.details[0]["input"])
     what = _WORDS[kind].format(value=value, key=key) if kind in _WORDS else mistake.what
-    one_of_several = "label " if key == "labels" and at[-1] != key else ""
+    one_of_several = {"labels": "label ", "extra": "word "}.get(key, "") if at[-1] != key else ""
     return one_of_several + what, remedy
 
 
@@ -315,11 +317,12 @@ _TABLES = {
     "model_type": {
         "defaults": ("must be a table", "write [defaults] above it"),
         "hosts": ("hosts must be tables", "write [[hosts]] in double brackets"),
+        "slurm": ("must be a table", "write [slurm] above it"),
     },
     "tuple_type": {"hosts": ("hosts must be tables", "write [[hosts]] in double brackets")},
 }
 _WORDS = {
-    "tuple_type": 'must be a list like ["v100", "rack1"], not {value}',
+    "tuple_type": "must be a list of words, not {value}",
     "int_type": "must be a whole number without quotes, not {value}",
     "float_type": "must be a number without quotes, not {value}",
     "finite_number": "{value} is out of range",
@@ -334,6 +337,8 @@ def _unknown(key: str, at: Sequence[int | str], table: type[Keys]) -> tuple[str,
     owner, known = "a host", tuple(Keys.model_fields)
     if at[0] == "labels":
         owner, known = "a label", tuple(Launching.model_fields)
+    elif at[0] == "slurm" and len(at) > 1:
+        owner, known = "[slurm]", tuple(Slurm.model_fields)
     elif at[0] == "defaults":
         if key in ONLY_ON_A_HOST:
             return f"{key!r} cannot be a default", "move it to [[hosts]]"

@@ -71,7 +71,7 @@ class _HostsFile:
             engine, options = checked.defaults.engine, checked.slurm.options
             return Inventory((), self._path, (), share, engine, login, options)
         extra = aliased_hosts(ssh_config, shared, listed)
-        return Inventory(listed, self._path, extra, share)
+        return Inventory(listed, self._path, extra, share, job_options=checked.slurm.options)
 
     def _parse(self) -> dict[str, Any]:
         try:
@@ -104,8 +104,8 @@ class _HostsFile:
     def _where(self, at: Sequence[int | str], document: Mapping[str, Any]) -> str:
         """The file, the table and the key that ``at`` leads to."""
         where, rest = str(self._path), tuple(at)
-        if rest[:1] == ("defaults",):
-            where, rest = f"{where}, [defaults]", rest[1:]
+        if rest[:1] in (("defaults",), ("slurm",)):
+            where, rest = f"{where}, [{rest[0]}]", rest[1:]
         elif rest[:1] == ("labels",) and len(rest) > 1:
             where, rest = f"{where}, [labels.{rest[1]}]", rest[2:]
         elif rest[:1] == ("hosts",) and len(rest) > 1 and isinstance(rest[1], int):

@@ -225,6 +225,15 @@ def test_ssh_aliases_follow_include_and_leave_patterns_out(tmp_path: Path) -> No
         ('[[hosts]]\nname = "a"\nshare = "group"\n', "entry 1 'a'", "unknown key 'share'"),
         ('[defaults]\nshare = "all"\n[[hosts]]\nname = "a"\n', "key 'share'", "'private' or"),
         ('[defaults]\nengine = "pbs"\n[[hosts]]\nname = "a"\n', "key 'engine'", "'direct' or"),
+        ('[slurm]\npartiton = "a"\n[[hosts]]\nname = "a"\n', "[slurm]", "mean 'partition'?"),
+        ('[slurm]\nlabels = "a"\n[[hosts]]\nname = "a"\n', "[slurm]", "keys of [slurm] are part"),
+        ('[slurm]\nnice = "3"\n[[hosts]]\nname = "a"\n', "[slurm], key 'nice'", "whole number"),
+        ('[slurm]\nexclusive = 1\n[[hosts]]\nname = "a"\n', "'exclusive'", "write true or false"),
+        ('[slurm]\nqos = 3\n[[hosts]]\nname = "a"\n', "[slurm], key 'qos'", "quality of service"),
+        ('[slurm]\nextra = "-x"\n[[hosts]]\nname = "a"\n', "key 'extra'", '["--switches=1"]'),
+        ('[slurm]\nextra = ["a\\n"]\n[[hosts]]\nname = "a"\n', "key 'extra'", "word 'a\\n'"),
+        ('[slurm]\nqos = "a b"\n[[hosts]]\nname = "a"\n', "key 'qos'", "'a b' is not allowed"),
+        ("slurm = 3\n[[hosts]]\nname = 'a'\n", "[slurm]", "must be a table"),
         ('[[hosts]]\nname = "a"\nengine = "slurm"\n', "entry 1 'a'", "unknown key 'engine'"),
         (
             '[defaults]\nengine = "slurm"\n[[hosts]]\nname = "a[1-2]"\n',
@@ -454,6 +463,8 @@ def test_another_engine_than_the_files_can_be_given(write: Callable[[str], Path]
     slurm = load_inventory(direct, hostname="here", engine="slurm")
     assert (slurm.engine, slurm.hosts, slurm.login) == ("slurm", (), here)
     assert load_inventory(direct, engine="direct") == load_inventory(direct)
+    asked = write('[slurm]\nqos = "high"\n[[hosts]]\nname = "a[1-2]"\n')
+    assert load_inventory(asked, engine="slurm").job_options.qos == "high"
     queue = write('[defaults]\nengine = "slurm"\n[[hosts]]\nname = "a"\n')
     back = load_inventory(queue, engine="direct")
     assert (back.engine, back.hosts, back.login) == ("direct", (Host("a", address="a"),), None)
