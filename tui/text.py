@@ -8,9 +8,10 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from backends.campaign.record.run_state import RunState
-from backends.hosts.host_facts import HostState
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.results.numbers import fixed, rounded
 from profiles.cleantext import clean_text
+from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tui.theme import ACCENT, BAD, GOOD, LINE, MUTED, TEXT, WARN
 
@@ -36,6 +37,7 @@ RUN_STATES = {
 }
 
 
+_FRESH_S = 5
 GRAVE = ("stop", "error")
 """Levels of notes that say what a campaign cannot do, or what of it is lost."""
 
@@ -75,6 +77,17 @@ def join(parts: Iterable[Text | str | tuple[str, str]], separator: str = "") -> 
 def host_state(state: HostState) -> Text:
     symbol, word, colour = HOST_STATES[state]
     return cell(f"{symbol} {word}", colour)
+
+
+def age(host: HostSnapshot, now: float | None) -> str:
+    """How long ago all this was so: ``now``, ``25s``, ``3m00s``; a dash: it was never asked."""
+    if host.probed_at is None or now is None:
+        return "–"
+    passed = max(0.0, now - host.probed_at)
+    if passed < _FRESH_S:
+        return "now"
+    step = _FRESH_S if passed < 60 else 60
+    return format_duration(passed // step * step)
 
 
 def run_state(state: RunState, *, paused: bool = False) -> Text:

@@ -19,8 +19,9 @@ from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_ho
 from tests.console.test_telemetry_panel import gpu_lines, tell
 from tui.lent_terminal import lend_terminal
 from tui.screens.hosts_page import note
+from tui.text import age
 from tui.widgets.host_detail import live_text
-from tui.widgets.host_text import age, host_text
+from tui.widgets.host_text import host_text
 
 HUGE = (200, 60)
 

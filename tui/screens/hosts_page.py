@@ -14,7 +14,6 @@ from textual.app import SuspendNotSupported
 from textual.widget import Widget
 
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
-from backends.hosts.live_telemetry import LiveTelemetry
 from backends.transports.login_command import login_command
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
@@ -22,15 +21,15 @@ from tui.lent_terminal import SSH_FAILED, lend_terminal
 from tui.messages import Problem, Said
 from tui.screens.page import Page
 from tui.session import Session
-from tui.text import cell, count, gib, host_state, join, plain
+from tui.text import age, cell, count, gib, host_state, join, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.host_detail import HostDetail
-from tui.widgets.host_text import age
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 
 if TYPE_CHECKING:
     from backends.campaign.record.status_view import RunView
+    from backends.hosts.live_telemetry import LiveTelemetry
 
 COLUMNS = (
     Column("state", "State", 13),
@@ -231,6 +230,8 @@ class HostsPage(Page):
 
         Where a run of ours is at work its own telemetry is read; nothing more runs on the host.
         """
+        from backends.hosts.live_telemetry import LiveTelemetry  # noqa: PLC0415 - as above
+
         while True:
             await asyncio.sleep(REST_S)
             if (run := self._run_on(name)) is not None:

@@ -69,6 +69,7 @@ class Page(Screen[None]):
         yield KeyBar()
 
     def on_mount(self) -> None:
+        self._theme = self.app.theme
         self.set_interval(REFRESH_S, self._tick)
         self.call_after_refresh(self.tick)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -10,12 +11,13 @@ from textual.containers import ScrollableContainer
 from textual.events import Resize
 
 from backends.hosts.host_facts import HostSnapshot
-from backends.hosts.live_telemetry import LiveTelemetry
 from tui.key_bindings import bindings
+from tui.text import age
 from tui.widgets.filter_table import set_frame
-from tui.widgets.host_text import age, host_text
-from tui.widgets.meters import side_by_side, source_of
 from tui.widgets.shown_text import ShownText
+
+if TYPE_CHECKING:
+    from backends.hosts.live_telemetry import LiveTelemetry
 
 LIVE_S = 120.0
 """What the meters look back on."""
@@ -34,6 +36,8 @@ def detail_title(host: HostSnapshot | None) -> str:
 
 def live_text(host: HostSnapshot, live: LiveTelemetry | None, width: int) -> Text:
     """What was seen in the last two minutes; empty where nothing was."""
+    from tui.widgets.meters import side_by_side, source_of  # noqa: PLC0415 - after the first paint
+
     text = Text(no_wrap=True, end="")
     end = live.ends_at if live is not None else None
     if live is None or end is None or host.facts is None:
@@ -94,6 +98,8 @@ class HostDetail(ScrollableContainer, can_focus=True):
         set_frame(self, detail_title(self._host))
         known = live = Text("")
         if self._host is not None:
+            from tui.widgets.host_text import host_text  # noqa: PLC0415 - after the first paint
+
             known = host_text(self._host, width=width, now=self._now, own=self._own)
             live = live_text(self._host, self._live, width)
         self.query_one("#known", ShownText).show(known)

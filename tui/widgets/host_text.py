@@ -10,15 +10,13 @@ from rich.text import Text
 
 from backends.hosts.host_facts import Concern, HostFacts, HostSnapshot, HostState
 from backends.hosts.topology_words import summary_of
-from profiles.durations import format_duration
-from tui.text import count, gib, host_state, join, plain
+from tui.text import age, count, gib, host_state, join, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.device_text import affinity_text, gpu_lines, legend_text, link_lines, users_text
 
 CLOCK_WARNING_S = 1.0
 """From here on the host's clock is said to be off: log times of two hosts do not compare."""
 BETWEEN = 3
-_FRESH_S = 5
 
 
 def host_text(
@@ -56,17 +54,6 @@ def host_text(
             text.append_text(legend_text(host.facts.topology))
     text.rstrip()
     return text
-
-
-def age(host: HostSnapshot, now: float | None) -> str:
-    """How long ago all this was so: ``now``, ``25s``, ``3m00s``; a dash: it was never asked."""
-    if host.probed_at is None or now is None:
-        return "–"
-    passed = max(0.0, now - host.probed_at)
-    if passed < _FRESH_S:
-        return "now"
-    step = _FRESH_S if passed < 60 else 60
-    return format_duration(passed // step * step)
 
 
 def _headline(host: HostSnapshot, now: float | None, own: Mapping[str, str]) -> Text:

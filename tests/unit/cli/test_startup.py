@@ -41,6 +41,12 @@ def test_the_first_paint_needs_nothing_of_what_campaigns_are_made_of() -> None:
     assert loaded.isdisjoint(ENGINE)
 
 
+def test_the_first_paint_has_no_words_for_what_a_host_has() -> None:
+    """None has answered by then."""
+    known = ("tui.widgets.host_text", "tui.widgets.meters", "backends.hosts.live_telemetry")
+    assert loaded_by("import tui.app, tui.screens.hosts_page").isdisjoint(known)
+
+
 def test_no_page_needs_pandas_or_plotext_to_be_opened() -> None:
     loaded = loaded_by(f"import {', '.join(PAGES)}")
     assert loaded.isdisjoint(HEAVY)
