@@ -134,7 +134,14 @@ class HostFacts:
     def without_gpus(self) -> HostFacts:
         """What counts for a run that computes on CPUs."""
         return replace(
-            self, gpus=(), driver_version=None, cuda_version=None, topology=None, nccl_library=""
+            self,
+            gpus=(),
+            gpu_processes=(),
+            gpu_problem="",
+            driver_version=None,
+            cuda_version=None,
+            topology=None,
+            nccl_library="",
         )
 
     @property

@@ -67,6 +67,8 @@ async def preflight(
         and by_name[host.name].facts
     ]
     facts = {host.name: f for host in known if (f := by_name[host.name].facts) is not None}
+    if all(planned.profile.on_cpus for planned in cases):
+        facts = {name: own.without_gpus() for name, own in facts.items()}
     needs = needs_of(cases, [(host, bool(facts[host.name].gpus)) for host in known])
     if placement is Placement.LINKED:
         needs = {name: (*own, BINDING) for name, own in needs.items()}

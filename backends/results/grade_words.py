@@ -207,8 +207,8 @@ def _case_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str, s
         )
     if concern is Concern.FORCED:
         return (
-            "started with --force: findings of the preflight check were overridden",
-            "以 --force 启动：忽略了预检发现的问题",
+            "it was forced: started in spite of what the checks of the hosts stop",
+            "强制启动：忽略了预检发现的问题",
         )
     if concern is Concern.UNKNOWN_ENVIRONMENT:
         return (

@@ -475,6 +475,6 @@ def test_what_preflight_stops_starts_nothing_unless_forced_and_then_the_report_s
     _, err = forced.communicate(timeout=60)
     assert forced.returncode == 0, err
     report = (bench.campaign / "report.md").read_text()
-    assert "--force" in report
+    assert "It was forced" in report
     assert "/no/such" in report
     assert "forced = true" in (bench.campaign / "campaign.toml").read_text()

@@ -38,7 +38,7 @@ COLUMNS = (
     Column("devices", "Devices", 23),
     Column("load", "Load", 9, right=True, from_width=90),
     Column("memory", "Mem GiB", 9, right=True, from_width=100),
-    Column("note", "In use by", None),
+    Column("note", "Remarks", None),
     Column("age", "Asked", 6, right=True, from_width=150),
 )
 AGAIN_EVERY_S = 5.0

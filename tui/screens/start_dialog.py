@@ -45,7 +45,7 @@ class StartDialog(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         with self.box(), Pages():
-            yield Static(plan_text(self._plan, self._away), markup=False)
+            yield Static(plan_text(self._plan, self._away), id="plan", markup=False)
             yield Static(Text(CHECKING, MUTED), id="checks", markup=False)
 
     def on_mount(self) -> None:
@@ -127,6 +127,7 @@ class StartDialog(Dialog[str]):
     @work(exclusive=True, group="start", description="start the campaign")
     async def _go(self, plan: Plan, findings: Sequence[Finding], *, force: bool) -> None:
         self._starting = True
+        self.query_one("#plan", Static).update(plan_text(plan))
         self._say(Text("starting …", MUTED))
         self.refresh_bindings()
         try:

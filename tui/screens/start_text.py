@@ -52,7 +52,8 @@ def plan_text(plan: Plan, away: Sequence[HostSnapshot] = ()) -> Text:
     gone = {host.name for host in away}
     there = [host.name for host in plan.hosts if host.name not in gone]
     text.append(f" · {price_text(plan)}\n")
-    text.append(f"on {_names(there)}\n" if there else "on no host that answers\n", MUTED)
+    any_of = "any of " if len(there) > max(planned.case.nodes for planned in plan.cases) else ""
+    text.append(f"on {any_of}{_names(there)}\n" if there else "on no host that answers\n", MUTED)
     for remark in plan_remarks(plan):
         text.append(f"▲ {plain(remark)}\n", WARN)
     return text

@@ -341,5 +341,5 @@ class Chart(Widget, can_focus=False):
             lines[-1].append(f"+{self._plot.more} more", MUTED)
         for words in self._plot.legend:
             if lines[-1].cell_len + len(words) < width:
-                lines[-1].append(words, MUTED)
+                lines[-1].append(words, MUTED).append("  ")
         return lines[:2]

@@ -58,7 +58,7 @@ def report_context(state: CampaignState, path: Path) -> ReportContext:
             executed[run.case.key] = ExecutedCommands(f"{run.profile} {run.case.label}", lines)
     notes = [state.damage] if state.damage else []
     if state.forced:
-        notes.append("Started with --force: findings of the preflight check were overridden.")
+        notes.append("It was forced: started in spite of what the checks of the hosts stop.")
         notes += state.overridden
     said = read_about(path)
     return ReportContext(

@@ -367,6 +367,18 @@ async def test_a_host_that_is_lost_meanwhile_is_a_stop_and_asked_only_once(
     assert len(lost.commands) == 1
 
 
+@pytest.mark.parametrize(("devices", "level"), [("any", Level.STOP), ("cpu", Level.OK)])
+async def test_what_is_wrong_with_gpus_is_none_of_the_business_of_runs_on_cpus(
+    shell: Any, tmp_path: Path, devices: str, level: Level
+) -> None:
+    host = Host(name="n1", transport="local", work_dir=str(tmp_path))
+    sick = dataclasses.replace(FACTS, gpus=(dataclasses.replace(GPU, ecc_uncorrected=2),))
+    snapshot = HostSnapshot("n1", "local", HostState.DEGRADED, facts=sick)
+    findings = await preflight(Pool(shell), [host], [planned(devices=devices)], [snapshot])
+    assert worst(findings) is level
+    assert any("GPU" in f.what or "H200" in f.what for f in findings) is (devices == "any")
+
+
 async def test_without_snapshots_the_hosts_are_probed_now(shell: Any, tmp_path: Path) -> None:
     host = Host(name="n1", transport="local", work_dir=str(tmp_path))
     transport = shell(host)
