@@ -139,20 +139,27 @@ class DlperfApp(App[str]):
     # At the start ------------------------------------------------------------------------------
 
     def _first(self) -> None:
-        self.probe_all()
+        self._probe_first()
         self.offer_unfinished()
         self.follow_opened()
 
     @work(exclusive=True, group="probe", description="ask every host what it has")
     async def probe_all(self) -> None:
-        try:
-            await self.session.workspace.cluster.probe()
-        except DlperfError as error:
-            self.show_problem(error)
+        await self._probe()
+
+    @work(exclusive=True, group="probe", description="ask every host, and whose hosts to use")
+    async def _probe_first(self) -> None:
+        await self._probe()
         if engine := self.session.workspace.cluster.offered_engine:
             from tui.screens.engine_question import engine_question  # noqa: PLC0415 - seldom needed
 
             self.push_screen(engine_question(engine).by_itself(), self._engine_chosen)
+
+    async def _probe(self) -> None:
+        try:
+            await self.session.workspace.cluster.probe()
+        except DlperfError as error:
+            self.show_problem(error)
 
     def _engine_chosen(self, engine: str | None) -> None:
         if engine:

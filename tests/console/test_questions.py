@@ -103,3 +103,33 @@ async def test_prompts_and_keys_are_shown_as_they_are(workspace: FakeWorkspace, 
         assert not unsafe(screen_text(app))
         await pilot.press("escape")
         assert await trusting is False
+
+
+async def test_where_only_a_queues_programs_are_its_hosts_are_offered_in_clean_lines(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.offered_engine = "slurm"
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        assert "There is no inventory and no GPU here, but the programs of Slurm." in screen_text(
+            app
+        )
+        assert "\N{REPLACEMENT CHARACTER}" not in screen_text(app)
+        await pilot.press("y")
+        await until(pilot, lambda: workspace.engines == ["slurm"])
+
+
+async def test_who_would_rather_use_this_machine_is_not_asked_again(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.offered_engine = "slurm"
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("n")
+        await until(pilot, lambda: not isinstance(app.screen, Choice))
+        before = len(workspace.probed)
+        app.probe_all()
+        await until(pilot, lambda: len(workspace.probed) > before)
+        await pilot.pause()
+        assert not isinstance(app.screen, Choice)
+        assert workspace.engines == []

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from rich.text import Text
+
 from tui.screens.dialogs import Answer, Choice
 
 
 def engine_question(engine: str) -> Choice:
     """The result is the engine, or None for this machine alone."""
-    text = (
-        f"There is no inventory and no GPU here, but the programs of {engine}.\n\n"
+    text = Text(
+        f"There is no inventory and no GPU here, but the programs of {engine.capitalize()}.\n\n"
         f'For good: engine = "{engine}" below [defaults] in hosts.toml.'
     )
     answers = [

@@ -18,6 +18,7 @@ from backends.inventory.host_entry import Host
 from backends.transports.transport import Completed, HostUnreachableError, Problem
 from profiles.format.case import Case
 from profiles.format.profile import Profile
+from tests.without_tools import link_all_but
 
 GPU = Gpu(
     index=0,
@@ -274,10 +275,15 @@ async def test_a_work_directory_that_cannot_be_made_is_a_stop(shell: Any, tmp_pa
     assert "work_dir" in finding.remedy
 
 
-async def test_images_are_looked_for_with_their_runtime(shell: Any, tools: Any) -> None:
+async def test_images_are_looked_for_with_their_runtime(
+    shell: Any, tools: Any, tmp_path: Path
+) -> None:
     body = 'case $3 in there) ;; *) echo "Error: No such image: $3" >&2; exit 1 ;; esac'
     directory = tools("docker", body)
-    transport = shell(Host(name="n1", transport="local"), {"PATH": f"{directory}:/usr/bin:/bin"})
+    (others := tmp_path / "others").mkdir()
+    link_all_but(["podman"], others)
+    path = f"{directory}:{others}"
+    transport = shell(Host(name="n1", transport="local"), {"PATH": path})
     wanted = [
         Need("image", f"{runtime} {image}", "p", "m")
         for runtime, image in (("docker", "there"), ("docker", "x:1"), ("podman", "x:1"))
