@@ -200,6 +200,9 @@ class WorkingApp(ToldApp):
     async def on_mount(self) -> None:  # type: ignore[override]
         self._campaign = asyncio.create_task(self._measure())
 
+    def offer_unfinished(self) -> None:  # type: ignore[override]
+        """On a busy machine it would find the campaign that is at work here, and ask about it."""
+
     async def _measure(self) -> None:
         workspace = self.session.workspace
         await workspace.cluster.probe()
