@@ -167,3 +167,22 @@ async def test_a_filter_goes_to_the_first_row_that_it_leaves() -> None:
         table.filter_rows("")
         await pilot.pause()
         assert table.current_key == "b"
+
+
+async def test_a_column_without_anything_in_it_goes_before_a_cell_is_cut() -> None:
+    app = Bench()
+    async with app.run_test(size=(60, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+
+        def filled(extra: str) -> list[Row]:
+            return [Row("a", (cell("abcdefgh"), cell(extra), cell("x" * 48)))]
+
+        table.refill(filled("–"))
+        await pilot.pause()
+        assert "Extra" not in words(table)
+        assert "x" * 48 in words(table)
+        table.refill(filled("now"))
+        await pilot.pause()
+        assert "Extra" in words(table)
+        assert "now" in words(table)
+        assert "…" in words(table)

@@ -8,6 +8,7 @@ from tests.console.conftest import LARGE, begin, console, screen_text, shows, ti
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.screens.dialogs import Choice
+from tui.screens.run_text import details_text
 from tui.screens.runs_page import RunsPage
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
@@ -288,3 +289,18 @@ async def test_the_cursor_goes_with_the_runs_at_work_until_it_is_moved_by_hand(
         await pilot.press("escape")
         await pass_time(workspace, app, pilot, 5)
         await until(pilot, lambda: page.selected is not None and page.selected.state.active)
+
+
+async def test_details_of_a_campaign_that_is_only_looked_at_offer_no_change(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.fails = {"1n1g": "NCCL error"}
+    async with console(workspace) as (app, _):
+        controller = begin(app, workspace)
+        workspace.clock.tick(600)
+    snapshot = controller.snapshot()
+    failed = next(run for run in snapshot.runs if run.reason)
+    assert "t tries it again" in details_text(failed, snapshot.state).plain
+    looked_at = details_text(failed, snapshot.state, read_only=True).plain
+    assert "t tries" not in looked_at
+    assert "Enter reads the log" in looked_at

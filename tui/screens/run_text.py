@@ -128,7 +128,7 @@ _NEXT_STEPS = {
 }
 
 
-def details_text(run: RunView, state: CampaignState) -> Text:
+def details_text(run: RunView, state: CampaignState, *, read_only: bool = False) -> Text:
     """State, reason with its evidence, what to do next; then hosts, commands, figures."""
     record = state.runs[run.run_id]
     text = Text(end="")
@@ -147,7 +147,9 @@ def details_text(run: RunView, state: CampaignState) -> Text:
         text.append("  │ ", MUTED).append(f"{clean_text(line)}\n")
     if run.state is RunState.FAILED and run.reason in REMEDIES:
         text.append("→ ", ACCENT).append(f"{REMEDIES[run.reason]}\n")
-    if run.paused:
+    if read_only:
+        text.append("→ ", ACCENT).append("Enter reads the log · y copies its path\n")
+    elif run.paused:
         text.append("→ ", ACCENT).append("p lets it start when its turn comes · c leaves it out\n")
     elif run.state in _NEXT_STEPS:
         text.append("→ ", ACCENT).append(f"{_NEXT_STEPS[run.state]}\n")

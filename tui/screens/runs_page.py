@@ -160,7 +160,8 @@ class RunsPage(Page):
             self._draw(chart, meters, viewed, run)
         details = self.query_one(Details)
         if details.display:
-            details.show(plain(run.label), details_text(run, viewed.state))
+            text = details_text(run, viewed.state, read_only=viewed.read_only)
+            details.show(plain(run.label), text)
         log = self.query_one(LogPanel)
         if log.display:
             host = run.hosts[self._host % len(run.hosts)] if run.hosts else ""

@@ -16,6 +16,9 @@ from textual.widgets import DataTable
 from tui.key_bindings import bindings
 from tui.theme import MUTED
 
+NOTHING = ("", "–")
+"""What a cell holds of which there is nothing to tell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -23,7 +26,8 @@ class Column:
 
     ``from_width``: the column is left out while the table is narrower than that. ``most``: it may
     grow to so many for what its cells hold, where the other column leaves that empty. A column that
-    needs less than its ``width`` gives the rest where the other one is too narrow for its cells.
+    needs less than its ``width`` gives the rest where the other one is too narrow for its cells;
+    one in which there is nothing at all gives all of it, the last one first.
     """
 
     key: str
@@ -145,6 +149,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                 given = max(0, min(column.width - self._has_needed(column), -spare))
                 widths[column.key] -= given
                 spare, rest = spare + given, rest + given
+        for column in reversed(tuple(chosen)):
+            if spare < 0 and column.width is not None and self._is_empty(column):
+                chosen.remove(column)
+                given = widths[column.key] + 2 * self.cell_padding
+                spare, rest = spare + given, rest + given
         for column in chosen:
             if spare > 0 and column.most > widths[column.key]:
                 more = min(self._needs(column), column.most) - widths[column.key]
@@ -154,6 +163,10 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         return tuple(
             (c.key, max(self.FLEX_MIN, rest) if c.width is None else widths[c.key]) for c in chosen
         )
+
+    def _is_empty(self, column: Column) -> bool:
+        number = self._all_columns.index(column)
+        return all(row.cells[number].plain in NOTHING for row in self._rows)
 
     def _has_needed(self, column: Column) -> int:
         """For all that its cells have held at this width: columns stand still while they change."""
