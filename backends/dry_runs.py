@@ -48,7 +48,7 @@ class DryRuns:
         profiled = [(planned.repeats + 1, planned) for planned in plan.profiled]
         rounds = plan.rounds()
         for number, (repeat, planned) in enumerate([*rounds, *profiled]):
-            want = _want(planned)
+            want = want_of(planned)
             names = first_fit([want], offers, 0.0).starts.get(RUN, ())
             sites = [
                 _site(hosts[name], planned, len(names), known[name].facts, plan.selection.placement)
@@ -91,7 +91,8 @@ class DryRuns:
         return tuple(runs)
 
 
-def _want(planned: PlannedCase) -> Wanted:
+def want_of(planned: PlannedCase) -> Wanted:
+    """What an engine has to know of a run of the case."""
     profile, case = planned.profile, planned.case
     return Wanted(
         RUN,

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.cluster import Cluster
-from backends.hosts.host_facts import AWAY
 from backends.inventory.host_entry import Inventory
 from backends.inventory.load import load_inventory
 from profiles.errors import ProfileError, SelectionError
@@ -161,13 +160,9 @@ class Workspace:
 
     async def preflight(self, plan: Plan) -> tuple[Finding, ...]:
         """Check the plan's hosts before anything starts; every finding says how to mend it."""
-        from backends.hosts.preflight import preflight  # noqa: PLC0415 (loads when needed)
+        from backends.plan_preflight import plan_preflight  # noqa: PLC0415 (loads when needed)
 
-        if self.cluster.inventory.login is not None:
-            return ()  # which nodes it will be, only the queue knows
-        reachable = [host for host in plan.hosts if self.cluster.snapshot(host).state not in AWAY]
-        given = self.cluster.pool, reachable, plan.cases, self.cluster.probed
-        return await preflight(*given, placement=plan.selection.placement, clock=self.clock)
+        return await plan_preflight(self.cluster, plan, self.clock)
 
     # Campaigns -----------------------------------------------------------------------------------
 

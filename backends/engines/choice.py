@@ -10,6 +10,7 @@ from backends.hosts.host_facts import HostSnapshot, Sought
 from backends.hosts.placement import Placement
 from backends.inventory.host_entry import Host
 from backends.inventory.queue import Queue
+from backends.transports.transport import Transport
 
 
 def engine_for(
@@ -33,6 +34,21 @@ def engine_for(
     return DirectEngine(
         hosts, pool, lease=lease, force=force, placement=placement, sought=sought, clock=clock
     )
+
+
+async def why_never(want: Wanted, queue: Queue, login: Transport, *, gpus: bool) -> str:
+    """Why the queue would never start such a run, in its words; empty: it would.
+
+    Raises
+    ------
+    DlperfError: it does not answer.
+    """
+    from backends.engines.slurm.batch_script import request_for  # noqa: PLC0415
+    from backends.engines.slurm.commands import SlurmCommands  # noqa: PLC0415 (as below)
+    from backends.engines.slurm.submission import Submission  # noqa: PLC0415
+
+    submission = Submission(login, SlurmCommands(login), queue.options)
+    return await submission.refusal(request_for(want, gpus=gpus))
 
 
 def job_for(want: Wanted, queue: Queue, *, gpus: bool) -> str:

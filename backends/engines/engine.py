@@ -95,7 +95,8 @@ class AllocatedHost:
     """One host of an allocation: its devices by index, how to reach it, and what is known of it.
 
     ``files``: a machine that shares its work_dir, where looking there takes less.
-    ``cpus``, ``nics``: next to the devices, for its ranks to keep to; empty: any.
+    ``cpus``, ``nics``: next to the devices, for its ranks to keep to; empty: any. ``node_name``:
+    what the engine's own launchers call it; empty: by its address.
     """
 
     host: Host
@@ -105,6 +106,7 @@ class AllocatedHost:
     files: Transport | None = field(default=None, repr=False, compare=False)
     cpus: str = ""
     nics: tuple[str, ...] = ()
+    node_name: str = ""
 
     @property
     def name(self) -> str:

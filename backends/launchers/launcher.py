@@ -29,7 +29,8 @@ class LaunchSite:
 
     ``address``: what the other hosts' ranks connect to. ``has_gpus``: devices are GPUs, not slots.
     ``devices``: their indices on this host; none: the first ones. ``cpus``, ``nics``: those that
-    the ranks are to keep to; empty: any.
+    the ranks are to keep to; empty: any. ``node_name``: by which mpirun has to name the host, where
+    that is not its address.
     """
 
     host: Host
@@ -38,6 +39,11 @@ class LaunchSite:
     devices: tuple[int, ...] = ()
     cpus: str = ""
     nics: tuple[str, ...] = ()
+    node_name: str = ""
+
+    def slots(self, count: int) -> str:
+        """A host of mpirun's list."""
+        return f"{self.node_name or self.address}:{count}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +175,7 @@ def placeholders(request: LaunchRequest, node_rank: int) -> dict[str, Scalar | S
         "devices": device_list(request.devices(node_rank)),
         "run_id": request.run_id,
         "repeat": request.repeat,
-        "host_slots": ",".join(f"{address}:{case.gpus_per_node}" for address in addresses),
+        "host_slots": ",".join(site.slots(case.gpus_per_node) for site in request.sites),
         "node_names": ",".join(site.host.name for site in request.sites),
         "interface": request.sites[node_rank].host.interface or "",
     }

@@ -1,4 +1,5 @@
-"""``mpirun``: one rank per device, started from the first host over SSH; mpirun(1) of Open MPI 4.
+"""``mpirun``: one rank per device, started from the first host over SSH, in a job of Slurm's by
+Slurm; mpirun(1) of Open MPI 4.
 
 ``-x NAME`` hands a variable of the first host on to all. Where hosts differ in one (their devices,
 their interface), each has a part of the command line of its own, between colons, which gives its
@@ -14,7 +15,7 @@ from profiles.format.template import render_text
 
 
 def _command(node: Node, words: tuple[str, ...]) -> tuple[str, ...]:
-    start = ("mpirun", "--allow-run-as-root")
+    start = (*_in_a_job(node), "mpirun", "--allow-run-as-root")
     output = ("--bind-to", "none", "--tag-output")  # tagged by rank
     per_host = node.request.case.gpus_per_node
     own = tuple(render_text(word, node.values) for word in node.launch.mpi_arguments)
@@ -26,9 +27,17 @@ def _command(node: Node, words: tuple[str, ...]) -> tuple[str, ...]:
     parts: list[str] = []
     for site, environment in zip(node.request.sites, node.environments, strict=True):
         parts += [":"] if parts else output
-        parts += ["-np", str(per_host), "--host", f"{site.address}:{per_host}"]
+        parts += ["-np", str(per_host), "--host", site.slots(per_host)]
         parts += [*_exported(environment, same), *own, *words]
     return (*start, *parts)
+
+
+def _in_a_job(node: Node) -> tuple[str, ...]:
+    """Slurm starts its daemons there, as many ranks on a node as the job has tasks there: to the
+    step that runs this it has one."""
+    case = node.request.case
+    tasks = f"SLURM_TASKS_PER_NODE={case.gpus_per_node}(x{case.nodes})"
+    return ("env", tasks) if node.site.node_name else ()
 
 
 def _same_everywhere(node: Node) -> Set[str]:

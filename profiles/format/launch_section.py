@@ -17,6 +17,7 @@ LAUNCHERS = {
     "first_node": "the command on the first host only",
     "mpirun": "on the first host, behind mpirun with one rank per device",
     "torchrun": "on every host, behind torchrun",
+    "srun": "on the first host of a job of Slurm's, behind srun with one rank per device",
 }
 """How ranks may be started. A new one is a line here and its file in :mod:`backends.launchers`."""
 

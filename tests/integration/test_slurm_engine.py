@@ -12,16 +12,9 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from backends.campaign.controller import CampaignController
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.state import RunState
-from backends.campaign_start import Basis, Starter
-from backends.engines.engine import Engine
-from backends.engines.slurm.slurm_engine import SlurmEngine
-from backends.inventory.host_entry import Host
-from backends.inventory.job_options import JobOptions
-from backends.transports.local import LocalTransport
 from tests.support.campaigns import (
     STEADY,
     Bench,
@@ -32,33 +25,19 @@ from tests.support.campaigns import (
 )
 from tests.support.escapes import ESCAPES
 from tests.support.processes import alive
-from tests.support.slurm import NODES, SlurmCluster
+from tests.support.slurm import SlurmCluster
+from tests.support.slurm_campaigns import ask_for, jobs_handed_in, one_run, slurm_bench
 from tests.support.waiting import until, wait_until
 
+LOOPBACK = """mpi_arguments = [
+    "--mca", "oob_tcp_if_include", "lo", "--mca", "btl", "tcp,self",
+    "--mca", "btl_tcp_if_include", "lo",
+]"""
+
 
 @pytest.fixture
-def options() -> dict[str, JobOptions]:
-    """What all jobs are asked with, as ``options["all"]``."""
-    return {"all": JobOptions()}
-
-
-@pytest.fixture
-async def bench(
-    tmp_path: Path,
-    slurm: SlurmCluster,
-    monkeypatch: pytest.MonkeyPatch,
-    options: dict[str, JobOptions],
-) -> AsyncIterator[Bench]:
-    work_dir = str(tmp_path / "work")
-    hosts = [Host(name, transport="local", work_dir=work_dir) for name in NODES]
-    login = LocalTransport(Host("login", transport="local", work_dir=work_dir))
-
-    def engine(self: Starter, basis: Basis, *_: object) -> Engine:
-        nodes = [(host, self._cluster.snapshot(host)) for host in basis.hosts]
-        return SlurmEngine(login, nodes, options["all"], sought=basis.sought, clock=time.time)
-
-    monkeypatch.setattr(Starter, "_engine", engine)
-    found = Bench(tmp_path, hosts)
+async def bench(tmp_path: Path, slurm: SlurmCluster) -> AsyncIterator[Bench]:
+    found = slurm_bench(tmp_path)
     yield found
     await found.close()
 
@@ -74,21 +53,6 @@ async def test_runs_of_one_and_of_two_nodes_are_jobs(bench: Bench, slurm: SlurmC
     await until(lambda: not slurm.run("squeue", "-h"), what="the jobs have ended")
     ended = slurm.run("squeue", "-h", "--states=all", "--format=%j %T").splitlines()
     assert {f"dlperf-{run_id} COMPLETED" for run_id in state.runs} <= set(ended)
-
-
-async def one_run(bench: Bench, *cases: str, **values: object) -> tuple[CampaignController, str]:
-    """A campaign of one run, once that has readings, and its job."""
-    controller = await bench.start(*cases, lines=1000, **values)
-    await until_running(controller)
-    return controller, only_run(controller.state).job_id
-
-
-def jobs_handed_in(slurm: SlurmCluster, controller: CampaignController) -> list[str]:
-    """Names of the campaign's jobs that Slurm knows, one for each sbatch."""
-    campaign = next(iter(controller.state.runs)).partition("-")[0]
-    words = ("squeue", "-h", "--states=all", "--format=%j")
-    names = slurm.run(*words).split()
-    return sorted(name for name in names if name.startswith(f"dlperf-{campaign}-"))
 
 
 async def test_a_cancelled_run_is_gone_whatever_its_children_did(
@@ -133,26 +97,6 @@ async def test_a_failed_node_is_named_and_the_next_attempt_avoids_it(
     assert first.hosts[1] not in controller.state.runs[second].hosts
     controller.cancel_all()
     await finish(controller)
-
-
-async def test_a_requeued_job_is_another_attempt_and_not_another_job(
-    bench: Bench, slurm: SlurmCluster, options: dict[str, JobOptions]
-) -> None:
-    options["all"] = JobOptions(requeue=True)
-    controller, job = await one_run(bench)
-    before = jobs_handed_in(slurm, controller)
-    slurm.run("scontrol", "requeue", job)
-    await until(lambda: len(controller.state.runs) == 2, what="another attempt")
-    first, second = controller.state.runs.values()
-    assert (first.state, first.reason) == (RunState.FAILED, "the job was requeued")
-    assert (second.attempt, second.job_id) == (2, job)
-    slurm.run("scontrol", "update", f"jobid={job}", "starttime=now")
-    await until(lambda: controller.state.runs[second.run_id].reading_count, within_s=180)
-    assert jobs_handed_in(slurm, controller) == before
-    controller.cancel_all()
-    state = await finish(controller)
-    assert state.runs[second.run_id].state is RunState.CANCELLED
-    bench.nothing_is_left()
 
 
 async def test_a_run_neither_notices_nor_needs_the_controller(
@@ -212,10 +156,8 @@ async def test_a_drained_node_and_a_killed_slurmd_leave_a_run_alone(
     assert run.state is RunState.SUCCEEDED, run.reason
 
 
-async def test_what_slurm_refuses_fails_with_its_words(
-    bench: Bench, options: dict[str, JobOptions]
-) -> None:
-    options["all"] = JobOptions(partition="nowhere")
+async def test_what_slurm_refuses_fails_with_its_words(bench: Bench) -> None:
+    ask_for(bench, partition="nowhere")
     run = only_run(await finish(await bench.start()))
     assert (run.state, run.category) == (RunState.FAILED, Cause.REFUSED)
     assert "invalid partition" in run.reason
@@ -231,6 +173,30 @@ async def test_a_queued_job_says_why_and_leaves_the_queue_when_it_is_cancelled(
     assert only_run(await finish(controller)).state is RunState.CANCELLED
     [name] = jobs_handed_in(slurm, controller)
     assert slurm.run("squeue", "-h", "--name", name) == ""
+
+
+@pytest.mark.parametrize(
+    ("launcher", "prefix"), [("mpirun", ""), ("srun", "rank_prefix = '^(?P<rank>\\d+): '")]
+)
+async def test_ranks_of_all_nodes_are_started_from_the_first(
+    bench: Bench, launcher: str, prefix: str
+) -> None:
+    """Two on each; rank 0 is on the first node, and rank 2 on the second."""
+    tell = "echo $SLURMD_NODENAME rank ${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}; "
+    say = "for i in 1 2 3 4; do echo iter $i, samples/s: 5; sleep 0.2; done"
+    bench.profile(
+        launcher=f'"{launcher}"',
+        command=f"""'''sh -c "{tell}{say}" {{lines}}{{every}}{{copies}}{{after}}'''""",
+        window=f"{{ skip = 1 }}\n{prefix}",
+        launch=LOOPBACK if launcher == "mpirun" else "",
+    )
+    controller = await bench.start("2n2g")
+    run = only_run(await finish(controller))
+    assert run.state is RunState.SUCCEEDED, (run.reason, run.evidence)
+    log = (controller.path / run.log).read_text()
+    for rank, node in ((0, run.hosts[0]), (1, run.hosts[0]), (2, run.hosts[1])):
+        assert f"{node} rank {rank}\n" in log
+    assert run.reading_count == 4
 
 
 # Through the command line -------------------------------------------------------------------------
@@ -311,3 +277,16 @@ def test_cancel_ends_the_jobs_of_a_campaign_that_nobody_follows(
     assert len(json.loads(out)["cancelled"]) == 2
     wait_until(lambda: not slurm.run("squeue", "-h"), what="the jobs have ended")
     shell.nothing_is_left()
+
+
+def test_what_can_never_start_is_refused_before_anything_is_handed_in(
+    shell: Bench, slurm: SlurmCluster
+) -> None:
+    words = ("run", "-p", "cpu-smoke", "--case", "1n1g", "4n1g", "--sbatch=-p short")
+    done = shell.spawn(*words)
+    _, err = done.communicate(timeout=120)
+    assert done.returncode == 2, err
+    assert "4n1g would never start: " in err
+    assert "1n1g would" not in err
+    assert not shell.campaigns.exists()
+    assert not slurm.run("squeue", "-h")

@@ -82,6 +82,7 @@ class Bench:
     def __init__(self, directory: Path, hosts: Sequence[Host]) -> None:
         self.directory = directory
         self.hosts = tuple(hosts)
+        self.known = Inventory(self.hosts)
         self.campaigns = directory / "campaigns"
         self.copies = directory / "copies"
         self.profiles = directory / "profiles"
@@ -109,7 +110,7 @@ class Bench:
     def workspace(self, clock: Callable[[], float] = time.time) -> Workspace:
         """A console's engine, as a new process of the operator would have it."""
         workspace = Workspace(
-            Inventory(self.hosts),
+            self.known,
             Catalog.load([self.profiles], None),
             self.campaigns,
             profile_dirs=[self.profiles],

@@ -248,6 +248,7 @@ def launch_sites(allocation: Allocation) -> tuple[LaunchSite, ...]:
             devices=given.devices,
             cpus=given.cpus,
             nics=given.nics,
+            node_name=given.node_name,
         )
         for given in allocation.hosts
     )

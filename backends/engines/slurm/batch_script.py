@@ -99,8 +99,9 @@ def _body(what: Wrapper, work_dir: str) -> str:
     words = f'serve "$SLURMD_NODENAME" "$SLURM_JOB_ID" {PATIENCE_S}'
     command = command_with(what, work_dir, words)
     return f"""\
-# On every node, as long as the run: what a short step detaches is ended with that step.
-srun --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 sh -c {quote(command)}
+# On every node, as long as the run: what a short step detaches is ended with that step. It shares
+# what the job has, so that the run may start steps of its own.
+srun --overlap --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 sh -c {quote(command)}
 status=$?
 [ $status != 0 ] || rm -f "jobs/$SLURM_JOB_ID.out"
 exit $status

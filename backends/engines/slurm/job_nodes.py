@@ -99,12 +99,13 @@ class JobNodes:
     async def _allocated(self, name: str, job_id: str, gpus: int, ended: Ended) -> AllocatedHost:
         host = self._host(name)
         steps = StepTransport(host, job_id, self._login, ended)
-        devices = steps.run('printf %s "${CUDA_VISIBLE_DEVICES-}"', timeout_s=STEP_LIMIT_S)
+        visible = steps.run('printf %s "${CUDA_VISIBLE_DEVICES-}"', timeout_s=STEP_LIMIT_S)
         answer, snapshot = await asyncio.gather(
-            devices, probe(steps, self._clock, sought=self._sought)
+            visible, probe(steps, self._clock, sought=self._sought)
         )
         self._snapshots[name] = snapshot
-        return AllocatedHost(host, _devices(answer, gpus), steps, snapshot, self._login)
+        devices = _devices(answer, gpus)
+        return AllocatedHost(host, devices, steps, snapshot, self._login, node_name=name)
 
     async def before(self, run: Journaled, job_id: str, ended: Ended) -> tuple[AllocatedHost, ...]:
         """The nodes of a run that was given them before a restart."""
@@ -117,6 +118,7 @@ class JobNodes:
                 StepTransport(self._host(name), job_id, self._login, ended),
                 self._snapshots.get(name) or HostSnapshot(name, name, HostState.UNKNOWN),
                 self._login,
+                node_name=name,
             )
             for name in run.hosts
         )

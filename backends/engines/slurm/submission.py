@@ -24,6 +24,19 @@ class Submission:
     def script(self, request: JobRequest) -> str:
         return batch_script(request, self._options, wrapper(), self._login.host.work_dir)
 
+    async def refusal(self, request: JobRequest) -> str:
+        """Why such a job can never start, in Slurm's words; empty: it can, now or later.
+
+        Raises
+        ------
+        SlurmError, HostUnreachableError: nobody knows.
+        """
+        try:
+            await self._commands.run("sbatch", "--test-only", stdin=self.script(request).encode())
+        except RefusedError as error:
+            return error.words
+        return ""
+
     async def submit(self, request: JobRequest) -> str:
         """The job's id.
 

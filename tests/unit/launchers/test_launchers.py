@@ -145,6 +145,24 @@ environment = {{ NCCL_IB_GID_INDEX = "0", KEPT = "1" }}
     assert "-x NCCL_IB_GID_INDEX" in shlex.join(first.argv)
 
 
+def test_srun_starts_a_rank_per_device_on_all_nodes(tmp_path: Path) -> None:
+    tiny = profile(tmp_path, 'launcher = "srun"\ncommand = "train.py {arguments}"\n')
+    first, second = commands(tiny, case(2, 8))
+    assert shlex.join(first.argv) == (
+        "srun --nodes=2 --ntasks=16 --ntasks-per-node=8 --distribution=block"
+        " --kill-on-bad-exit=1 --label train.py"
+    )
+    assert second.argv == ()
+
+
+def test_mpirun_calls_hosts_what_slurm_calls_them(tmp_path: Path) -> None:
+    tiny = profile(tmp_path, 'launcher = "mpirun"\ncommand = "train.py"\n')
+    sites = [LaunchSite(Host(n), f"10.0.0.{i}", node_name=n) for i, n in enumerate(("a1", "a2"))]
+    first, _ = build(LaunchRequest(tiny, case(2, 4), sites, "run-1", 1, 29500, {"data": "/d"}))
+    assert first.argv[:2] == ("env", "SLURM_TASKS_PER_NODE=4(x2)")
+    assert "--host a1:4,a2:4" in shlex.join(first.argv)
+
+
 def test_torchrun_meets_on_the_first_node(tmp_path: Path) -> None:
     tiny = profile(tmp_path, 'launcher = "torchrun"\ncommand = "train.py"\n')
     _, second = commands(tiny, case(2, 8))

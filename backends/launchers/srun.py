@@ -1,0 +1,25 @@
+"""``srun``: one rank per device, as a step of the job that the run is in; srun(1) of Slurm.
+
+Slurm starts the ranks on all nodes and gives each step its devices; nobody logs in anywhere.
+"""
+
+from __future__ import annotations
+
+from backends.launchers.launcher import Launcher, Node
+
+
+def _command(node: Node, words: tuple[str, ...]) -> tuple[str, ...]:
+    case = node.request.case
+    return (
+        "srun",
+        f"--nodes={case.nodes}",
+        f"--ntasks={case.gpus}",
+        f"--ntasks-per-node={case.gpus_per_node}",
+        "--distribution=block",  # ranks of one node follow each other, as everywhere here
+        "--kill-on-bad-exit=1",
+        "--label",
+        *words,
+    )
+
+
+LAUNCHER = Launcher(_command, every_node=False)

@@ -1,0 +1,47 @@
+"""Before a campaign starts: would its hosts do, or would the queue that gives them ever do so?"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from backends.campaign.plan.plan import Plan
+from backends.cluster import Cluster
+from backends.dry_runs import want_of
+from backends.engines.choice import why_never
+from backends.hosts.host_facts import AWAY
+from backends.hosts.preflight import preflight
+from backends.hosts.preflight_finding import Finding, Level
+from backends.inventory.queue import Queue, queue_of_inventory
+from profiles.errors import DlperfError
+
+
+async def plan_preflight(
+    cluster: Cluster, plan: Plan, clock: Callable[[], float]
+) -> tuple[Finding, ...]:
+    """See :func:`~backends.hosts.preflight.preflight`; of a queue's hosts :func:`_of_queue`."""
+    if (queue := queue_of_inventory(cluster.inventory, plan.hosts)) is not None:
+        return await _of_queue(queue, cluster, plan)
+    hosts = [host for host in plan.hosts if cluster.snapshot(host).state not in AWAY]
+    given = cluster.pool, hosts, plan.cases, cluster.probed
+    return await preflight(*given, placement=plan.selection.placement, clock=clock)
+
+
+async def _of_queue(queue: Queue, cluster: Cluster, plan: Plan) -> tuple[Finding, ...]:
+    """A stop for every kind of job that the queue says it will never start; in its own words.
+
+    Which hosts it will be, and when, nobody knows yet; so none is looked at.
+    """
+    gpus = any(snapshot.capacity.gpus for snapshot in cluster.snapshots())
+    wants = {want_of(planned): planned.case.tag for planned in plan.cases}
+    login = cluster.pool.get(queue.login)
+    try:
+        asked = (why_never(want, queue, login, gpus=gpus) for want in wants)
+        answers = await asyncio.gather(*asked)
+    except DlperfError as error:
+        return (Finding(queue.login.name, Level.STOP, error.what, error.remedy),)
+    return tuple(
+        Finding("", Level.STOP, f"{tag} would never start: {words}", "ask for what there is")
+        for tag, words in zip(wants.values(), answers, strict=True)
+        if words
+    )
