@@ -192,16 +192,15 @@ class WorkingApp(ToldApp):
 
     def __init__(self, root: Path, *, done: int) -> None:
         hosts: tuple[Host, ...] = pickle.loads((root / "hosts.pickle").read_bytes())
-        workspace = Workspace(Inventory(hosts), Catalog.load(), root / "campaigns")
+        # As of a file: without one, on a machine with Slurm, the console asks whose hosts it means.
+        inventory = Inventory(hosts, root / "hosts.toml")
+        workspace = Workspace(inventory, Catalog.load(), root / "campaigns")
         super().__init__(workspace, done=done)
         self._root = root
         self._runs = len(hosts)
 
     async def on_mount(self) -> None:  # type: ignore[override]
         self._campaign = asyncio.create_task(self._measure())
-
-    def offer_unfinished(self) -> None:  # type: ignore[override]
-        """On a busy machine it would find the campaign that is at work here, and ask about it."""
 
     async def _measure(self) -> None:
         workspace = self.session.workspace
