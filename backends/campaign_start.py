@@ -39,7 +39,7 @@ from backends.engines.engine import Engine
 from backends.file_modes import Share
 from backends.hosts.environment import fingerprint_of
 from backends.hosts.host_facts import Sought
-from backends.hosts.placement import placement_of
+from backends.hosts.placement import Placement, placement_of
 from backends.hosts.preflight_finding import InSpiteOf
 from backends.hosts.software import sought_for
 from backends.inventory.host_entry import Host, reached_as
@@ -68,8 +68,22 @@ class Starter:
         self._clock = clock
 
     def dry_runs(self, plan: Plan) -> DryRuns:
-        """What a plan would run."""
+        """What a plan would run.
+
+        Raises
+        ------
+        SelectionError: it asks for what the hosts' engine does not do.
+        """
+        self._refuse(plan)
         return DryRuns(plan, self._cluster, lambda some: self._factory(self._setups(some)))
+
+    def _refuse(self, plan: Plan) -> None:
+        inventory = self._cluster.inventory
+        if inventory.login is not None and plan.selection.placement is Placement.LINKED:
+            raise SelectionError(
+                f"placement linked: {inventory.engine} chooses the devices of its jobs by itself",
+                remedy="leave it out, or use --engine direct",
+            )
 
     async def start(
         self, plan: Plan, force: bool, against: InSpiteOf, share: Share
@@ -90,6 +104,7 @@ class Starter:
                 f"nothing can run: {reasons or 'no case was chosen'}",
                 remedy="choose other cases or hosts",
             )
+        self._refuse(plan)
         setups = self._setups(plan, staged=True)  # a missing file is told before anything exists
         queue = queue_of_inventory(self._cluster.inventory, plan.hosts)
         request = Request(

@@ -102,18 +102,25 @@ class Cluster:
             login, options = queue.login, queue.options
             self.inventory = replace(self.inventory, login=login, job_options=options)
 
-    @property
-    def offered_engine(self) -> str:
-        """The engine that this machine has programs of, where there is no inventory, and no GPU
-        here; else empty."""
+    async def offered_engine(self) -> str:
+        """The engine whose queue answers this machine and knows of hosts, where there is no
+        inventory, and no GPU here; else empty."""
         here = self.snapshots()
         asked = all(snapshot.facts is not None for snapshot in here)
         gpus = any(snapshot.capacity.gpus for snapshot in here)
         if self.inventory.path is not None or self._queue is not None or not asked or gpus:
             return ""
-        from backends.engines.queue_hosts import engine_on_path  # noqa: PLC0415 (loads when needed)
+        from backends.engines.queue_hosts import engine_on_path, queue_hosts  # noqa: PLC0415
 
-        return engine_on_path()
+        engine = engine_on_path()
+        login = by_engine(self.inventory, engine).login if engine else None
+        if login is None:
+            return ""
+        try:
+            found = await queue_hosts(engine, self.pool.get(login), self._clock).ask()
+        except DlperfError:  # its programs are installed, and that is all
+            return ""
+        return engine if found else ""
 
     async def close(self) -> None:
         """Close all connections."""

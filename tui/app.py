@@ -150,7 +150,7 @@ class DlperfApp(App[str]):
     @work(exclusive=True, group="probe", description="ask every host, and whose hosts to use")
     async def _probe_first(self) -> None:
         await self._probe()
-        if engine := self.session.workspace.cluster.offered_engine:
+        if engine := await self.session.workspace.cluster.offered_engine():
             from tui.screens.engine_question import engine_question  # noqa: PLC0415 - seldom needed
 
             self.push_screen(engine_question(engine).by_itself(), self._engine_chosen)

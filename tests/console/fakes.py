@@ -470,7 +470,7 @@ class FakeWorkspace:
         self.fails: Mapping[str, str] = {}
         self.log_line = ""
         self.problem = ""
-        self.offered_engine = ""
+        self.offered = ""
         self.engines: list[str] = []
         self.closed = False
 
@@ -481,7 +481,10 @@ class FakeWorkspace:
 
     def use_engine(self, engine: str) -> None:
         self.engines.append(engine)
-        self.offered_engine = ""
+        self.offered = ""
+
+    async def offered_engine(self) -> str:
+        return self.offered
 
     def snapshots(self) -> tuple[HostSnapshot, ...]:
         return self._hosts

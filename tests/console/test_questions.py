@@ -108,7 +108,7 @@ async def test_prompts_and_keys_are_shown_as_they_are(workspace: FakeWorkspace, 
 async def test_where_only_a_queues_programs_are_its_hosts_are_offered_in_clean_lines(
     workspace: FakeWorkspace,
 ) -> None:
-    workspace.offered_engine = "slurm"
+    workspace.offered = "slurm"
     async with console(workspace, LARGE) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, Choice))
         assert "There is no inventory and no GPU here, but the programs of Slurm." in screen_text(
@@ -122,7 +122,7 @@ async def test_where_only_a_queues_programs_are_its_hosts_are_offered_in_clean_l
 async def test_who_would_rather_use_this_machine_is_not_asked_again(
     workspace: FakeWorkspace,
 ) -> None:
-    workspace.offered_engine = "slurm"
+    workspace.offered = "slurm"
     async with console(workspace, LARGE) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, Choice))
         await pilot.press("n")

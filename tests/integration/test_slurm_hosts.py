@@ -140,3 +140,31 @@ async def test_a_console_of_a_login_node_offers_the_queue(
         assert workspace.cluster.inventory.engine == "slurm"
         with pytest.raises(DlperfError, match="unknown host 'elsewhere'"):
             workspace.cluster.chosen("elsewhere")
+
+
+async def test_a_queue_is_offered_only_where_it_answers(
+    slurm: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its programs may be installed where there is no cluster, or no way to it."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+    async def offered() -> str:
+        workspace = Workspace.open(campaigns=tmp_path)
+        try:
+            await workspace.cluster.probe()
+            return await workspace.cluster.offered_engine()
+        finally:
+            await workspace.close()
+
+    assert await offered() == "slurm"
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "nowhere.conf"))
+    assert await offered() == ""
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_slurm_is_not_told_which_devices_to_give(
+    slurm: SlurmCluster, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("-p", "cpu-smoke", "-c", "1n1g", "--engine", "slurm", "--placement", "linked")
+    assert main([command, *asked]) == 2
+    assert "slurm chooses the devices of its jobs by itself" in capsys.readouterr().err
