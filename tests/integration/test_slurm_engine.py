@@ -7,6 +7,7 @@ import json
 import subprocess
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,7 @@ from tests.support.escapes import ESCAPES
 from tests.support.processes import alive
 from tests.support.slurm import SlurmCluster
 from tests.support.slurm_campaigns import ask_for, jobs_handed_in, one_run, slurm_bench
+from tests.support.sshd import SshHosts
 from tests.support.waiting import until, wait_until
 
 LOOPBACK = """mpi_arguments = [
@@ -99,18 +101,23 @@ async def test_a_failed_node_is_named_and_the_next_attempt_avoids_it(
     await finish(controller)
 
 
-async def test_a_run_neither_notices_nor_needs_the_controller(
+async def test_a_run_neither_notices_nor_needs_the_controller_and_what_waits_says_so(
     bench: Bench, slurm: SlurmCluster
 ) -> None:
-    controller = await bench.start(lines=60)
+    controller = await bench.start("4n1g", repeats=2, lines=60)
     await until_running(controller)
     slurm.stop_controller()
-    await until(lambda: only_run(controller.state).reading_count > 50)
-    await asyncio.sleep(2)
+    first = next(run for run in controller.state.runs.values() if run.state is RunState.RUNNING)
+    await until(lambda: controller.state.runs[first.run_id].reading_count > 50)
+    words = "queued: Slurm's controller does not answer"
+    await until(
+        lambda: any(run.state_text.startswith(words) for run in controller.snapshot().runs),
+        what="it says that nobody answers",
+    )
     slurm.start_controller()
-    run = only_run(await finish(controller))
-    assert run.state is RunState.SUCCEEDED, run.reason
-    assert bench.logs_are_exact(controller.state, controller.path) == 1
+    state = await finish(controller)
+    assert {run.state for run in state.runs.values()} == {RunState.SUCCEEDED}
+    assert bench.logs_are_exact(controller.state, controller.path) == 8
 
 
 async def test_a_console_that_comes_back_finds_its_jobs_and_hands_in_none_twice(
@@ -290,3 +297,18 @@ def test_what_can_never_start_is_refused_before_anything_is_handed_in(
     assert "1n1g would" not in err
     assert not shell.campaigns.exists()
     assert not slurm.run("squeue", "-h")
+
+
+async def test_the_login_node_may_be_another_one(
+    bench: Bench, slurm: SlurmCluster, ssh_hosts: SshHosts
+) -> None:
+    """Reached over SSH; what Slurm's programs are fed and say goes that way, and so do the logs."""
+    login = ssh_hosts(1, options=[f"SetEnv SLURM_CONF={slurm.conf}"])[0].host
+    work_dir = bench.hosts[0].work_dir
+    bench.known = replace(bench.known, login=replace(login, name="login", work_dir=work_dir))
+    controller = await bench.start("2n1g", lines=30)
+    state = await finish(controller)
+    run = only_run(state)
+    assert run.state is RunState.SUCCEEDED, run.reason
+    assert bench.logs_are_exact(state, controller.path) == 2
+    bench.nothing_is_left()
