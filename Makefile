@@ -57,7 +57,7 @@ chaos: $(READY)  ## Real hosts in network namespaces and random faults: MINUTES=
 fuzz: $(READY)  ## Properties on examples that nobody has seen, 10,000 bursts of keys: ROUNDS=5.
 	for round in $$(seq $(or $(ROUNDS),5)); do DLPERF_HYPOTHESIS=fuzz $(BIN)/python -m pytest \
 		$(WORKERS) -q -m hypothesis $(PYTEST_ARGS) || exit 1; done
-	DLPERF_BURSTS=10000 DLPERF_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest $(WORKERS) -q \
+	DLPERF_BURSTS=10000 DLPERF_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest $(WORKERS) --timeout 3600 -q \
 		tests/console/test_bursts.py $(PYTEST_ARGS)
 
 torch-test: $(READY)  ## Tests that need a Python with PyTorch: DLPERF_TORCH_PYTHON=/path/python3.

@@ -22,6 +22,22 @@ topo*) cat "${0%/*}/topology" ;;
 *) echo '| NVIDIA-SMI 440.33.01    Driver Version: 440.33.01    CUDA Version: 10.2     |' ;;
 esac
 """
+PROFILE = """
+name = "tiny"
+framework = "sh"
+model = "tiny"
+source = "test"
+[matrix]
+cases = ["1n2g"]
+repeats = 1
+[launch]
+launcher = "per_node"
+command = "sh -c 'for n in 1 2 3 4 5 6; do echo iter $n samples/s: 100.5; sleep 0.05; done'"
+[measure]
+reading = 'iter (?P<step>\\d+) samples/s: (?P<value>[\\d.]+)'
+example = "iter 1 samples/s: 100.5"
+statistic = "mean"
+"""
 INNER = {(0, 1): 1, (0, 2): 1, (0, 3): 2, (1, 2): 2, (1, 3): 1, (2, 3): 2}
 
 
@@ -49,13 +65,16 @@ def v100(tmp_path: Path) -> dict[str, str]:
     rows = zip(matrix.labels, matrix.links, after, strict=True)
     lines = ["\t".join(["", *names]), *("\t".join([name, *row, cpu]) for name, row, cpu in rows)]
     (tools / "topology").write_text("\n".join(lines) + "\n")
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles" / "tiny.toml").write_text(PROFILE)
     (tmp_path / "hosts.toml").write_text('[[hosts]]\nname = "here"\ntransport = "local"\n')
     return {**os.environ, "HOME": str(tmp_path), "PATH": f"{tools}:{os.environ['PATH']}"}
 
 
 def command_line(environment: dict[str, str], *words: str) -> str:
     home = Path(environment["HOME"])
-    given = ("--inventory", str(home / "hosts.toml"), "-p", "cpu-smoke", "--case", "1n2g")
+    given = ("--inventory", str(home / "hosts.toml"), "--profile-dir", str(home / "profiles"))
+    given += ("-p", "tiny", "--case", "1n2g")
     done = subprocess.run(
         [sys.executable, "-m", "tui.cli", *words, *given],
         env=environment,
@@ -82,7 +101,7 @@ def test_the_plan_names_the_best_linked_devices_and_their_cpus(v100: dict[str, s
 def test_a_host_that_tells_no_links_is_said_to_give_the_first_ones(v100: dict[str, str]) -> None:
     (Path(v100["HOME"]) / "bin" / "topology").write_text("Failed to get topology\n")
     options = ("--campaigns", str(Path(v100["HOME"]) / "c"), "--repeats", "1")
-    said = command_line(v100, "run", "--placement", "linked", *options, "--set", "seconds=1")
+    said = command_line(v100, "run", "--placement", "linked", *options)
     assert "how its GPUs are linked is not known: runs get the first ones" in said
     [campaign] = (Path(v100["HOME"]) / "c").iterdir()
     [run] = json.loads((campaign / "results.json").read_text())["runs"]
@@ -93,7 +112,7 @@ def test_a_run_says_how_its_devices_were_chosen_and_is_asked_for_again_alike(
     v100: dict[str, str],
 ) -> None:
     campaigns = Path(v100["HOME"]) / "campaigns"
-    options = ("--campaigns", str(campaigns), "--repeats", "1", "--set", "seconds=1")
+    options = ("--campaigns", str(campaigns), "--repeats", "1")
     command_line(v100, "run", "--placement", "linked", *options)
     [campaign] = campaigns.iterdir()
     results = json.loads((campaign / "results.json").read_text())

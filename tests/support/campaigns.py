@@ -82,7 +82,7 @@ class Bench:
     def __init__(self, directory: Path, hosts: Sequence[Host]) -> None:
         self.directory = directory
         self.hosts = tuple(hosts)
-        self.known = Inventory(self.hosts)
+        self._known: Inventory | None = None
         self.campaigns = directory / "campaigns"
         self.copies = directory / "copies"
         self.profiles = directory / "profiles"
@@ -106,6 +106,15 @@ class Bench:
             text = "\n".join(lines)
         (self.profiles / f"{name}.toml").write_text(text)
         return name
+
+    @property
+    def known(self) -> Inventory:
+        """What a workspace begins with: the hosts, unless it was given something else."""
+        return self._known or Inventory(self.hosts)
+
+    @known.setter
+    def known(self, inventory: Inventory) -> None:
+        self._known = inventory
 
     def workspace(self, clock: Callable[[], float] = time.time) -> Workspace:
         """A console's engine, as a new process of the operator would have it."""

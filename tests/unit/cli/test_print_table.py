@@ -49,7 +49,7 @@ def test_results_are_aligned_on_a_terminal_and_say_how_far_they_can_be_trusted(
         assert "---:" not in text
         if words[0] == "report":
             assert "1n1g, grade D" in text
-            assert "preflight" in text
+            assert "forced" in text
     piped = cli("report", "forced")
     assert "| ---: |" in piped.out
     assert "grade D" in piped.err
