@@ -19,8 +19,8 @@ test: $(READY)  ## All tests but those that need PyTorch or take minutes.
 
 # Campaigns on this machine alone, which never look for one of the tools, and take minutes.
 SAME_WITHOUT_TOOLS := auto_repeats.py campaign_access.py copied_campaigns.py costly_patterns.py \
-	docs_profiles.py explain.py frozen_campaigns.py logs_on_disk.py prices.py retry.py \
-	unbegun_campaigns.py workloads_cpu_smoke.py
+	docs_profiles.py explain.py frozen_campaigns.py linked_placement.py logs_on_disk.py podman.py \
+	prices.py retry.py unbegun_campaigns.py workloads_cpu_smoke.py
 
 test-without-tools: $(READY)  ## What could differ without sshd, ssh, tmux, iproute2, Slurm …
 	$(BIN)/python -m tests.without_tools $(BIN)/python -m pytest $(WORKERS) \

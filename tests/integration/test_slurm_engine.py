@@ -276,7 +276,7 @@ def test_cancel_ends_the_jobs_of_a_campaign_that_nobody_follows(
     shell: Bench, slurm: SlurmCluster
 ) -> None:
     process = shell.spawn("run", *shell.steady_words("1n1g", "4n1g", lines=1000))
-    lines_of(process, "running on")
+    lines_of(process, " running ")
     kill_hard(process)
     cancelling = shell.spawn("cancel", str(shell.campaign), "--json")
     out, err = cancelling.communicate(timeout=120)
