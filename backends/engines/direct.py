@@ -27,7 +27,7 @@ from backends.engines.engine import (
     Wanted,
 )
 from backends.engines.first_fit_schedule import Offer, first_fit
-from backends.hosts.host_facts import USABLE, HostSnapshot, HostState, Sought
+from backends.hosts.host_facts import USABLE, HostFacts, HostSnapshot, HostState, Sought
 from backends.hosts.placement import Placement, Site, beside, choose
 from backends.hosts.probe import probe_all
 from backends.inventory.host_entry import Host
@@ -139,19 +139,19 @@ class DirectEngine:
 
     async def given(self, ticket: Ticket) -> Allocation:
         """At once. The devices are the same ones each time, so that repeats share a topology."""
-        count = ticket.want.gpus_per_node
+        want = ticket.want
         sites = {
-            name: choose(self._placement, self._use(name).snapshot.facts, count)
+            name: choose(self._placement, self._facts(name, want), want.gpus_per_node)
             for name in ticket.hosts
         }
-        return self._allocation(ticket.want.run_id, sites)
+        return self._allocation(want.run_id, sites)
 
     async def adopt(self, before: Journaled) -> Allocation:
         self._occupy(before.want.run_id, before.hosts)
         first = tuple(range(before.want.gpus_per_node))
         sites = {
             name: beside(
-                self._placement, self._use(name).snapshot.facts, before.devices.get(name, first)
+                self._placement, self._facts(name, before.want), before.devices.get(name, first)
             )
             for name in before.hosts
         }
@@ -173,6 +173,11 @@ class DirectEngine:
         """None: what ends a run on a host of ours is seen by the run itself."""
         await asyncio.Event().wait()
         yield AllocationEnd("", EndKind.VANISHED)
+
+    def _facts(self, name: str, want: Wanted) -> HostFacts | None:
+        """What a run can see of a host."""
+        facts = self._use(name).snapshot.facts
+        return facts.without_gpus() if facts is not None and want.on_cpus else facts
 
     def _occupy(self, run_id: str, names: Sequence[str]) -> None:
         for name in names:

@@ -67,14 +67,16 @@ def v100(tmp_path: Path) -> dict[str, str]:
     (tools / "topology").write_text("\n".join(lines) + "\n")
     (tmp_path / "profiles").mkdir()
     (tmp_path / "profiles" / "tiny.toml").write_text(PROFILE)
+    on_cpus = PROFILE.replace('name = "tiny"', 'name = "tiny-cpu"\ndevices = "cpu"')
+    (tmp_path / "profiles" / "tiny-cpu.toml").write_text(on_cpus)
     (tmp_path / "hosts.toml").write_text('[[hosts]]\nname = "here"\ntransport = "local"\n')
     return {**os.environ, "HOME": str(tmp_path), "PATH": f"{tools}:{os.environ['PATH']}"}
 
 
-def command_line(environment: dict[str, str], *words: str) -> str:
+def command_line(environment: dict[str, str], *words: str, profile: str = "tiny") -> str:
     home = Path(environment["HOME"])
     given = ("--inventory", str(home / "hosts.toml"), "--profile-dir", str(home / "profiles"))
-    given += ("-p", "tiny", "--case", "1n2g")
+    given += ("-p", profile, "--case", "1n2g")
     done = subprocess.run(
         [sys.executable, "-m", "tui.cli", *words, *given],
         env=environment,
@@ -122,3 +124,15 @@ def test_a_run_says_how_its_devices_were_chosen_and_is_asked_for_again_alike(
     assert 'placement = "linked"' in (campaign / "campaign.toml").read_text()
     again = command_line(v100, "plan", "--json", "--from", str(campaign))
     assert "CUDA_VISIBLE_DEVICES=2,3 " in json.loads(again)["runs"][0]["commands"][0]
+
+
+def test_what_uses_no_gpu_is_bound_to_none_of_their_cpus(v100: dict[str, str]) -> None:
+    asked = ("--placement", "linked", "--campaigns", str(Path(v100["HOME"]) / "c"))
+    planned = command_line(v100, "plan", "--json", *asked, profile="tiny-cpu")
+    command_line(v100, "run", *asked, profile="tiny-cpu")
+    [campaign] = (Path(v100["HOME"]) / "c").iterdir()
+    events = [json.loads(line) for line in (campaign / "events.jsonl").read_text().splitlines()]
+    [assigned] = [event for event in events if event["kind"] == "RunAssigned"]
+    assert assigned["commands"] == json.loads(planned)["runs"][0]["commands"]
+    assert "taskset" not in assigned["commands"][0]
+    assert (assigned["devices"], assigned["placement"]) == ({"here": [0, 1]}, "first")
