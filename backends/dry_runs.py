@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from backends.campaign.folder.create import planned_run
 from backends.campaign.plan.plan import DryRun, Plan, PlannedCase
-from backends.campaign.record.state import RunRecord
+from backends.campaign.record.run_changes import record_of
 from backends.campaign.run.factory import RunFactory, rank_address
 from backends.cluster import Cluster
 from backends.engines.choice import job_for
@@ -21,6 +22,16 @@ from profiles.durations import parse_duration
 
 RUN = "RUN"
 """Stands for the id of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class _CaseRun:
+    """What all runs of a case have in common: hosts, rank 0 first, the devices on each, and the
+    script for a queue."""
+
+    hosts: tuple[str, ...]
+    sites: tuple[LaunchSite, ...]
+    job: str
 
 
 class DryRuns:
@@ -39,34 +50,39 @@ class DryRuns:
         """
         plan = self._plan
         factory = self._factory(plan)
-        hosts = {host.name: self._reached(host) for host in plan.hosts}
-        known = {name: self._cluster.snapshot(host) for name, host in hosts.items()}
-        offers = [
-            Offer(snapshot.capacity) for snapshot in known.values() if snapshot.state not in AWAY
-        ]
+        cases = self._case_runs()
         runs = []
         profiled = [(planned.repeats + 1, planned) for planned in plan.profiled]
         rounds = plan.rounds()
         for number, (repeat, planned) in enumerate([*rounds, *profiled]):
-            want = want_of(planned)
-            names = first_fit([want], offers, 0.0).starts.get(RUN, ())
-            sites = [
-                _site(hosts[name], planned, len(names), known[name].facts, plan.selection.placement)
-                for name in names
-            ]
+            run = cases[planned.case.key]
             again = number >= len(rounds)
             which = "profiled" if again else f"#{repeat}"
             label = f"{planned.profile.name} {planned.case.label} {which}"
-            texts = _texts(factory, planned, repeat, sites, profiled=again)
-            runs.append(DryRun(label, names, texts, self._job(want)))
+            texts = _texts(factory, planned, repeat, run.sites, profiled=again)
+            runs.append(DryRun(label, run.hosts, texts, run.job))
         return tuple(runs)
 
-    def _job(self, want: Wanted) -> str:
-        queue = queue_of_inventory(self._cluster.inventory, self._plan.hosts)
-        if queue is None:
-            return ""
+    def _case_runs(self) -> dict[str, _CaseRun]:
+        """By the case's key."""
+        plan = self._plan
+        hosts = {host.name: self._reached(host) for host in plan.hosts}
+        known = {name: self._cluster.snapshot(host) for name, host in hosts.items()}
+        there = [snapshot for snapshot in known.values() if snapshot.state not in AWAY]
+        offers = [Offer(snapshot.capacity) for snapshot in there]
+        queue = queue_of_inventory(self._cluster.inventory, plan.hosts)
         gpus = any(snapshot.capacity.gpus for snapshot in self._cluster.snapshots())
-        return job_for(want, queue, gpus=gpus)
+        runs = {}
+        for planned in plan.cases:
+            want = want_of(planned)
+            names = first_fit([want], offers, 0.0).starts.get(RUN, ())
+            sites = tuple(
+                _site(hosts[name], planned, len(names), known[name].facts, plan.selection.placement)
+                for name in names
+            )
+            job = "" if queue is None else job_for(want, queue, gpus=gpus)
+            runs[planned.case.key] = _CaseRun(names, sites, job)
+        return runs
 
     def _reached(self, host: Host) -> Host:
         """Which nodes a queue will give, and by which addresses they are known, it says later."""
@@ -131,22 +147,6 @@ def _texts(
 ) -> tuple[str, ...]:
     if not sites:
         return ()
-    record = replace(_record(planned, repeat, RUN), profiled=profiled)
+    record = replace(record_of(planned_run(planned, repeat, RUN, 0.0)), profiled=profiled)
     commands = factory.commands(record, sites, 29500)
     return tuple(command.text for command in commands)
-
-
-def _record(planned: PlannedCase, repeat: int, run_id: str) -> RunRecord:
-    profile, case = planned.profile, planned.case
-    return RunRecord(
-        run_id=run_id,
-        profile=profile.name,
-        framework=profile.framework,
-        model=profile.model,
-        unit=profile.unit,
-        nodes=case.nodes,
-        gpus_per_node=case.gpus_per_node,
-        parameters=case.parameters,
-        repeat=repeat,
-        attempt=1,
-    )

@@ -7,20 +7,28 @@ A set is as good as the farthest of its links; then count all of them, then over
 from __future__ import annotations
 
 import itertools
+import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, reduce
 
 from backends.hosts.host_facts import Topology
 from backends.hosts.topology import LinkClass, link_class
 
 MOST_TRIED = 20_000
-"""Sets of a size that are all compared: any of 16 GPUs. Where there are more they are grown."""
+"""Sets of a size of which the best is surely found: any of 16 GPUs. Where there are more they are
+grown."""
 _GPU = re.compile(r"GPU(\d{1,9})", re.ASCII)
 _NOWHERE = ("", "N/A", "?", "-")
 Closeness = tuple[int, int]
 """Of a link: its class, and the number of its NVLinks, negative; smaller is closer."""
+Worth = tuple[Closeness, tuple[int, int], int, int]
+"""Of a set: its farthest link, the sums over its links, its places, the sum of its nearest NICs."""
+_NOTHING: Worth = ((0, 0), (0, 0), 0, 0)
+_Rated = tuple[Worth, tuple[int, ...]]
+_Matrix = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...]]
 
 
 def closeness(link: str) -> Closeness:
@@ -47,6 +55,9 @@ class DeviceGraph:
     def link(self, one: int, other: int) -> str:
         return self.links[min(one, other), max(one, other)]
 
+    def closeness(self, one: int, other: int) -> Closeness:
+        return self._close[min(one, other), max(one, other)]
+
     def links_within(self, gpus: Sequence[int]) -> list[str]:
         return [self.link(*pair) for pair in itertools.combinations(sorted(gpus), 2)]
 
@@ -60,21 +71,88 @@ class DeviceGraph:
             for gpu in self.gpus
         }
 
-    def worth(self, gpus: Sequence[int]) -> tuple[Closeness, tuple[int, int], int, int]:
+    @cached_property
+    def known(self) -> bool:
+        """Whether anything is known of any link; else every set is as good as the next."""
+        return any(kind is not LinkClass.UNKNOWN for kind, _ in self._close.values())
+
+    def best(self, size: int, among: tuple[int, ...]) -> tuple[int, ...]:
+        """As :func:`best_set`, but looked for once."""
+        if (size, among) not in self._best:
+            grown = min((self.worth(gpus), gpus) for gpus in _grown(self, size, among))
+            few = math.comb(len(among), size) <= MOST_TRIED
+            self._best[size, among] = (self._improved(grown, among) if few else grown)[1]
+        return self._best[size, among]
+
+    def _improved(self, best: _Rated, among: tuple[int, ...]) -> _Rated:
+        """The best of all sets of that size, begun in the order of their indices; no further where
+        none can be as good as the best so far."""
+        size = len(best[1])
+        begun: list[_Rated] = [
+            (_NOTHING, (gpu,)) for gpu in reversed(among[: len(among) - size + 1])
+        ]
+        while begun:
+            before, gpus = begun.pop()
+            worth = self._with_last(before, gpus)
+            if (self._least(worth, len(gpus), size), gpus) > (best[0], best[1][: len(gpus)]):
+                continue
+            if len(gpus) == size:
+                best = worth, gpus
+                continue
+            first, missing = bisect_right(among, gpus[-1]), size - len(gpus)
+            nexts = among[first : len(among) - missing + 1]
+            begun += [(worth, (*gpus, gpu)) for gpu in reversed(nexts)]
+        return best
+
+    def _with_last(self, before: Worth, gpus: tuple[int, ...]) -> Worth:
+        """The worth of a set of which that of all but the last is known."""
+        farthest, (kinds, bonded), _, nics = before
+        last = gpus[-1]
+        close = [self._close[gpu, last] for gpu in gpus[:-1]]
+        for kind, more in close:
+            kinds, bonded = kinds + kind, bonded + more
+        places = len({self.places[gpu] for gpu in gpus if gpu in self.places})
+        return max([farthest, *close]), (kinds, bonded), places, nics + self.nearest_nic[last]
+
+    def _least(self, worth: Worth, count: int, size: int) -> Worth:
+        """What no set of ``size`` that begins with such ``count`` falls below in any part."""
+        farthest, (kinds, bonded), places, nics = worth
+        links = math.comb(size, 2) - math.comb(count, 2)
+        kind, most, nic = self._closest
+        sums = kinds + links * kind, bonded + links * most
+        return farthest, sums, places, nics + (size - count) * nic
+
+    @cached_property
+    def _closest(self) -> tuple[int, int, int]:
+        """Of all links and NICs, each by itself."""
+        kinds, bonded = zip(*self._close.values(), strict=True) if self._close else ((0,), (0,))
+        return min(kinds), min(bonded), min(self.nearest_nic.values())
+
+    def worth(self, gpus: Sequence[int]) -> Worth:
         """Smaller is better; sets of one worth differ by their indices alone."""
-        close = [self._close[pair] for pair in itertools.combinations(sorted(gpus), 2)]
-        together = (sum(kind for kind, _ in close), sum(bonded for _, bonded in close))
-        known = {self.places[gpu] for gpu in gpus if gpu in self.places}
-        nics = sum(self.nearest_nic[gpu] for gpu in gpus)
-        return max(close, default=(0, 0)), together, len(known), nics
+        ordered = tuple(sorted(gpus))
+        begun = (ordered[: n + 1] for n in range(len(ordered)))
+        return reduce(self._with_last, begun, _NOTHING)
 
     @cached_property
     def _close(self) -> Mapping[tuple[int, int], Closeness]:
         return {pair: closeness(link) for pair, link in self.links.items()}
 
+    @cached_property
+    def _best(self) -> dict[tuple[int, tuple[int, ...]], tuple[int, ...]]:
+        return {}
+
 
 def graph_of(topology: Topology) -> DeviceGraph:
     """Never raises. Of two cells that say something else of one link the farther counts."""
+    told = topology
+    matrix = (told.labels, told.links, told.cpu_affinity, told.numa_affinity)
+    return _graph_of(matrix, tuple(told.nic_names.items()))
+
+
+@lru_cache(maxsize=256)  # hosts are alike, and asked about for every run
+def _graph_of(matrix: _Matrix, nic_names: tuple[tuple[str, str], ...]) -> DeviceGraph:
+    topology = Topology(*matrix, dict(nic_names))
     rows = dict(zip(topology.labels, topology.links, strict=False))
     cells = {
         (one, other): cell
@@ -114,12 +192,7 @@ def best_set(
     ``among``: indices that may be taken; default: all.
     """
     free = sorted(set(graph.gpus if among is None else among) & set(graph.gpus))
-    if not 0 < size <= len(free):
-        return None
-    sets = list(itertools.islice(itertools.combinations(free, size), MOST_TRIED + 1))
-    if len(sets) > MOST_TRIED:
-        sets = list(_grown(graph, size, free))
-    return min(sets, key=lambda gpus: (graph.worth(gpus), gpus))
+    return graph.best(size, tuple(free)) if 0 < size <= len(free) else None
 
 
 def best_by_size(graph: DeviceGraph) -> dict[int, tuple[int, ...]]:
@@ -140,7 +213,7 @@ def _grown(graph: DeviceGraph, size: int, free: Sequence[int]) -> Iterator[tuple
 
 
 def _added(graph: DeviceGraph, grown: Sequence[int], gpu: int) -> tuple[object, ...]:
-    close = [closeness(graph.link(gpu, other)) for other in grown]
+    close = [graph.closeness(gpu, other) for other in grown]
     elsewhere = graph.places.get(gpu) not in {graph.places.get(other) for other in grown}
     return max(close), sum(bonded for _, bonded in close), elsewhere, graph.nearest_nic[gpu]
 

@@ -74,8 +74,7 @@ def _graph(facts: HostFacts | None) -> DeviceGraph | None:
     if facts is None or facts.topology is None:
         return None
     graph = graph_of(facts.topology)
-    known = any(link_class(link) is not LinkClass.UNKNOWN for link in graph.links.values())
-    return graph if known else None
+    return graph if graph.known else None
 
 
 def _cpus_of(facts: HostFacts | None, graph: DeviceGraph, devices: tuple[int, ...]) -> str:

@@ -13,7 +13,7 @@ from backends.campaign.folder.directory_identity import place_of
 from backends.campaign.folder.frozen import freeze
 from backends.campaign.folder.paths import campaign_name, create_directory
 from backends.campaign.plan.campaign_request import Request, write_request
-from backends.campaign.plan.plan import Plan
+from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.profile_in_campaign import ProfileSetup
 from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record import events as ev
@@ -122,21 +122,27 @@ def planned_runs(plan: Plan, now: float) -> list[ev.RunPlanned]:
     """Every run that is to be done, in the order of starting; their ids are new each time."""
     token = secrets.token_hex(4)
     return [
-        ev.RunPlanned(
-            t=now,
-            run_id=f"{token}-{number:04d}-a1",
-            profile=planned.profile.name,
-            framework=planned.profile.framework,
-            model=planned.profile.model,
-            unit=planned.profile.unit,
-            nodes=planned.case.nodes,
-            gpus_per_node=planned.case.gpus_per_node,
-            parameters=dict(planned.case.parameters),
-            repeat=repeat,
-            workload=workload.name,
-            arithmetic=str(workload.arithmetic) if workload.name else "",
-            expected_s=planned.expected_s or 0.0,
-        )
+        planned_run(planned, repeat, f"{token}-{number:04d}-a1", now)
         for number, (repeat, planned) in enumerate(plan.rounds(), 1)
-        for workload in [workload_of(planned.profile.workload, planned.case, planned.settings)]
     ]
+
+
+def planned_run(planned: PlannedCase, repeat: int, run_id: str, now: float) -> ev.RunPlanned:
+    """One run of a case."""
+    profile, case = planned.profile, planned.case
+    workload = workload_of(profile.workload, case, planned.settings)
+    return ev.RunPlanned(
+        t=now,
+        run_id=run_id,
+        profile=profile.name,
+        framework=profile.framework,
+        model=profile.model,
+        unit=profile.unit,
+        nodes=case.nodes,
+        gpus_per_node=case.gpus_per_node,
+        parameters=dict(case.parameters),
+        repeat=repeat,
+        workload=workload.name,
+        arithmetic=str(workload.arithmetic) if workload.name else "",
+        expected_s=planned.expected_s or 0.0,
+    )

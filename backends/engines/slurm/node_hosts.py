@@ -6,13 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from backends.engines.slurm.commands import SlurmCommands
-from backends.engines.slurm.nodes import Node, all_nodes
+from backends.engines.slurm.nodes import WORKS, Node, all_nodes
 from backends.hosts.host_facts import Concern, Gpu, GpuProcess, HostFacts, HostSnapshot, HostState
 from backends.inventory.host_entry import HOST_NAME, Host
 from backends.transports.transport import Transport
 from profiles.cleantext import clean_text
-
-_WORKS = ("idle", "mixed", "allocated")
 
 
 class NodeHosts:
@@ -61,7 +59,7 @@ def node_snapshot(node: Node) -> HostSnapshot:
 def _state(node: Node) -> tuple[HostState, str]:
     """And why."""
     if not node.takes_jobs:
-        words = [*(() if node.state in _WORKS else (node.state,)), *node.flags]
+        words = [*(() if node.state in WORKS else (node.state,)), *node.flags]
         reason = clean_text(node.reason)
         return HostState.OFFLINE, ", ".join(words) + (f": {reason}" if reason else "")
     if node.reservation:

@@ -18,7 +18,8 @@ from backends.engines.slurm.commands import (
 from backends.engines.slurm.gres import Gpus, device_indices, parse_gpus
 
 _LOAD = re.compile(r"\d+(\.\d+)?", re.ASCII)
-_WORKS = frozenset({"idle", "mixed", "allocated"})
+WORKS = frozenset({"idle", "mixed", "allocated"})
+"""States of a node that takes jobs, unless a flag keeps them off."""
 _KEEPS_OFF = frozenset({"drain", "fail", "maintenance", "not_responding", "invalid_reg"})
 
 
@@ -56,7 +57,7 @@ class Node:
     @property
     def takes_jobs(self) -> bool:
         """Now or when those that are on it have ended."""
-        return self.state in _WORKS and not _KEEPS_OFF.intersection(self.flags)
+        return self.state in WORKS and not _KEEPS_OFF.intersection(self.flags)
 
 
 async def all_nodes(commands: SlurmCommands) -> tuple[Node, ...]:
