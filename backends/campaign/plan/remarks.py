@@ -7,16 +7,39 @@ from operator import itemgetter
 
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.results.auto_repeats import LOOKS, AutoRepeats
+from profiles.case_tag import format_tag, parse_tag
 from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH
+from profiles.format.case_matrix import exclusion, make_case
 
 FEWEST_FOR_A_RATIO = 3
 """Below, a ratio has no interval, so that no comparison can be decided (docs/reports.md)."""
 
 
 def plan_remarks(plan: Plan) -> tuple[str, ...]:
-    """About how it scales, about its repeats, and about what explains them."""
-    return (*_scaling_remarks(plan), *_repeats_remarks(plan), *_explain_remarks(plan))
+    """About what it leaves out, how it scales, its repeats, and what explains them."""
+    return (
+        *_excluded_remarks(plan),
+        *_scaling_remarks(plan),
+        *_repeats_remarks(plan),
+        *_explain_remarks(plan),
+    )
+
+
+def _excluded_remarks(plan: Plan) -> Iterator[str]:
+    """Cases that were named, and that a profile has not in any form."""
+    there: dict[str, set[tuple[int, int]]] = {}
+    profiles = {}
+    for planned in (*plan.cases, *plan.refused):
+        profiles[planned.profile.name] = planned.profile
+        case = planned.case
+        there.setdefault(planned.profile.name, set()).add((case.nodes, case.gpus_per_node))
+    named = () if plan.selection.picked else map(parse_tag, dict.fromkeys(plan.selection.cases))
+    for size in named:
+        for name, sizes in there.items():
+            if size not in sizes:
+                why = exclusion(profiles[name], make_case(profiles[name], *size, {}))
+                yield f"{name} excludes {format_tag(*size)}" + (f": {why}" if why else "")
 
 
 def _scaling_remarks(plan: Plan) -> Iterator[str]:

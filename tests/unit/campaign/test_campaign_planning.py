@@ -342,6 +342,20 @@ def test_picked_cases_run_small_ones_first_whatever_the_order_of_marking() -> No
     assert tags == ["1n1g", "1n2g", "2n1g", "2n2g", "4n1g"]
 
 
+def test_a_case_that_was_named_and_that_the_profile_excludes_is_told(tmp_path: Path) -> None:
+    text = PROFILE.replace("[matrix]", '[matrix]\nexclude = ["nodes > 1 and batch_size < 32"]')
+    (tmp_path / "tiny.toml").write_text(text)
+    narrow = Catalog.load([tmp_path], None)
+
+    def told(*values: str) -> tuple[str, ...]:
+        given = {"data": ("/d",), "batch_size": values}
+        asked = chosen(cases=("1n1g", "2n1g"), values=given, repeats=3)
+        return plan_remarks(make_plan(asked, narrow, hosts(2), ()))
+
+    assert told("16") == ("tiny excludes 2n1g: nodes > 1 and batch_size < 32",)
+    assert told("16", "32") == ()
+
+
 @pytest.mark.parametrize(
     ("repeats", "says"),
     [
