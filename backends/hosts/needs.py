@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal, Protocol
 
@@ -34,17 +34,22 @@ class Planned(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One thing to check on a host. ``owner``: what asks for it; ``mend``: how to give another."""
+    """One thing to check on a host. ``owner``: what asks for it; ``mend``: how to give another.
+
+    ``fetched``: an image that the runtime fetches where it is missing.
+    """
 
     kind: Kind
     value: str  # a path, a word, "RUNTIME IMAGE", an interface, an address
     owner: str
     mend: str
+    fetched: bool = False
 
-    @property
-    def level(self) -> Level:
+    def level(self, result: str) -> Level:
+        """How serious that is."""
         # mpirun may be told to start ranks by other means than plain ssh.
-        return Level.WARN if self.kind == "ssh" else Level.STOP
+        warns = self.kind == "ssh" or (self.fetched and result == "missing")
+        return Level.WARN if warns else Level.STOP
 
     def said(self, result: str) -> str:
         """The check's result in a sentence."""
@@ -71,6 +76,8 @@ class Need:
         if self.kind != "image" or runtime not in ("docker", "podman"):
             return self.mend
         if result == "missing":
+            if self.fetched:
+                return "the run fetches it first, which is in none of its readings"
             return f"run there: {runtime} pull {shlex.quote(image)}"
         return f"install {runtime} there, or let this user use it: {runtime} info"
 
@@ -97,7 +104,10 @@ def needs_of(
             common.setdefault((need.kind, need.value), need)
         launch = planned.profile.launch_for(planned.case)
         over_ssh = over_ssh or (LAUNCHERS[launch.launcher].logs_in and planned.case.nodes > 1)
-    needs = {host.name: [*common.values(), *_interface_needs(host)] for host, _ in hosts}
+    needs = {
+        host.name: [*(_as_fetched(need, host) for need in common.values()), *_interface_needs(host)]
+        for host, _ in hosts
+    }
     if over_ssh:
         first = hosts[0][0].name if hosts else ""
         for host, _ in hosts[1:]:
@@ -105,6 +115,10 @@ def needs_of(
             mend = "let the first host log in to the others with a key: ssh-copy-id"
             needs[first].append(Need("ssh", address, "mpirun", mend))
     return {name: tuple(own) for name, own in needs.items()}
+
+
+def _as_fetched(need: Need, host: Host) -> Need:
+    return replace(need, fetched=need.kind == "image" and host.pull == "missing")
 
 
 def _setting_needs(planned: Planned) -> Iterable[Need]:
@@ -159,7 +173,10 @@ def _programs(profile: Profile, command: HostCommand, staged: set[str]) -> Itera
 
 
 def _is_on_the_host(container: Container, image: str) -> bool:
-    """Singularity and Apptainer fetch ``docker://…`` themselves; a path must be there."""
+    """Singularity and Apptainer fetch ``docker://…`` themselves; a path must be there. Pyxis looks
+    on the nodes of its job."""
+    if container.runtime == "pyxis":
+        return False
     return container.runtime in ("docker", "podman") or "://" not in image
 
 

@@ -144,7 +144,8 @@ async def check_needs(transport: Transport, needs: Sequence[Need]) -> tuple[Find
         )
     for need, result in zip(needs, results[1:], strict=True):
         if result != "ok":
-            findings.append(Finding(host.name, need.level, need.said(result), need.remedy(result)))
+            what, remedy = need.said(result), need.remedy(result)
+            findings.append(Finding(host.name, need.level(result), what, remedy))
     return tuple(findings)
 
 

@@ -67,7 +67,7 @@ system() {
     section python
     have python3 && bounded python3 --version
     section containers
-    for runtime in docker podman apptainer singularity; do
+    for runtime in docker podman apptainer singularity enroot; do
         have "$runtime" && echo "$runtime"
     done
     section disk
@@ -124,6 +124,16 @@ fact() { # KIND WHERE NAME VERSION
 image_facts() { # "RUNTIME IMAGE"
     runtime=${1%% *}
     image=${1#* }
+    case $runtime in
+    enroot | pyxis) # the head of a squashfs tells when it was made, of how much
+        file=$(in_home "$image")
+        case $file in /*) ;; *) return ;; esac
+        [ -f "$file" ] || return
+        number=$(head -c 96 "$file" | bounded sha256sum)
+        fact image "$1" id "${number:+sqsh:}${number%% *}"
+        return
+        ;;
+    esac
     have "$runtime" || return
     case $runtime in
     docker | podman)

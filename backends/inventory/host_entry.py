@@ -25,6 +25,9 @@ ENGINES = ("direct", "slurm")
 QUEUES = ("slurm",)
 """Those that have hosts of their own, which they give one after another to whoever asks."""
 
+PULLS = ("never", "missing")
+"""When a container image may be fetched to a host: never, or where it is not there."""
+
 HOST_NAME = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9._-]{0,119}", re.ASCII)
 """Host names become file names and words of commands."""
 
@@ -44,7 +47,7 @@ class Host:
     ``lease_dir`` on the host; without a ``lease_dir`` the lease lies in no directory.
     ``environment``: ``NAME=value`` for every run there; ``mpi_arguments``: more words for an
     ``mpirun`` that is started there. ``price_per_hour``: of one of its devices, in the currency
-    that the operator means.
+    that the operator means. ``pull``: one of :data:`PULLS`.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Host:
     environment: tuple[str, ...] = ()
     mpi_arguments: tuple[str, ...] = ()
     price_per_hour: float | None = None
+    pull: str = "never"
 
 
 def this_machine(hostname: str | None = None) -> Host:

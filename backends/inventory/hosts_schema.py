@@ -18,7 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from backends.inventory.host_entry import ENGINES, HOST_NAME, QUEUES, TRANSPORTS
+from backends.inventory.host_entry import ENGINES, HOST_NAME, PULLS, QUEUES, TRANSPORTS
 from backends.inventory.job_options import JobOptions
 from backends.inventory.nodesets import expand_nodeset
 from profiles.nearest import did_you_mean
@@ -162,6 +162,9 @@ class Keys(Launching):
     lease_dir: _LeaseDir | None = Field(default=None, description="give an absolute path")
     price_per_hour: float | None = Field(
         default=None, ge=0, le=1e9, allow_inf_nan=False, description="give a price like 2.5"
+    )
+    pull: Literal["never", "missing"] | None = Field(
+        default=None, description=f"write {' or '.join(map(repr, PULLS))}"
     )
 
     def said(self) -> dict[str, object]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import cast
 
-from backends.launchers.container import in_container, seen_inside
+from backends.launchers.container import in_container, seen_inside, started_elsewhere
 from backends.launchers.launcher import (
     DEVICES,
     HostCommand,
@@ -77,7 +77,9 @@ def _node_command(request: LaunchRequest, launch: Launch, rank: int) -> HostComm
 def _bound(command: HostCommand, node: Node) -> HostCommand:
     """To the CPUs beside the run's devices. A container's daemon starts what is in it, and is told
     so itself; ranks that mpirun starts are bound by mpirun."""
-    ours = LAUNCHERS[node.launch.launcher].every_node and command.container is None
+    ours = LAUNCHERS[node.launch.launcher].every_node and not started_elsewhere(
+        node.launch.container
+    )
     if not node.site.cpus or not ours:
         return command
     return replace(command, argv=(BINDER, "-c", node.site.cpus, *command.argv))

@@ -212,6 +212,9 @@ end_container() { # $1: grace in 1/100 s
         [ "$1" -eq 0 ] || $runtime stop -t $((($1 + 99) / 100)) "$container" >/dev/null 2>&1
         $runtime rm -f "$container" >/dev/null 2>&1
     done
+    # What enroot unpacked: what runs there is ended like any other process, and before.
+    [ "$1" -ne 0 ] || ! command -v enroot >/dev/null 2>&1 ||
+        enroot remove --force "$container" >/dev/null 2>&1
     return 0
 }
 
@@ -700,6 +703,7 @@ verb_cancel() { # RUN GRACE
     lost)
         end_container "$grace"
         end_processes "$run_id" '' "$grace"
+        end_container 0
         [ "$hidden" = - ] || look_for_orphans 50
         ;;
     *) # over, or never started here: ranks that another host's mpirun started carry the marker

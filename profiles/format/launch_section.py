@@ -32,10 +32,16 @@ LauncherName = Annotated[str, AfterValidator(_check_launcher)]
 
 
 class Container(Model):
-    """``image``, ``mounts``, ``options`` and ``workdir`` may hold placeholders."""
+    """``image``, ``mounts``, ``options`` and ``workdir`` may hold placeholders.
+
+    ``user``: who one is inside, oneself or root; None: as the runtime has it by itself.
+    ``shm_size``: of a /dev/shm of its own; None, or where the runtime has none: the host's.
+    """
 
     image: str = Field(min_length=1)
-    runtime: Literal["docker", "podman", "singularity", "apptainer"] = "docker"
+    runtime: Literal["docker", "podman", "singularity", "apptainer", "enroot", "pyxis"] = "docker"
+    user: Literal["own", "root"] | None = None
+    shm_size: str | None = Field(None, pattern=r"^[0-9]+[bkmgBKMG]?$")
     mounts: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     workdir: str | None = None

@@ -601,11 +601,13 @@ async def test_the_container_of_a_run_is_removed_however_the_run_ends(
     (tools / "docker").write_text(f'#!/bin/sh\necho "$@" >>{notes}\n')
     (tools / "docker").chmod(0o755)
     (tools / "podman").symlink_to("docker")
+    (tools / "enroot").symlink_to("docker")
     path = f"{tools}:{os.environ['PATH']}"
     remote = RemoteHost(LocalTransport(local_host, environment={**os.environ, "PATH": path}))
     await remote.start(spec("done", "true", container_name="dlperf-done-0"))
     await ended(remote, "done")
-    assert set(notes.read_text().splitlines()) == {"rm -f dlperf-done-0"}
+    removed = {"rm -f dlperf-done-0", "remove --force dlperf-done-0"}
+    assert set(notes.read_text().splitlines()) == removed
     notes.unlink()
     await remote.start(spec("stop", "sleep 600", container_name="dlperf-stop-0"))
     await remote.cancel("stop", grace_s=2)
