@@ -105,7 +105,7 @@ async def _probe(
 ) -> HostSnapshot:
     host = transport.host
     await transport.connect()  # so that the handshake does not count as a round trip
-    command = f"sh -s -- {shlex.quote(host.work_dir)} {shlex.quote(host.lease_dir)}"
+    command = f"exec sh -s -- {shlex.quote(host.work_dir)} {shlex.quote(host.lease_dir)}"
     words = shlex.join(["gpu", *sought_words(sought)])
     patience_s = timeout_s + (SOFTWARE_TIMEOUT_S if sought else 0)
     try:
@@ -196,6 +196,9 @@ def parse_probe(
     begin, end = (_host_time(sections.get(name, "")) for name in ("begin", "end"))
     if begin is None or end is None:
         missing.append("clock" if begin is None else "end of the probe")
+    cpus = _cpus(sections)
+    if cpus is None:
+        missing.append("CPU count")
     python = _one_line(sections.get("python", "")).removeprefix("Python ")
     disk_total, disk_free = _disk(sections.get("disk", ""))
     if disk_free is None:
@@ -209,12 +212,12 @@ def parse_probe(
         kernel=fact("kernel", "kernel"),
         boot_id=fact("boot", "boot id"),
         cpu_model=" ".join(fact("cpu-model", "CPU model").split()),
-        cpus=nvidia.whole(fact("cpus", "CPU count")) or 0,
+        cpus=cpus or 0,
         numa_nodes=nvidia.whole(_one_line(sections.get("numa", ""))) or 1,
         memory_mib=memory.get("MemTotal", 0),
         memory_available_mib=memory.get("MemAvailable", memory.get("MemFree", 0)),
         load1=loads[0] if loads else 0.0,
-        users=tuple(_lines(sections.get("users", ""))),
+        users=tuple(sorted({line.split()[0] for line in _lines(sections.get("users", ""))})),
         python=python or None,
         driver_version=nvidia.driver_version(sections.get("gpus", "")),
         cuda_version=_one_line(sections.get("cuda", "")) or None,
@@ -262,6 +265,15 @@ def _meminfo(text: str) -> Mapping[str, int]:
     """MiB by name, from lines of /proc/meminfo."""
     found = re.findall(r"^(\w+):\s*(\d{1,15}) kB$", text, re.MULTILINE | re.ASCII)
     return {name: int(kib) // 1024 for name, kib in found}
+
+
+def _cpus(sections: Mapping[str, str]) -> int | None:
+    """That we may use: of a list as the kernel writes it, ``0-3,8``, else what a tool counted."""
+    listed = _one_line(sections.get("cpu-list", ""))
+    if not re.fullmatch(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*", listed, re.ASCII):
+        return nvidia.whole(_one_line(sections.get("cpus", "")))
+    ranges = (part.partition("-") for part in listed.split(","))
+    return sum(max(0, int(last or first) - int(first) + 1) for first, _, last in ranges)
 
 
 def _disk(text: str) -> tuple[int | None, int | None]:

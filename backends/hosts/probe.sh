@@ -8,19 +8,25 @@ PATH=$PATH:/usr/local/bin:/usr/sbin:/sbin:/usr/local/nvidia/bin:/usr/lib/wsl/lib
 export LC_ALL PATH
 unset OMP_NUM_THREADS OMP_THREAD_LIMIT # nproc would believe them
 
+newline='
+'
 section() { printf '\n@@dlperf:%s\n' "$1"; }
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-limited=yes
-if timeout -k 1 5 true >/dev/null 2>&1; then
-    bounded() { timeout -k 1 5 "$@"; }
-elif have timeout; then # busybox
-    bounded() { timeout 5 "$@"; }
-else
-    limited=''
-    bounded() { "$@"; }
-fi
+begin() { # The clock, and how a tool is kept from hanging: one process tells both.
+    section begin
+    limited=yes
+    if timeout -k 1 5 date +%s.%N; then
+        bounded() { timeout -k 1 5 "$@"; }
+    elif timeout 5 date +%s.%N; then # busybox
+        bounded() { timeout 5 "$@"; }
+    else
+        limited=''
+        bounded() { "$@"; }
+        date +%s.%N
+    fi
+}
 
 in_home() { # a path that may start with ~
     case $1 in
@@ -30,40 +36,70 @@ in_home() { # a path that may start with ~
     esac
 }
 
-existing_parent() { # of a path that may start with ~
-    dir=$(in_home "$1")
-    case $dir in /*) ;; *) dir=/ ;; esac # without a leading / the loop would have no end
-    while [ -n "$dir" ] && [ ! -d "$dir" ]; do dir=${dir%/*}; done
-    printf '%s\n' "${dir:-/}"
+existing_parent() { # of a path that may start with ~; sets parent
+    case $1 in
+    '~' | '~/'*) parent=$HOME${1#'~'} ;;
+    /*) parent=$1 ;;
+    *) parent= ;; # without a leading / the loop would have no end
+    esac
+    while [ -n "$parent" ] && [ ! -d "$parent" ]; do parent=${parent%/*}; done
+    parent=${parent:-/}
+}
+
+# What the shell can read itself costs no process, and processes are what a probe takes its time for.
+
+first_lines() { # $1: how many, $2: of which file
+    [ -r "$2" ] || return
+    # shellcheck disable=SC2034
+    for number in $1; do
+        read -r line || break
+        printf '%s\n' "$line"
+    done <"$2"
+}
+
+value() { # $1: pattern of a line, $2: file, $3: the line after which there is none. What = or : leads to.
+    [ -r "$2" ] || return
+    while read -r line && [ "$line" != "${3-@}" ]; do
+        # shellcheck disable=SC2254
+        case $line in
+        $1)
+            printf '%s\n' "${line#*[=:]}"
+            return
+            ;;
+        esac
+    done <"$2"
+    return 1
+}
+
+number_of() { # of files: a pattern that found none stands for itself
+    [ ! -e "$1" ] || echo $#
 }
 
 system() {
     section os
-    sed -n 's/^PRETTY_NAME=//p' /etc/os-release 2>/dev/null || uname -s
+    value 'PRETTY_NAME=*' /etc/os-release || uname -s
     section kernel
-    uname -r
+    first_lines 1 /proc/sys/kernel/osrelease
     section architecture
-    uname -m
+    first_lines 1 /proc/sys/kernel/arch || uname -m
     section hostname
-    uname -n
+    first_lines 1 /proc/sys/kernel/hostname
     section boot
-    cat /proc/sys/kernel/random/boot_id
+    first_lines 1 /proc/sys/kernel/random/boot_id
     section cpu-model
-    if grep -q '^model name' /proc/cpuinfo; then
-        sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -n 1
-    elif have lscpu; then
-        bounded lscpu | sed -n 's/^Model name: *//p' | head -n 1
-    fi
-    section cpus
-    nproc || getconf _NPROCESSORS_ONLN
+    value 'model name*' /proc/cpuinfo '' ||
+        { have lscpu && bounded lscpu | sed -n 's/^Model name: *//p' | head -n 1; }
+    section cpu-list
+    value 'Cpus_allowed_list:*' /proc/self/status || { section cpus && nproc; } ||
+        getconf _NPROCESSORS_ONLN
     section numa
-    ls -d /sys/devices/system/node/node[0-9]* | wc -l
+    number_of /sys/devices/system/node/node[0-9]*
     section memory
-    grep -E '^(MemTotal|MemAvailable|MemFree):' /proc/meminfo
+    first_lines '1 2 3' /proc/meminfo # MemTotal, MemFree, MemAvailable
     section load
-    cat /proc/loadavg
+    first_lines 1 /proc/loadavg
     section users
-    have who && bounded who | awk '{ print $1 }' | sort -u
+    have who && who
     section python
     have python3 && bounded python3 --version
     section containers
@@ -71,12 +107,13 @@ system() {
         have "$runtime" && echo "$runtime"
     done
     section disk
-    bounded df -Pk "$(existing_parent "$1")" | tail -n 1
+    existing_parent "$1"
+    bounded df -Pk "$parent"
     section interconnects
     for port in /sys/class/infiniband/*/ports/*; do
         [ -r "$port/rate" ] || continue
         device=${port#/sys/class/infiniband/}
-        echo "${device%%/*} $(cat "$port/rate") $(cat "$port/state")"
+        echo "${device%%/*} $(first_lines 1 "$port/rate") $(first_lines 1 "$port/state")"
     done
 }
 
@@ -245,8 +282,14 @@ git_changes() { # Comparing runs the filters of a repository's configuration: of
 
 software() { # [KIND VALUE]…, all at once
     section nccl
-    library=$(ldconfig -p | sed -n 's/.*libnccl\.so[.0-9]* .*=> *//p' | head -n 1)
-    [ -z "$library" ] || readlink -f "$library" | sed -n 's/.*libnccl\.so\.\([0-9]*\.[0-9.]*\)$/\1/p'
+    library=$(ldconfig -p)
+    case $library in
+    *libnccl.so*)
+        library=${library#*libnccl.so*=> }
+        readlink -f "${library%%"$newline"*}" |
+            sed -n 's/.*libnccl\.so\.\([0-9]*\.[0-9.]*\)$/\1/p'
+        ;;
+    esac
     section software
     [ -n "$limited" ] || return 0 # a tool that hangs would hold up everything
     cd / || return 0              # nothing is imported from where a login begins
@@ -271,8 +314,7 @@ gpus() {
 }
 
 {
-    section begin
-    date +%s.%N
+    begin
     system "$1"
     [ "$3" = nogpu ] || gpus
     (

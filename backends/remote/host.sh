@@ -409,7 +409,8 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER TICKET [DIGEST.
         until take_lease "$lease_dir" "$who"; do
             [ -z "$trouble" ] || abandon "$trouble"
             tries=$((tries + 1)) # somebody may only be looking
-            open_lease "$lease_dir" || abandon "$trouble"
+            find_lease "$lease_dir"
+            open_lease || abandon "$trouble"
             read_holder
             # Our own start of a moment ago, whose answer was lost.
             if [ "$holder_run" = "$run_id" ] && await_supervisor 300; then

@@ -59,8 +59,7 @@ find_lease() { # $1: lease_dir or "". Sets lock_path, and notes: where they are,
     fi
 }
 
-open_lease() { # $1: lease_dir or "". Opens descriptor 9; else sets trouble
-    find_lease "$1"
+open_lease() { # the one that was found. Opens descriptor 9; else sets trouble
     if on_file; then
         open_place && open_lock_file || return 1
     else
@@ -113,7 +112,8 @@ except OSError as error:
 }
 
 take_lease() { # $1: lease_dir, $2: who. 0: ours, with a note; 1: held; 2: impossible, trouble says why
-    open_lease "$1" || return 2
+    find_lease "$1"
+    open_lease || return 2
     lock
     case $? in
     0) on_file && others=claimed || others=beside ;;
@@ -301,7 +301,7 @@ look_at_lease() { # $1: lease_dir. Says on stdout who holds the host; fails with
         if lasting_claim; then tell_holder; else printf '@lease free\n'; fi
         return
     fi
-    open_lease "$1" || return 1
+    open_lease || return 1
     lock -s
     case $? in
     0)

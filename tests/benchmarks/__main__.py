@@ -10,7 +10,17 @@ import importlib
 import subprocess
 import sys
 
-NAMES = ("startup", "parsing", "llm_parsing", "gap", "tailing", "console", "resume", "readings")
+NAMES = (
+    "startup",
+    "parsing",
+    "llm_parsing",
+    "gap",
+    "tailing",
+    "console",
+    "resume",
+    "readings",
+    "probing",
+)
 
 
 def main() -> None:

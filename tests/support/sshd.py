@@ -34,7 +34,8 @@ def sshd_program() -> str | None:
 
 
 def free_port(address: str) -> int:
-    with socket.socket() as probe:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as probe:
         probe.bind((address, 0))
         return int(probe.getsockname()[1])
 

@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import os
 import platform
+import shutil
 import socket
 import subprocess
 import time
@@ -61,8 +62,9 @@ MemAvailable:   380000000 kB
 33.70 4.02 3.01 2/1234 5678
 
 @@dlperf:users
-alice
-root
+root     pts/1        2026-11-21 09:12 (10.1.0.7)
+alice    pts/0        2026-11-21 08:30 (login01)
+alice    pts/2        2026-11-21 10:02
 
 @@dlperf:python
 Python 3.8.10
@@ -204,12 +206,12 @@ def test_what_is_not_there_is_named_as_missing() -> None:
     assert facts.missing == (
         "memory",
         "clock",
+        "CPU count",
         "disk space",
         "operating system",
         "kernel",
         "boot id",
         "CPU model",
-        "CPU count",
         "host name",
         "architecture",
     )
@@ -268,8 +270,36 @@ async def test_a_host_without_any_tool_still_answers(shell: Any, tmp_path: Path)
     transport = shell(Host(name="bare"), {"PATH": str(tmp_path)})
     completed = await transport.run("sh -s -- /", stdin=script)
     facts = parse_probe(completed.stdout, 0.0, 1.0)
-    assert {"kernel", "clock", "CPU count"} <= set(facts.missing)
-    assert facts.os == facts.kernel == ""
+    assert {"clock", "disk space"} <= set(facts.missing)
+    assert facts.kernel == platform.release(), "what the shell reads by itself"
+    assert facts.cpus == len(os.sched_getaffinity(0))
+
+
+@pytest.mark.parametrize(
+    ("sections", "cpus"),
+    [
+        (b"@@dlperf:cpu-list\n0-3,8,10-11\n", 7),
+        (b"@@dlperf:cpu-list\n3\n", 1),
+        (b"@@dlperf:cpu-list\n\n@@dlperf:cpus\n48\n", 48),
+        (b"@@dlperf:cpu-list\n5-3\n", 0),
+        (b"@@dlperf:cpu-list\n0-\n", 0),
+    ],
+)
+def test_cpus_are_those_that_we_may_use(sections: bytes, cpus: int) -> None:
+    assert parse_probe(sections, 0.0, 1.0).cpus == cpus
+
+
+async def test_a_probe_starts_few_processes(shell: Any, tmp_path: Path) -> None:
+    """Of them a probe takes its time, on the host and on one that stands for many."""
+    traced = ["strace", "-f", "-qq", "-e", "trace=execve", "-o", str(tmp_path / "trace")]
+    if shutil.which("strace") is None:
+        pytest.skip("needs strace")
+    command = [*traced, "sh", "-s", "--", "~/work", "", "gpu"]
+    subprocess.run(
+        command, input=PROBE_SCRIPT, check=True, capture_output=True, env={"PATH": "/usr/bin:/bin"}
+    )
+    started = [line for line in (tmp_path / "trace").read_text().splitlines() if "= 0" in line]
+    assert len(started) <= 16
 
 
 FAKE_SMI = """
