@@ -32,6 +32,7 @@ from backends.campaign.record.state import CampaignState, RunRecord
 from backends.campaign.run.factory import RunFactory
 from backends.campaign.run.lost_runs import look_for_strays
 from backends.campaign.run.recovery import recovered
+from backends.campaign_export import Export
 from backends.cluster import Cluster
 from backends.dry_runs import DryRuns
 from backends.engines.choice import engine_for
@@ -76,6 +77,25 @@ class Starter:
         """
         self._refuse(plan)
         return DryRuns(plan, self._cluster, lambda some: self._factory(self._setups(some)))
+
+    def export(self, plan: Plan, directory: Path) -> tuple[Path, ...]:
+        """Write it as scripts that the hosts' queue runs without us; which they are.
+
+        Raises
+        ------
+        SelectionError: no queue gives the hosts; see :meth:`backends.campaign_export.Export.write`.
+        """
+        self._refuse(plan)
+        queue = queue_of_inventory(self._cluster.inventory, plan.hosts)
+        if queue is None:
+            raise SelectionError(
+                "scripts are written for a queue, which gives each run its hosts",
+                where="--export",
+                remedy="add --engine slurm",
+            )
+        setups = self._setups(plan, staged=True)
+        gpus = any(snapshot.capacity.gpus for snapshot in self._cluster.snapshots())
+        return Export(plan, setups, self._factory(setups), queue, gpus).write(directory)
 
     def _refuse(self, plan: Plan) -> None:
         inventory = self._cluster.inventory

@@ -145,6 +145,10 @@ class Workspace:
         """The refused cases' commands, as they would be on hosts that can run them."""
         return self._starter.dry_runs(plan).elsewhere()
 
+    def export(self, plan: Plan, directory: Path) -> tuple[Path, ...]:
+        """Write the plan as scripts; see :meth:`backends.campaign_start.Starter.export`."""
+        return self._starter.export(plan, directory)
+
     def adopt_hosts(
         self, request: Request, selection: Selection
     ) -> tuple[Selection, tuple[str, ...]]:

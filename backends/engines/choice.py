@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from backends.engines.direct import DirectEngine, Pool
 from backends.engines.engine import Engine, Wanted
+from backends.engines.plain_job import PlainJob
 from backends.hosts.host_facts import HostSnapshot, Sought
 from backends.hosts.placement import Placement
 from backends.inventory.host_entry import Host
@@ -59,3 +60,18 @@ def job_for(want: Wanted, queue: Queue, *, gpus: bool) -> str:
     return batch_script(
         request_for(want, gpus=gpus), queue.options, wrapper(), queue.login.work_dir
     )
+
+
+def plain_job_for(job: PlainJob, want: Wanted, queue: Queue, *, gpus: bool) -> str:
+    """A script for the queue that runs without us. ``gpus``: whether its hosts have some."""
+    from backends.engines.slurm.batch_script import request_for  # noqa: PLC0415 (as above)
+    from backends.engines.slurm.plain_script import plain_script  # noqa: PLC0415
+
+    return plain_script(job, request_for(want, gpus=gpus), queue.options)
+
+
+def plain_submission(queue: Queue, paths: Sequence[str]) -> str:
+    """A script that hands such scripts in, in this order."""
+    from backends.engines.slurm.plain_script import submit_script  # noqa: PLC0415 (as above)
+
+    return {"slurm": submit_script}[queue.engine](paths)

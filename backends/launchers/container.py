@@ -54,7 +54,7 @@ class _Runtime:
     daemon: bool = False
 
 
-def seen_inside(container: Container | None, devices: Sequence[int]) -> tuple[int, ...]:
+def seen_inside(container: Container | None, devices: Sequence[int | str]) -> tuple[int | str, ...]:
     """Devices of a host as what runs there counts them: with or without a container."""
     renumbered = container is not None and _RUNTIMES[container.runtime].renumbers
     return tuple(range(len(devices))) if renumbered else tuple(devices)
@@ -63,6 +63,16 @@ def seen_inside(container: Container | None, devices: Sequence[int]) -> tuple[in
 def started_elsewhere(container: Container | None) -> bool:
     """Whether a daemon starts what is inside, so that it inherits nothing of the command."""
     return container is not None and _RUNTIMES[container.runtime].daemon
+
+
+def removal(container: Container | None) -> str:
+    """The words of sh that remove a container of ours, whose name follows; empty: none is left."""
+    named = container is not None and _RUNTIMES[container.runtime].named
+    if container is None or not named:
+        return ""
+    return (
+        "enroot remove --force" if container.runtime == "enroot" else f"{container.runtime} rm -f"
+    )
 
 
 def in_container(command: HostCommand, container: Container, node: Node) -> HostCommand:

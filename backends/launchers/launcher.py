@@ -28,15 +28,15 @@ class LaunchSite:
     """One host of a run: where its ranks run and how the other hosts reach it.
 
     ``address``: what the other hosts' ranks connect to. ``has_gpus``: devices are GPUs, not slots.
-    ``devices``: their indices on this host; none: the first ones. ``cpus``, ``nics``: those that
-    the ranks are to keep to; empty: any. ``node_name``: by which mpirun has to name the host, where
-    that is not its address.
+    ``devices``: their indices on this host, or what stands for them; none: the first ones.
+    ``cpus``, ``nics``: those that the ranks are to keep to; empty: any. ``node_name``: by which
+    mpirun has to name the host, where that is not its address.
     """
 
     host: Host
     address: str
     has_gpus: bool = False
-    devices: tuple[int, ...] = ()
+    devices: tuple[int | str, ...] = ()
     cpus: str = ""
     nics: tuple[str, ...] = ()
     node_name: str = ""
@@ -48,7 +48,8 @@ class LaunchSite:
 
 @dataclass(frozen=True, slots=True)
 class LaunchRequest:
-    """Everything a launcher needs. ``sites`` is in rank order; ``port`` is free on the first.
+    """Everything a launcher needs. ``sites`` is in rank order; ``port`` is free on the first, or
+    stands for one that is.
 
     ``profiled``: it is to tell where its time goes.
     """
@@ -58,11 +59,11 @@ class LaunchRequest:
     sites: Sequence[LaunchSite]
     run_id: str
     repeat: int
-    port: int
+    port: int | str
     settings: Mapping[str, str]
     profiled: bool = False
 
-    def devices(self, node_rank: int) -> tuple[int, ...]:
+    def devices(self, node_rank: int) -> tuple[int | str, ...]:
         """The device indices on that node."""
         return self.sites[node_rank].devices or tuple(range(self.case.gpus_per_node))
 
@@ -155,7 +156,7 @@ class Launcher:
     logs_in: bool = False
 
 
-def device_list(devices: Sequence[int]) -> str:
+def device_list(devices: Sequence[int | str]) -> str:
     return ",".join(map(str, devices))
 
 

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from pathlib import Path
 
-from backends.campaign.plan.plan import DryRun
+from backends.campaign.plan.plan import DryRun, Plan
 from backends.campaign.plan.remarks import plan_remarks
+from backends.use_cases import Workspace
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_jobs, add_json
 from tui.cli.shared.output import print_json
-from tui.cli.shared.plan_from_options import make_plan, say_summary
+from tui.cli.shared.plan_from_options import make_plan, say_left_out, say_summary
 from tui.cli.shared.selection_options import add_selection
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     add_jobs(parser)
+    parser.add_argument(
+        "--export",
+        metavar="DIR",
+        type=Path,
+        help="write the runs there as batch scripts that need nothing of this program",
+    )
     add_json(parser)
 
 
@@ -29,8 +37,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _plan(arguments: argparse.Namespace) -> int:
-    workspace, made = await make_plan(arguments, must_run=False)
+    workspace, made = await make_plan(arguments, must_run=arguments.export is not None)
     try:
+        if arguments.export is not None:
+            return _export(workspace, made, arguments)
         runs = workspace.dry_run(made)
         elsewhere = workspace.dry_run_elsewhere(made)
         if arguments.json:
@@ -71,6 +81,17 @@ async def _plan(arguments: argparse.Namespace) -> int:
         return OK
     finally:
         await workspace.close()
+
+
+def _export(workspace: Workspace, made: Plan, arguments: argparse.Namespace) -> int:
+    *scripts, submission = workspace.export(made, arguments.export)
+    if arguments.json:
+        print_json({"scripts": [str(path) for path in scripts], "submit": str(submission)})
+        return OK
+    print(f"{submission}")
+    say_left_out(made)
+    say_summary(made)
+    return OK
 
 
 def _print_dry_run(run: DryRun) -> None:

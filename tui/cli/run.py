@@ -6,12 +6,17 @@ import argparse
 import asyncio
 from collections.abc import Sequence
 
-from backends.campaign.plan.plan import Plan
 from backends.hosts.preflight_finding import Finding, in_spite_of
 from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_jobs, add_json, add_share
 from tui.cli.shared.output import say
-from tui.cli.shared.plan_from_options import add_yes, make_plan, refuse_unmeant, say_summary
+from tui.cli.shared.plan_from_options import (
+    add_yes,
+    make_plan,
+    refuse_unmeant,
+    say_left_out,
+    say_summary,
+)
 from tui.cli.shared.selection_options import add_selection
 
 
@@ -34,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 async def _run(arguments: argparse.Namespace) -> int:
     workspace, made = await make_plan(arguments)
     try:
-        _say_refused(made)
+        say_left_out(made)
         refuse_unmeant(made, arguments)
         findings = await workspace.preflight(made)
         _say_findings(findings)
@@ -47,11 +52,6 @@ async def _run(arguments: argparse.Namespace) -> int:
         return await see_through(workspace, controller, arguments)
     finally:
         await workspace.close()
-
-
-def _say_refused(made: Plan) -> None:
-    for planned in made.refused:
-        say(f"left out: {planned.profile.name} {planned.case.tag}: {planned.infeasible}")
 
 
 def _say_findings(findings: Sequence[Finding]) -> None:

@@ -97,7 +97,7 @@ class RunFactory:
         return await RemoteHost(allocation.hosts[0].transport).free_port()
 
     def commands(
-        self, run: RunRecord, sites: Sequence[LaunchSite], port: int
+        self, run: RunRecord, sites: Sequence[LaunchSite], port: int | str
     ) -> tuple[HostCommand, ...]:
         setup = self._setup(run.profile)
         return build(

@@ -62,8 +62,11 @@ def batch_script(request: JobRequest, options: JobOptions, what: Wrapper, work_d
     return f"#!/bin/sh\n{directives}\n{_body(what, work_dir)}"
 
 
-def sbatch_words(request: JobRequest, options: JobOptions) -> list[str]:
-    """The options of sbatch, one a line of the script; the operator's own last: they win."""
+def sbatch_words(request: JobRequest, options: JobOptions, output: str = OUTPUT) -> list[str]:
+    """The options of sbatch, one a line of the script; the operator's own last: they win.
+
+    ``output``: where what is said outside of the run goes.
+    """
     exclude = ",".join(filter(None, (options.exclude, *request.avoid)))
     given = {
         "partition": options.partition,
@@ -83,7 +86,7 @@ def sbatch_words(request: JobRequest, options: JobOptions) -> list[str]:
         f"--{devices}={request.gpus_per_node}",
         f"--time={_minutes(request.limit_s)}",
         "--requeue" if options.requeue else "--no-requeue",
-        f"--output={OUTPUT}",
+        f"--output={output}",
     ]
     words += [f"--{name}={quote(value)}" for name, value in given.items() if value]
     words += ["--exclusive"] if options.exclusive else []

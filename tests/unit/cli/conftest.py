@@ -20,6 +20,7 @@ import pytest
 from backends.campaign.record import events as ev
 from backends.campaign.record.codec import encode
 from backends.campaign.record.lock import Holder
+from tests.unit.cli.four_hosts import four_hosts
 from tui.cli import main
 
 ROOT = Path(__file__).parents[3]
@@ -73,6 +74,12 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     return Cli(tmp_path / "campaigns", capsys)
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the command line finds of hosts, by the inventories of :mod:`four_hosts`."""
+    four_hosts(monkeypatch)
 
 
 def planned(run_id: str, repeat: int = 1) -> ev.RunPlanned:

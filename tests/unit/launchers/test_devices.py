@@ -56,7 +56,7 @@ def option_values(words: Sequence[str], option: str) -> list[str]:
 
 def test_every_launcher_that_a_profile_can_name_has_its_file() -> None:
     room = Path(launch_section.__file__).parents[2] / "backends" / "launchers"
-    helpers = {"__init__", "launcher", "build", "container"}
+    helpers = {"__init__", "launcher", "build", "container", "symbols"}
     assert {file.stem for file in room.glob("*.py")} - helpers == set(LAUNCHERS)
     assert tuple(LAUNCHERS) == tuple(launch_section.LAUNCHERS)
 

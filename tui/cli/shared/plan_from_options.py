@@ -84,6 +84,11 @@ def refuse_unmeant(made: Plan, arguments: argparse.Namespace) -> None:
     )
 
 
+def say_left_out(made: Plan) -> None:
+    for planned in made.refused:
+        say(f"left out: {planned.profile.name} {planned.case.tag}: {planned.infeasible}")
+
+
 def say_summary(made: Plan) -> None:
     say(_summary(made))
     for remark in plan_remarks(made):

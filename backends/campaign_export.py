@@ -1,0 +1,148 @@
+"""A plan as scripts for the queue that gives its hosts: they run where nothing of ours is
+installed, and ``import`` reads the logs that they write."""
+
+from __future__ import annotations
+
+import io
+import secrets
+import shutil
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from backends.campaign.folder.create import planned_run
+from backends.campaign.plan.plan import Plan, PlannedCase
+from backends.campaign.plan.profile_in_campaign import ProfileSetup
+from backends.campaign.record.run_changes import record_of
+from backends.campaign.run.factory import RunFactory
+from backends.dry_runs import want_of
+from backends.engines.choice import plain_job_for, plain_submission
+from backends.engines.plain_job import PlainJob
+from backends.inventory.queue import Queue
+from backends.launchers.container import removal
+from backends.launchers.symbols import (
+    PORT,
+    RUN_ID,
+    symbol,
+    symbolic_sites,
+    with_devices_together,
+)
+from profiles.cleantext import clean_text
+from profiles.errors import SelectionError
+from profiles.logs.own_log_names import log_path, safe_name
+
+_README = """\
+# {runs} for {engine}, written by dlperf-tui
+
+Hand them in, in this directory, which all nodes have to see: `sh submit.sh` (options of sbatch may
+follow). Each script in `*/jobs` is one run; it needs nothing of dlperf-tui. Read the logs with:
+
+{imports}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What is written. ``gpus``: whether the queue's hosts have some."""
+
+    plan: Plan
+    setups: Mapping[str, ProfileSetup]
+    factory: RunFactory
+    queue: Queue
+    gpus: bool
+
+    def write(self, directory: Path) -> tuple[Path, ...]:
+        """Every script in the campaign's order, and what hands them all in, last.
+
+        Raises
+        ------
+        SelectionError: nothing can run, or ``directory`` holds something or cannot be written;
+            nothing is left of it then.
+        """
+        if not self.plan.cases:
+            raise SelectionError("nothing can run", remedy="choose other cases or hosts")
+        if self.plan.selection.auto is not None:
+            what = "scripts are of a fixed number of repeats"
+            raise SelectionError(what, where="--export", remedy="give --repeats a number")
+        new = directory.with_name(f".{directory.name}.{secrets.token_hex(4)}")
+        try:
+            if directory.exists() and any(directory.iterdir()):
+                raise SelectionError(
+                    "it is not empty", where=str(directory), remedy="give a new directory"
+                )
+            new.mkdir()
+            paths = self._fill(new)
+            new.rename(directory)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise SelectionError(
+                f"cannot be written: {reason}", where=str(directory), remedy="give another"
+            ) from error
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+        return tuple(directory / path for path in paths)
+
+    def _fill(self, new: Path) -> list[str]:
+        for setup in self.setups.values():
+            self._profile(new / safe_name(setup.profile.name), setup)
+        paths = []
+        for job, planned in self._jobs():
+            text = plain_job_for(job, want_of(planned), self.queue, gpus=self.gpus)
+            _executable(new / job.path, text)
+            paths.append(job.path)
+        _executable(new / "submit.sh", plain_submission(self.queue, paths))
+        (new / "README.md").write_text(self._readme(len(paths)), encoding="utf-8")
+        return [*paths, "submit.sh"]
+
+    def _profile(self, folder: Path, setup: ProfileSetup) -> None:
+        """Its text as it is now, and the files that it ships."""
+        for name in ("jobs", "stage"):
+            (folder / name).mkdir(parents=True)
+        (folder / "profile.toml").write_bytes(setup.source.text)
+        for files in setup.stage:
+            with tarfile.open(fileobj=io.BytesIO(files.tree.archive)) as archive:
+                archive.extractall(folder / "stage", filter="data")
+
+    def _jobs(self) -> Iterator[tuple[PlainJob, PlannedCase]]:
+        plan = self.plan
+        profiled = [(planned.repeats + 1, planned) for planned in plan.profiled]
+        rounds = plan.rounds()
+        runs = [*rounds, *profiled]
+        for number, (repeat, planned) in enumerate(runs, 1):
+            name = f"{number:0{len(str(len(runs)))}}"
+            yield self._job(name, planned, repeat, profiled=number > len(rounds)), planned
+
+    def _job(self, number: str, planned: PlannedCase, repeat: int, *, profiled: bool) -> PlainJob:
+        profile, case = planned.profile, planned.case
+        folder = safe_name(profile.name)
+        which = "profiled" if profiled else f"#{repeat}"
+        label = f"{profile.name} {case.label} {which}"
+        gpus = profile.devices == "gpu" or (self.gpus and not profile.on_cpus)
+        sites = symbolic_sites(self.queue.login, case, gpus=gpus)
+        record = record_of(planned_run(planned, repeat, symbol(RUN_ID), 0.0))
+        commands = self.factory.commands(replace(record, profiled=profiled), sites, symbol(PORT))
+        log = log_path(profile, case, repeat, attempt=1, profiled=profiled)
+        return PlainJob(
+            name=f"{folder}-{number}",
+            title=" ".join(clean_text(label).split()),
+            path=f"{folder}/jobs/{number}-{safe_name(f'{case.tag} {which}')}.sh",
+            log=f"{folder}/{log}",
+            stage=f"{folder}/stage",
+            work=f"{folder}/work",
+            commands=tuple(with_devices_together(one, case.gpus_per_node) for one in commands),
+            remove=removal(profile.launch_for(case).container),
+        )
+
+    def _readme(self, count: int) -> str:
+        names = [safe_name(name) for name in self.setups]
+        imports = "".join(
+            f"    dlperf-tui import -p {name}/profile.toml {name}/logs -o {name}-campaign\n"
+            for name in names
+        )
+        runs = f"{count} run" if count == 1 else f"{count} runs"
+        return _README.format(runs=runs, engine=self.queue.engine, imports=imports)
+
+
+def _executable(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+    path.chmod(path.stat().st_mode | (path.stat().st_mode & 0o444) >> 2)
