@@ -115,7 +115,8 @@ class SshTransport:
 
     async def _open(self) -> Connection:
         logins = await self._pool.logins()
-        jump = await logins.jump_of(self._host)
+        target = await logins.target(self._host)
+        jump = self._host.jump or target.jump
         debug.log().info("%s: logging in%s", self._host.name, f" through {jump}" if jump else "")
         through: Connection | None = None
         if jump is not None:
@@ -126,7 +127,7 @@ class SshTransport:
                 raise HostUnreachableError(
                     self._host.name, error.problem, detail, remedy=error.remedy
                 ) from error
-        return await logins.open(self._host, through)
+        return await logins.open(target, through)
 
     async def _execute(
         self,

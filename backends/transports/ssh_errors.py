@@ -40,7 +40,8 @@ _REMEDIES = {
     Problem.TIMEOUT: "check that the host is up and that no firewall is in between",
     Problem.UNRESOLVED: "check the spelling, or set address in the inventory",
     Problem.UNREACHABLE: "check the network and the address",
-    Problem.LOST: "try again; if it stays so, look at sshd's log on the host",
+    Problem.LOST: "try again; if it stays so, look at sshd's log on the host: "
+    "others may log in at the same time, more than its MaxStartups",
 }
 
 

@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from random import uniform
 
 import asyncssh
 
 from backends import debug
 from backends.inventory.host_entry import Host
+from backends.transports.login_limit import LOGGING_IN_S, LoginLimit, Turn
 from backends.transports.ssh_channel import execute
 from backends.transports.ssh_errors import (
     host_key_problem,
@@ -27,8 +29,11 @@ Connection = asyncssh.SSHClientConnection
 # asyncssh's default, chacha20, costs twice as much per line of log.
 _CIPHERS = "^aes128-gcm@openssh.com"
 _QUESTION_ROUNDS = 3
-# An sshd that has too many logins in progress drops some (MaxStartups): they are made again.
-_LOGIN_RETRIES_S = (0.2, 0.6, 1.5)
+# An sshd that has too many logins in progress drops some (MaxStartups): they are made again, each
+# at a time of its own.
+_LOGIN_RETRIES_S = (0.2, 0.5, 1.0, 2.0, 4.0)
+_RETRY_VARIES = (0.5, 1.5)
+_RETRIES_BEFORE_KEYS = len(_LOGIN_RETRIES_S) - 2
 
 
 class Logins:
@@ -39,7 +44,7 @@ class Logins:
         self._prompter = prompter
         self._identities = Identities(prompter)
         self._known_hosts = KnownHosts()
-        self._handshakes = asyncio.Semaphore(settings.handshakes)
+        self._limit = LoginLimit(settings.handshakes, settings.handshakes_at_one_server)
         self._asking = asyncio.Lock()
         self._refused_keys: set[tuple[str, str]] = set()
 
@@ -47,13 +52,16 @@ class Logins:
         self._identities.ask_again()
         self._refused_keys.clear()
 
-    async def jump_of(self, host: Host) -> str | None:
-        """The jump host that the inventory or the ssh configuration gives."""
-        return host.jump or (await self._target(host)).jump
+    async def target(self, host: Host) -> Target:
+        """The host as the ssh configuration completes it. Raises HostUnreachableError."""
+        try:
+            return await asyncio.to_thread(resolve, host)
+        except (asyncssh.Error, ValueError, OSError) as error:
+            raise login_problem(host, error) from error
 
-    async def open(self, host: Host, through: Connection | None) -> Connection:
+    async def open(self, target: Target, through: Connection | None) -> Connection:
         """Log in. ``through``: a jump host's connection. Raises HostUnreachableError."""
-        target = await self._target(host)
+        host = target.host
         retries = list(_LOGIN_RETRIES_S)
         while True:
             client = _Client(host)
@@ -69,9 +77,12 @@ class Logins:
             except (asyncssh.ConnectionLost, ConnectionResetError) as error:
                 if not retries or not client.reached:
                     raise login_problem(host, error) from error
-                await asyncio.sleep(retries.pop(0))
+                varied = uniform(*_RETRY_VARIES)  # noqa: S311 (nobody gains by foreseeing it)
+                await asyncio.sleep(retries.pop(0) * varied)
                 # sshd also just hangs up when it has no key of a type that known_hosts has.
-                if len(retries) == 1 and (gone := await self._key_type_gone(target, through)):
+                if len(retries) == _RETRIES_BEFORE_KEYS and (
+                    gone := await self._key_type_gone(target, through)
+                ):
                     raise gone from error
             except asyncssh.KeyExchangeFailed as error:  # what other servers say of that
                 gone = await self._key_type_gone(target, through)
@@ -88,15 +99,13 @@ class Logins:
         keys = await self._identities.load(target.identities)
         known = await asyncio.to_thread(self._known_hosts.load, target.known_hosts)
         settings = self._settings
-        async with self._handshakes:
+        async with self._limit.one(target.server) as turn:
             async with asyncio.timeout(settings.connect_timeout_s) as limit:
                 prompter = self._prompter
                 # Passphrases come first: a key spares the operator the server's questions.
                 if prompter is not None and not self._identities.askable(target.identities):
-                    client.question = lambda: self._question(prompter, limit)
-                client.on_reached = lambda: limit.reschedule(
-                    asyncio.get_running_loop().time() + settings.login_timeout_s
-                )
+                    client.question = lambda: self._question(prompter, limit, turn)
+                client.on_reached = lambda: self._reached(limit, turn)
                 return await asyncssh.connect(
                     target.host.address or target.host.name,
                     target.port,
@@ -117,20 +126,24 @@ class Logins:
                     login_timeout=0,  # ours above: a question to the operator stops the clock
                 )
 
+    def _reached(self, limit: asyncio.Timeout, turn: Turn) -> None:
+        now = asyncio.get_running_loop().time()
+        limit.reschedule(now + self._settings.login_timeout_s)
+        turn.last(LOGGING_IN_S)
+
     @asynccontextmanager
     async def _question(
-        self, prompter: Prompter, limit: asyncio.Timeout
+        self, prompter: Prompter, limit: asyncio.Timeout, turn: Turn
     ) -> AsyncIterator[Prompter]:
         """While the operator thinks, no clock runs and others may log in. One at a time."""
         limit.reschedule(None)
-        self._handshakes.release()
+        turn.give_back()
         try:
             async with self._asking:
                 yield prompter
         finally:
-            await self._handshakes.acquire()
-            now = asyncio.get_running_loop().time()
-            limit.reschedule(now + self._settings.login_timeout_s)
+            await turn.take(LOGGING_IN_S)
+            self._reached(limit, turn)
 
     async def _host_key(
         self, target: Target, client: _Client, error: asyncssh.HostKeyNotVerifiable
@@ -196,7 +209,10 @@ class Logins:
     ) -> asyncssh.SSHKey | None:
         """The host key of one of these algorithms, for messages only."""
         with contextlib.suppress(asyncssh.Error, OSError, ValueError, TimeoutError):
-            async with self._handshakes, asyncio.timeout(self._settings.connect_timeout_s):
+            async with (
+                self._limit.one(target.server),
+                asyncio.timeout(self._settings.connect_timeout_s),
+            ):
                 return await asyncssh.get_server_host_key(
                     target.host.address or target.host.name,
                     target.port,
@@ -205,12 +221,6 @@ class Logins:
                     server_host_key_algs=list(algorithms) or "default",
                 )
         return None
-
-    async def _target(self, host: Host) -> Target:
-        try:
-            return await asyncio.to_thread(resolve, host)
-        except (asyncssh.Error, ValueError, OSError) as error:
-            raise login_problem(host, error) from error
 
     async def execute(
         self,

@@ -29,6 +29,13 @@ class Target:
     proxy_command: tuple[str, ...] | None
     ciphers: str | None  # None: as configured
 
+    @property
+    def server(self) -> tuple[object, ...]:
+        """Whose logins are limited together: a ProxyCommand's gateway sees all that go through."""
+        if self.proxy_command is not None:
+            return ("ProxyCommand",)
+        return (self.host.jump or self.jump, self.address, self.port)
+
 
 def resolve(host: Host) -> Target:
     """Complete a host by its ssh configuration. Blocking: reads files, may run ``Match exec``.
