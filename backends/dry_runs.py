@@ -71,13 +71,14 @@ class DryRuns:
         there = [snapshot for snapshot in known.values() if snapshot.state not in AWAY]
         offers = [Offer(snapshot.capacity) for snapshot in there]
         queue = queue_of_inventory(self._cluster.inventory, plan.hosts)
+        placement = plan.selection.placement
         gpus = any(snapshot.capacity.gpus for snapshot in self._cluster.snapshots())
         runs = {}
         for planned in plan.cases:
             want = want_of(planned)
             names = first_fit([want], offers, 0.0).starts.get(RUN, ())
             sites = tuple(
-                _site(hosts[name], planned, len(names), known[name].facts, plan.selection.placement)
+                self._named(_site(hosts[name], planned, len(names), known[name].facts, placement))
                 for name in names
             )
             job = "" if queue is None else job_for(want, queue, gpus=gpus)
@@ -87,6 +88,11 @@ class DryRuns:
     def _reached(self, host: Host) -> Host:
         """Which nodes a queue will give, and by which addresses they are known, it says later."""
         return host if self._cluster.inventory.login is None else replace(host, address=host.name)
+
+    def _named(self, site: LaunchSite) -> LaunchSite:
+        """As the queue's own launchers call its host."""
+        queued = self._cluster.inventory.login is not None
+        return replace(site, node_name=site.host.name) if queued else site
 
     def elsewhere(self) -> tuple[DryRun, ...]:
         """The refused cases as they would be if the hosts could run them.
@@ -100,7 +106,7 @@ class DryRuns:
             blanks = [f"HOST{number}" for number in range(len(plan.hosts) + 1, nodes + 1)]
             hosts = [*plan.hosts[:nodes], *(Host(name, address=name) for name in blanks)]
             names = [host.name for host in hosts]
-            sites = [_blank_site(host, planned, nodes) for host in hosts]
+            sites = [self._named(_blank_site(host, planned, nodes)) for host in hosts]
             factory = self._factory(replace(plan, cases=(planned,)))
             label = f"{planned.profile.name} {planned.case.label}"
             runs.append(DryRun(label, tuple(names), _texts(factory, planned, 1, sites)))
