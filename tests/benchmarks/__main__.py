@@ -19,6 +19,7 @@ NAMES = (
     "console",
     "resume",
     "readings",
+    "thousand",
     "probing",
 )
 

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from operator import is_
 from pathlib import Path
+
+import pytest
 
 from backends.engines.slurm.gres import Gpus
 from backends.engines.slurm.node_hosts import node_snapshot
@@ -11,8 +14,8 @@ from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.host_entry import Host
 from backends.remote.lease import Lease
 from tests.console.conftest import LARGE, console, screen_text, tick, until
-from tests.console.fakes import FakeWorkspace, facts, known_host, v100_hosts
-from tui.screens.hosts_page import devices, host_rows, note, ranges
+from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_hosts
+from tui.screens.hosts_page import HostRows, devices, note, ranges
 from tui.widgets.host_detail import HostDetail
 from tui.widgets.host_text import host_text
 from tui.widgets.keyed_table import KeyedTable
@@ -29,9 +32,60 @@ async def test_the_list_tells_state_in_words_devices_and_who_uses_them(
 
 
 async def test_before_the_first_answer_hosts_are_unknown() -> None:
-    rows = host_rows([HostSnapshot("node1", "10.0.0.1", HostState.UNKNOWN)])
+    rows = HostRows().of([HostSnapshot("node1", "10.0.0.1", HostState.UNKNOWN)], {}, None)
     assert rows[0].cells[0].plain == "○ unknown"
     assert rows[0].cells[3].plain == "–"
+
+
+def test_a_row_is_made_anew_only_where_it_says_something_else() -> None:
+    rows, (first, second, *_) = HostRows(), v100_hosts()
+    before = rows.of([first, second], {}, START)
+    same = replace(first)
+    assert all(map(is_, before, rows.of([same, second], {}, START + 1)))
+    older = rows.of([same, second], {}, START + 60)
+    assert [cell.plain for cell in older[0].cells[:-1]] == [c.plain for c in before[0].cells[:-1]]
+    assert (before[0].cells[-1].plain, older[0].cells[-1].plain) == ("25s", "1m00s")
+    gone = replace(second, state=HostState.UNREACHABLE, reason="connection refused")
+    later = rows.of([same, gone], {}, START + 60)
+    assert later[0] is older[0]
+    assert later[1].cells[0].plain == "✗ unreachable"
+    busy = v100_hosts()[2]
+    assert busy.facts is not None
+    used = replace(busy.facts.gpu_processes[0], run_id="r-1")
+    ours = replace(busy, facts=replace(busy.facts, gpu_processes=(used,)))
+    told = [rows.of([ours], own, START)[0].cells[6].plain for own in ({}, {"r-1": "2n8g #1"})]
+    assert told == ["our run r-1 GPU 0", "our run 2n8g #1 GPU 0"]
+
+
+async def test_a_thousand_hosts_are_found_by_words_and_left_alone_while_nothing_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = facts()
+    hosts = [known_host(f"node{n:04}", f"10.0.{n // 250}.{n % 250}", known) for n in range(1000)]
+    workspace = FakeWorkspace(tmp_path, hosts=hosts)
+    async with console(workspace, LARGE) as (app, pilot):
+        table = app.screen.query_one(KeyedTable)
+        await until(pilot, lambda: "1000 ready" in screen_text(app))
+        for _ in range(2):  # the scroll bar has come: all is laid out
+            tick(app)
+            await pilot.pause()
+        refills: list[int] = []
+        monkeypatch.setattr(table, "refill", lambda rows: refills.append(len(rows)))
+        asked: list[int] = []
+        snapshots = workspace.cluster.snapshots
+        monkeypatch.setattr(
+            FakeWorkspace, "snapshots", lambda self: (asked.append(1), snapshots())[1]
+        )
+        tick(app)
+        assert refills == []
+        assert len(asked) == 2, "the header and the list"
+        monkeypatch.undo()
+        await pilot.press("end")
+        assert table.current_key == "node0999"
+        await pilot.press("slash", *"node05", "enter")
+        assert len(table.shown_keys) == 100
+        await pilot.press("escape")
+        assert len(table.shown_keys) == 1000
 
 
 def test_an_unreachable_host_says_why_in_the_list_and_what_to_do_in_the_details() -> None:

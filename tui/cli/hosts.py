@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Sequence
 
-from backends.hosts.host_facts import HostState
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.hosts_json import host_document
+from backends.inventory.nodesets import fold_nodeset
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.host_rows import print_hosts
 from tui.cli.shared.options import add_engine, add_hosts, add_json, chosen_hosts, open_workspace
@@ -33,16 +35,24 @@ async def _hosts(arguments: argparse.Namespace) -> int:
         await workspace.cluster.learn_hosts()
         chosen = workspace.cluster.chosen(chosen_hosts(arguments))
         await workspace.cluster.probe_unknown(chosen)
-        names = {host.name for host in chosen}
-        snapshots = [s for s in workspace.cluster.probed if s.name in names]
+        known = {snapshot.name: snapshot for snapshot in workspace.cluster.probed}
+        snapshots = [known[host.name] for host in chosen if host.name in known]
     finally:
         await workspace.close()
     if arguments.json:
         print_json([host_document(snapshot) for snapshot in snapshots])
     else:
         print_hosts(snapshots, wide=arguments.wide)
-        for snapshot in snapshots:
-            if snapshot.remedy:
-                say(f"{snapshot.name}: {snapshot.remedy}")
+        _say_remedies(snapshots)
     away = [s for s in snapshots if s.state is HostState.UNREACHABLE]
     return FAILED if away else OK
+
+
+def _say_remedies(snapshots: Sequence[HostSnapshot]) -> None:
+    """One line for all hosts that need the same."""
+    names: dict[str, list[str]] = {}
+    for snapshot in snapshots:
+        if snapshot.remedy:
+            names.setdefault(snapshot.remedy, []).append(snapshot.name)
+    for remedy, those in names.items():
+        say(f"{fold_nodeset(those)}: {remedy}")

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from operator import is_not
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -108,31 +111,46 @@ def ranges(numbers: Iterable[int]) -> str:
     return ",".join(f"{p[0]}-{p[-1]}" if len(p) > 1 else str(p[0]) for p in parts)
 
 
-def host_rows(
-    hosts: Sequence[HostSnapshot],
-    *,
-    own: Mapping[str, str] | None = None,
-    now: float | None = None,
-) -> list[Row]:
-    return [
-        Row(
-            host.name,
-            (
-                host_state(host.state),
-                cell(host.name, "bold"),
-                cell(where(host)),
-                cell(devices(host)),
-                cell(
-                    f"{host.facts.load1:.1f}/{host.facts.cpus}" if host.facts else "–", right=True
-                ),
-                cell(_memory(host.facts), right=True),
-                note(host, own),
-                cell(age(host, now), MUTED, right=True),
-            ),
-            find=where(host),
-        )
-        for host in hosts
-    ]
+class HostRows:
+    """The rows of the list. A row is the same object as before while it says the same."""
+
+    def __init__(self) -> None:
+        self._own: Mapping[str, str] = {}
+        self._made: dict[str, tuple[HostSnapshot, str, Row]] = {}
+
+    def of(
+        self, hosts: Iterable[HostSnapshot], own: Mapping[str, str], now: float | None
+    ) -> list[Row]:
+        """``own``: see :func:`note`. ``now``: seconds since the epoch."""
+        if own != self._own:
+            self._made, self._own = {}, own
+        return [self._row(host, age(host, now)) for host in hosts]
+
+    def _row(self, host: HostSnapshot, old: str) -> Row:
+        seen, was_old, row = self._made.get(host.name, (None, "", None))
+        if row is None or (seen is not host and seen != host):
+            row = Row(host.name, (*_cells(host, self._own), _age_cell(old)), find=where(host))
+        elif was_old != old:
+            row = replace(row, cells=(*row.cells[:-1], _age_cell(old)))
+        self._made[host.name] = (host, old, row)
+        return row
+
+
+def _cells(host: HostSnapshot, own: Mapping[str, str]) -> tuple[Text, ...]:
+    load = f"{host.facts.load1:.1f}/{host.facts.cpus}" if host.facts else "–"
+    return (
+        host_state(host.state),
+        cell(host.name, "bold"),
+        cell(where(host)),
+        cell(devices(host)),
+        cell(load, right=True),
+        cell(_memory(host.facts), right=True),
+        note(host, own),
+    )
+
+
+def _age_cell(old: str) -> Text:
+    return cell(old, MUTED, right=True)
 
 
 def _memory(facts: HostFacts | None) -> str:
@@ -143,8 +161,8 @@ def _memory(facts: HostFacts | None) -> str:
 
 def summary(hosts: Sequence[HostSnapshot]) -> str:
     """ "3 ready · 1 unreachable": for the frame."""
-    counts = {state: sum(h.state is state for h in hosts) for state in HostState}
-    return " · ".join(f"{n} {state}" for state, n in counts.items() if n)
+    counts = Counter(host.state for host in hosts)
+    return " · ".join(f"{counts[state]} {state}" for state in HostState if counts[state])
 
 
 class HostsPage(Page):
@@ -153,6 +171,10 @@ class HostsPage(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
+        self._hosts: tuple[HostSnapshot, ...] = ()  # as of the last tick
+        self._own: dict[str, str] = {}
+        self._rows = HostRows()
+        self._shown: list[Row] = []
         self._live: dict[str, LiveTelemetry] = {}
         self._watched: str | None = None
 
@@ -171,10 +193,13 @@ class HostsPage(Page):
         self.workers.cancel_group(self, "watch")
 
     def pull(self) -> None:
-        hosts = self.session.hosts
+        hosts = self._hosts = self.session.hosts
+        self._own = self._runs_at_work()
         panel = self.main_panel()
-        now = self.session.workspace.cluster.now()
-        panel.table.refill(host_rows(hosts, own=self._own(), now=now))
+        rows = self._rows.of(hosts, self._own, self.session.workspace.cluster.now())
+        if len(rows) != len(self._shown) or any(map(is_not, rows, self._shown)):
+            self._shown = rows
+            panel.table.refill(rows)
         problem = plain(self.session.workspace.cluster.problem)
         panel.retitle("Hosts", problem or summary(hosts))
         panel.say_when_empty(
@@ -190,19 +215,19 @@ class HostsPage(Page):
             return f"Asking {inventory.engine} which hosts there are …"
         return "The inventory has no hosts; add some to hosts.toml"
 
-    def _own(self) -> dict[str, str]:
-        """The runs of the campaign at work by run id."""
-        live = self.session.live
+    def _runs_at_work(self) -> dict[str, str]:
+        """What to call the runs of the campaign at work, by run id."""
+        live = self.viewed if self.session.opened is None else self.session.live
         return {run.run_id: run.label for run in live.runs if run.state.active} if live else {}
 
     @on(KeyedTable.Moved)
     def _show_detail(self) -> None:
         key = self.main_panel().table.current_key
-        host = next((h for h in self.session.hosts if h.name == key), None)
+        host = next((h for h in self._hosts if h.name == key), None)
         self.query_one(HostDetail).show(
             host,
             now=self.session.workspace.cluster.now(),
-            own=self._own(),
+            own=self._own,
             live=self._live.get(key or ""),
         )
         if key != self._watched and self.is_current and key is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -12,6 +12,7 @@ from textual.coordinate import Coordinate
 from textual.dom import DOMNode
 from textual.message import Message
 from textual.widgets import DataTable
+from textual.widgets.data_table import CellKey, RowKey
 
 from tui.key_bindings import bindings
 from tui.theme import MUTED
@@ -222,6 +223,12 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             self.move_cursor(row=max(0, row), animate=False, scroll=False)
             self.scroll_to(y=scroll, animate=False)
         self._rebuilding = False
+
+    def _update_column_widths(self, updated_cells: set[CellKey]) -> None:
+        """Nothing: every column has its width, and measuring a thousand rows takes a while."""
+
+    def _update_dimensions(self, new_rows: Iterable[RowKey]) -> None:
+        super()._update_dimensions(())  # as above
 
     def _append(self, rows: Sequence[Row]) -> None:
         for row in rows:

@@ -67,3 +67,18 @@ def test_this_machine_is_a_line_and_a_host_that_is_away_says_how_to_mend_it(
     answer = cli("hosts", "--inventory", inventory, code=1)
     assert answer.rows[0][:2] == ["off", "unreachable"]
     assert answer.err.startswith("off: ")
+
+
+def test_hosts_stand_in_the_order_of_the_inventory_and_one_remedy_is_said_once(
+    cli: Cli, tmp_path: Path
+) -> None:
+    inventory = tmp_path / "hosts.toml"
+    inventory.write_text(
+        '[[hosts]]\nname = "here"\ntransport = "local"\n'  # the last to answer
+        '[[hosts]]\nname = "off[1-9]"\naddress = "127.0.0.[1-9]"\nport = 9\n'
+    )
+    answer = cli("hosts", "--inventory", inventory, code=1)
+    assert [row[0] for row in answer.rows] == ["here", *(f"off{n}" for n in range(1, 10))]
+    assert [line for line in answer.err.splitlines() if "sshd" in line] == [
+        "off[1-9]: check that sshd runs there and that address and port are right"
+    ]
