@@ -102,6 +102,17 @@ class Cluster:
             login, options = queue.login, queue.options
             self.inventory = replace(self.inventory, login=login, job_options=options)
 
+    def use_pull(self, pull: str) -> None:
+        """From now on images are fetched to all hosts when this says, whatever the inventory does;
+        one of :data:`backends.inventory.host_entry.PULLS`."""
+        known = self.inventory
+        self.inventory = replace(
+            known,
+            hosts=tuple(replace(host, pull=pull) for host in known.hosts),
+            aliases=tuple(replace(host, pull=pull) for host in known.aliases),
+            login=known.login and replace(known.login, pull=pull),
+        )
+
     async def offered_engine(self) -> str:
         """The engine whose queue answers this machine and knows of hosts, where there is no
         inventory, and no GPU here; else empty."""

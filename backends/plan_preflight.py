@@ -10,21 +10,32 @@ from backends.cluster import Cluster
 from backends.dry_runs import want_of
 from backends.engines.choice import why_never
 from backends.hosts.host_facts import AWAY
+from backends.hosts.image_pull import pull_images
 from backends.hosts.preflight import preflight
-from backends.hosts.preflight_finding import Finding, Level
+from backends.hosts.preflight_finding import Finding, Level, Say
+from backends.hosts.software import sought_for
 from backends.inventory.queue import Queue, queue_of_inventory
 from profiles.errors import DlperfError
 
 
 async def plan_preflight(
-    cluster: Cluster, plan: Plan, clock: Callable[[], float]
+    cluster: Cluster, plan: Plan, clock: Callable[[], float], say: Say | None = None
 ) -> tuple[Finding, ...]:
-    """See :func:`~backends.hosts.preflight.preflight`; of a queue's hosts :func:`_of_queue`."""
+    """See :func:`~backends.hosts.preflight.preflight`; of a queue's hosts :func:`_of_queue`.
+
+    Before it images are fetched where that is allowed; ``say`` takes its lines.
+    """
     if (queue := queue_of_inventory(cluster.inventory, plan.hosts)) is not None:
         return await _of_queue(queue, cluster, plan)
     hosts = [host for host in plan.hosts if cluster.snapshot(host).state not in AWAY]
+    if fetched := await pull_images(cluster.pool, hosts, plan.cases, say or _unsaid):
+        await cluster.probe(fetched, sought=sought_for(plan.cases))  # what it is, the image tells
     given = cluster.pool, hosts, plan.cases, cluster.probed
     return await preflight(*given, placement=plan.selection.placement, clock=clock)
+
+
+def _unsaid(_line: str) -> None:
+    """Nobody listens."""
 
 
 async def _of_queue(queue: Queue, cluster: Cluster, plan: Plan) -> tuple[Finding, ...]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
     from backends.campaign_start import Starter
     from backends.file_modes import Share
-    from backends.hosts.preflight_finding import Finding
+    from backends.hosts.preflight_finding import Finding, Say
     from backends.results.comparison import Comparison
     from backends.results.gained_parameters import Assumed
     from backends.results.run_result import RunResult
@@ -162,11 +162,12 @@ class Workspace:
             return selection, other
         return replace(selection, hosts=",".join(host.name for host in request.hosts)), other
 
-    async def preflight(self, plan: Plan) -> tuple[Finding, ...]:
-        """Check the plan's hosts before anything starts; every finding says how to mend it."""
+    async def preflight(self, plan: Plan, say: Say | None = None) -> tuple[Finding, ...]:
+        """Check the plan's hosts before anything starts; every finding says how to mend it. Lines
+        about images that are fetched first, where hosts' ``pull`` allows it, go to ``say``."""
         from backends.plan_preflight import plan_preflight  # noqa: PLC0415 (loads when needed)
 
-        return await plan_preflight(self.cluster, plan, self.clock)
+        return await plan_preflight(self.cluster, plan, self.clock, say)
 
     # Campaigns -----------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Literal, Protocol
 
@@ -14,11 +14,14 @@ from backends.inventory.host_entry import Host, train_address_of
 from backends.launchers.build import BINDER, LAUNCHERS, build
 from backends.launchers.launcher import HostCommand, LaunchRequest, LaunchSite, placeholders
 from profiles.format.case import Case
-from profiles.format.launch_section import Container
 from profiles.format.profile import Profile
 from profiles.format.template import render_text
 
 Kind = Literal["directory", "workdir", "file", "executable", "image", "interface", "ssh"]
+
+
+FETCHING = ("docker", "podman")
+"""Runtimes whose images are fetched before a run, where the host's ``pull`` says so."""
 
 
 class Planned(Protocol):
@@ -34,22 +37,22 @@ class Planned(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One thing to check on a host. ``owner``: what asks for it; ``mend``: how to give another.
-
-    ``fetched``: an image that the runtime fetches where it is missing.
-    """
+    """One thing to check on a host. ``owner``: what asks for it; ``mend``: how to give another."""
 
     kind: Kind
     value: str  # a path, a word, "RUNTIME IMAGE", an interface, an address
     owner: str
     mend: str
-    fetched: bool = False
 
-    def level(self, result: str) -> Level:
-        """How serious that is."""
+    @property
+    def fetched(self) -> bool:
+        """By the runtime itself, each time that it finds no copy of its own."""
+        return self.kind == "image" and "://" in self.value
+
+    @property
+    def level(self) -> Level:
         # mpirun may be told to start ranks by other means than plain ssh.
-        warns = self.kind == "ssh" or (self.fetched and result == "missing")
-        return Level.WARN if warns else Level.STOP
+        return Level.WARN if self.kind == "ssh" or self.fetched else Level.STOP
 
     def said(self, result: str) -> str:
         """The check's result in a sentence."""
@@ -63,6 +66,8 @@ class Need:
             return f"cannot start ranks on {thing} with ssh: {result}"
         if result == "no-runtime":
             return f"image {thing} ({self.owner}) needs {runtime}, which is not there"
+        if self.fetched:
+            return f"image {thing} ({self.owner}) is fetched by {runtime} when a run begins"
         kind = "directory" if self.kind == "workdir" else self.kind
         said = {"missing": "is not there", "": "cannot be checked"}.get(result, result)
         if self.kind == "executable" and result == "missing" and "/" not in thing:
@@ -73,12 +78,12 @@ class Need:
     def remedy(self, result: str) -> str:
         """What to do about the result."""
         runtime, _, image = self.value.partition(" ")
-        if self.kind != "image" or runtime not in ("docker", "podman"):
+        if self.fetched:
+            return f"{runtime} pull FILE {shlex.quote(image)} there, and name the file"
+        if self.kind != "image" or runtime not in FETCHING:
             return self.mend
         if result == "missing":
-            if self.fetched:
-                return "the run fetches it first, which is in none of its readings"
-            return f"run there: {runtime} pull {shlex.quote(image)}"
+            return f"run there: {runtime} pull {shlex.quote(image)}, or set pull in the inventory"
         return f"install {runtime} there, or let this user use it: {runtime} info"
 
 
@@ -105,7 +110,10 @@ def needs_of(
         launch = planned.profile.launch_for(planned.case)
         over_ssh = over_ssh or (LAUNCHERS[launch.launcher].logs_in and planned.case.nodes > 1)
     needs = {
-        host.name: [*(_as_fetched(need, host) for need in common.values()), *_interface_needs(host)]
+        host.name: [
+            *(need for need in common.values() if not (need.fetched and host.pull == "missing")),
+            *_interface_needs(host),
+        ]
         for host, _ in hosts
     }
     if over_ssh:
@@ -115,10 +123,6 @@ def needs_of(
             mend = "let the first host log in to the others with a key: ssh-copy-id"
             needs[first].append(Need("ssh", address, "mpirun", mend))
     return {name: tuple(own) for name, own in needs.items()}
-
-
-def _as_fetched(need: Need, host: Host) -> Need:
-    return replace(need, fetched=need.kind == "image" and host.pull == "missing")
 
 
 def _setting_needs(planned: Planned) -> Iterable[Need]:
@@ -154,7 +158,7 @@ def _command_needs(planned: Planned, hosts: Sequence[tuple[Host, bool]]) -> Iter
         yield from _programs(profile, command, staged)
     if launch.container is not None:
         image = render_text(launch.container.image, values)
-        if _is_on_the_host(launch.container, image):
+        if launch.container.runtime != "pyxis":  # it looks on the nodes of its job
             mend = "put it there, or name another image"
             yield Need("image", f"{launch.container.runtime} {image}", profile.name, mend)
 
@@ -170,14 +174,6 @@ def _programs(profile: Profile, command: HostCommand, staged: set[str]) -> Itera
         return  # staged with the run, or inside its work directory
     mend = "install it there, or set PATH before ~/.bashrc returns for non-interactive shells"
     yield Need("executable", program, profile.name, mend)
-
-
-def _is_on_the_host(container: Container, image: str) -> bool:
-    """Singularity and Apptainer fetch ``docker://…`` themselves; a path must be there. Pyxis looks
-    on the nodes of its job."""
-    if container.runtime == "pyxis":
-        return False
-    return container.runtime in ("docker", "podman") or "://" not in image
 
 
 def _interface_needs(host: Host) -> Iterable[Need]:

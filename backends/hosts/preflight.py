@@ -21,6 +21,7 @@ from backends.hosts.placement import LINKS_REMEDY, Placement, links_known
 from backends.hosts.preflight_finding import Finding, Level, worst
 from backends.hosts.probe import Transports, probe
 from backends.hosts.reach import reach
+from backends.hosts.software import short_digest
 from backends.inventory.host_entry import Host
 from backends.inventory.nodesets import fold_nodeset
 from backends.remote.installation import part
@@ -145,14 +146,16 @@ async def check_needs(transport: Transport, needs: Sequence[Need]) -> tuple[Find
     for need, result in zip(needs, results[1:], strict=True):
         if result != "ok":
             what, remedy = need.said(result), need.remedy(result)
-            findings.append(Finding(host.name, need.level(result), what, remedy))
+            findings.append(Finding(host.name, need.level, what, remedy))
     return tuple(findings)
 
 
 def differences(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
     """Versions and devices that are not the same on all hosts, and hosts that are one machine."""
     findings = []
-    for title, value_of in _COMPARED.items():
+    images = dict.fromkeys(image for own in facts.values() for image in _images(own))
+    compared = {**_COMPARED, **{f"image {image}": _id_of(image) for image in images}}
+    for title, value_of in compared.items():
         names_of: dict[str, list[str]] = {}
         for name, own in facts.items():
             names_of.setdefault(value_of(own), []).append(name)
@@ -190,6 +193,16 @@ _COMPARED: Mapping[str, Callable[[HostFacts], str]] = {
 }
 
 
+def _images(facts: HostFacts) -> dict[str, str]:
+    """Their ids, as far as they tell them apart, by their names."""
+    told = (one for one in facts.software if (one.kind, one.name) == ("image", "id"))
+    return {one.where.partition(" ")[2]: short_digest(one.version) for one in told}
+
+
+def _id_of(image: str) -> Callable[[HostFacts], str]:
+    return lambda facts: _images(facts).get(image, "")
+
+
 def _away(host: Host, snapshot: HostSnapshot | None) -> Finding:
     if snapshot is None:
         return Finding(host.name, Level.STOP, "was not probed", "probe the hosts first")
@@ -203,5 +216,6 @@ def _portrait(facts: HostFacts) -> str:
         f"{devices} idle" if devices else f"{facts.cpus} CPUs",
         f"driver {facts.driver_version}" if facts.driver_version else "",
         f"{(facts.disk_free_mib or 0) // 1024} GiB free",
+        *(f"image {image}: {number}" for image, number in _images(facts).items()),
     ]
     return ", ".join(part for part in parts if part)

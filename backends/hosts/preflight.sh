@@ -105,7 +105,12 @@ check_image() { # "RUNTIME IMAGE"
         *) printf '%s\n' "${said:-no answer}" | head -n 1 ;;
         esac
         ;;
-    *) check_file "$image" ;;
+    *)
+        case $image in
+        *://*) echo fetched ;;
+        *) check_file "$image" ;;
+        esac
+        ;;
     esac
 }
 

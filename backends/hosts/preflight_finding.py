@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from profiles.errors import SelectionError
+
+Say = Callable[[str], None]
+"""Takes a line about what is under way."""
 
 
 class Level(StrEnum):

@@ -105,7 +105,7 @@ def _image_words(role: str, found: Sequence[Software]) -> dict[str, str]:
     versions = {one.name: one.version for one in found}
     number = versions.pop("id", UNKNOWN)
     versions.pop("digest", None)
-    return {role: ", ".join([_short(number), *(f"{n} {v}" for n, v in versions.items())])}
+    return {role: ", ".join([short_digest(number), *(f"{n} {v}" for n, v in versions.items())])}
 
 
 def _python_words(role: str, found: Sequence[Software]) -> dict[str, str]:
@@ -118,8 +118,8 @@ def _python_words(role: str, found: Sequence[Software]) -> dict[str, str]:
 def _git_words(role: str, found: Sequence[Software]) -> dict[str, str]:
     versions = {one.name: one.version for one in found}
     return {
-        role: _short(versions.get("revision", UNKNOWN)),
-        f"{role} changes": _short(versions.get("changes", UNKNOWN)),
+        role: short_digest(versions.get("revision", UNKNOWN)),
+        f"{role} changes": short_digest(versions.get("changes", UNKNOWN)),
     }
 
 
@@ -130,7 +130,8 @@ _WORDS: Mapping[str, Callable[[str, Sequence[Software]], dict[str, str]]] = {
 }
 
 
-def _short(digest: str) -> str:
+def short_digest(digest: str) -> str:
+    """As much of it as tells it apart."""
     return _DIGEST.sub(lambda match: match[1], digest)
 
 

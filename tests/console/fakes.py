@@ -545,7 +545,9 @@ class FakeWorkspace:
             for repeat, planned in [*plan.rounds(), *((0, planned) for planned in plan.profiled)]
         )
 
-    async def preflight(self, plan: Plan) -> tuple[FakeFinding, ...]:
+    async def preflight(
+        self, plan: Plan, say: Callable[[str], None] | None = None
+    ) -> tuple[FakeFinding, ...]:
         return self.findings
 
     def controller(self, plan: Plan, name: str = "2026-11-21-resnet50") -> FakeController:

@@ -96,7 +96,7 @@ class WatchedWorkspace(FakeWorkspace):
     app: DlperfApp
     seen: Seen
 
-    async def preflight(self, plan: Plan) -> tuple[FakeFinding, ...]:
+    async def preflight(self, plan: Plan, say: object = None) -> tuple[FakeFinding, ...]:
         await asyncio.sleep(0.002)
         return self.findings
 

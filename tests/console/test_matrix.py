@@ -326,7 +326,7 @@ async def test_a_short_plan_with_an_objection_asks_and_checks_only_once(
     checked: list[object] = []
 
     class Counting(FakeWorkspace):
-        async def preflight(self, plan: Plan) -> tuple[FakeFinding, ...]:
+        async def preflight(self, plan: Plan, say: object = None) -> tuple[FakeFinding, ...]:
             checked.append(plan)
             return (FakeFinding("warn", "clock 9 s ahead", "chrony", "node1"),)
 

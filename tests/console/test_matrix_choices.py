@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -233,7 +233,7 @@ class Watched(FakeWorkspace):
 
     app: DlperfApp
 
-    async def preflight(self, plan: Plan) -> tuple[FakeFinding, ...]:
+    async def preflight(self, plan: Plan, say: object = None) -> tuple[FakeFinding, ...]:
         await asyncio.sleep(0.01)
         return self.findings
 
@@ -284,7 +284,7 @@ async def test_marks_that_change_while_the_hosts_are_checked_are_asked_about(
     checked = asyncio.Event()
 
     class Slow(FakeWorkspace):
-        async def preflight(self, plan: Plan) -> tuple[FakeFinding, ...]:
+        async def preflight(self, plan: Plan, say: object = None) -> tuple[FakeFinding, ...]:
             await checked.wait()
             return ()
 
@@ -297,6 +297,29 @@ async def test_marks_that_change_while_the_hosts_are_checked_are_asked_about(
         await until(pilot, lambda: isinstance(app.screen, StartDialog))
         await until(pilot, partial(shows, app, "1n2g b32 × 1"))
         assert not slow.started
+
+
+async def test_what_is_fetched_before_the_start_is_shown_as_it_comes(
+    workspace: FakeWorkspace,
+) -> None:
+    checked = asyncio.Event()
+
+    class Fetching(FakeWorkspace):
+        async def preflight(
+            self, plan: Plan, say: Callable[[str], None] | None = None
+        ) -> tuple[FakeFinding, ...]:
+            assert say is not None
+            say("node1: Copying blob [/red] 5ab1")
+            await checked.wait()
+            return ()
+
+    fetching = Fetching(workspace.campaigns_dir)
+    async with console(fetching, LARGE) as (app, pilot):
+        await one_case_marked(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "node1: Copying blob [/red] 5ab1"))
+        checked.set()
+        await until(pilot, lambda: fetching.started)
 
 
 # Really -------------------------------------------------------------------------------------------

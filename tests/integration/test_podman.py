@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.podman import IMAGE, Podman, podman_in
+from tests.support.podman import IMAGE, Podman, Registry, podman_in
 from tests.support.waiting import wait_until
 
 PROFILE = f'''
@@ -129,6 +129,29 @@ def test_an_image_that_is_not_there_stops_the_start_and_says_how_to_get_it(site:
     said = site("run", "-p", "boxed", "--set", f"image={missing}", code=2)
     assert f"podman pull {missing}" in said
     assert not site.campaigns.exists() or not list(site.campaigns.iterdir())
+
+
+def test_a_missing_image_is_fetched_only_with_leave_and_told_about(
+    site: Site, podman: Podman
+) -> None:
+    registry = Registry(podman)
+    image = f"{registry.address}/tiny:1"
+    words = ("run", "-p", "boxed", "--set", f"image={image}")
+    try:
+        assert "stop: here: image" in site(*words, code=2)
+        assert "stop: here: image" in site(*words, "--pull", "never", "--force", code=1)
+        assert registry.asked == []
+        said = site(*words, "--pull", "missing")
+    finally:
+        registry.close()
+    assert f"here: Trying to pull {image}" in said
+    assert any("/blobs/sha256:" in path for path in registry.asked)
+    found = sorted(site.campaigns.iterdir(), key=lambda path: path.stat().st_mtime)[-1]
+    [run] = json.loads((found / "results.json").read_text())["runs"]
+    assert (run["state"], run["throughput"]) == ("succeeded", 100.5)
+    told = json.loads((found / "environment.json").read_text())["hosts"][0]["software"]
+    assert f"{registry.address}/tiny@sha256:" in str(told)
+    podman("rmi", image)
 
 
 def test_cancelling_ends_the_container_that_carries_the_runs_id(site: Site, podman: Podman) -> None:

@@ -1,13 +1,16 @@
-"""A real podman with one small image, in directories of a test's own."""
+"""A real podman with one small image, in directories of a test's own, and a registry with it."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import tarfile
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -18,9 +21,10 @@ APPLETS = ("sh", "sleep", "echo", "cat", "id", "printf", "seq", "test")
 
 @dataclass(frozen=True)
 class Podman:
-    """``environment``: in which ``podman`` is this one."""
+    """``environment``: in which ``podman`` is this one; ``directory``: of its files."""
 
     environment: dict[str, str]
+    directory: Path
 
     def __call__(self, *words: str) -> str:
         done = subprocess.run(
@@ -61,8 +65,11 @@ def podman_in(directory: Path) -> Iterator[Podman]:
             **os.environ,
             "CONTAINERS_CONF": str(configuration),
             "CONTAINERS_STORAGE_CONF": str(storage),
-        }
+            "CONTAINERS_REGISTRIES_CONF": str(directory / "registries.conf"),
+        },
+        directory,
     )
+    (directory / "registries.conf").write_text("")
     archive = directory / "image.tar"
     _write_image(archive, Path(busybox))
     podman("import", str(archive), IMAGE)
@@ -76,6 +83,59 @@ def podman_in(directory: Path) -> Iterator[Podman]:
     finally:
         podman("rm", "--all", "--force", "--time", "0")
         podman("rmi", "--all", "--force")
+
+
+class Registry:
+    """What ``podman pull`` asks a registry for, on the loopback: one image under any name.
+
+    ``asked``: paths of its requests.
+    """
+
+    def __init__(self, podman: Podman) -> None:
+        image = podman.directory / "registry"
+        podman("push", IMAGE, f"dir:{image}")
+        self.asked: list[str] = []
+        asked = self.asked
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                asked.append(self.path)
+                name = self.path.rsplit("/", 1)[-1].removeprefix("sha256:")
+                manifest = "/manifests/" in self.path
+                body = b"{}" if name == "" else _blob(image, name, manifest=manifest)
+                self.send_response(200 if body else 404)
+                if manifest:
+                    self.send_header("Content-Type", _kind(body))
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Nobody reads it."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread.start()
+        self.address = f"127.0.0.1:{self._server.server_port}"
+        (podman.directory / "registries.conf").write_text(
+            f'[[registry]]\nlocation = "{self.address}"\ninsecure = true\n'
+        )
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def _kind(manifest: bytes) -> str:
+    """An OCI one need not say it."""
+    told = json.loads(manifest).get("mediaType")
+    return str(told or "application/vnd.oci.image.manifest.v1+json")
+
+
+def _blob(image: Path, name: str, *, manifest: bool) -> bytes:
+    path = image / ("manifest.json" if manifest else name)
+    return path.read_bytes() if path.is_file() else b""
 
 
 def _write_image(archive: Path, busybox: Path) -> None:

@@ -10,7 +10,7 @@ from backends.campaign.plan.plan import DryRun, Plan
 from backends.campaign.plan.remarks import plan_remarks
 from backends.use_cases import Workspace
 from tui.cli.shared.exit_codes import OK
-from tui.cli.shared.options import add_jobs, add_json
+from tui.cli.shared.options import add_jobs, add_json, add_pull
 from tui.cli.shared.output import print_json
 from tui.cli.shared.plan_from_options import make_plan, say_left_out, say_summary
 from tui.cli.shared.selection_options import add_selection
@@ -19,6 +19,7 @@ from tui.cli.shared.selection_options import add_selection
 def add(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     add_jobs(parser)
+    add_pull(parser)
     parser.add_argument(
         "--export",
         metavar="DIR",

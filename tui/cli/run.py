@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from backends.hosts.preflight_finding import Finding, in_spite_of
 from tui.cli.shared.follow import see_through
-from tui.cli.shared.options import add_jobs, add_json, add_share
+from tui.cli.shared.options import add_jobs, add_json, add_pull, add_share
 from tui.cli.shared.output import say
 from tui.cli.shared.plan_from_options import (
     add_yes,
@@ -26,6 +26,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--force", action="store_true", help="override what preflight stops; the report will say so"
     )
     add_jobs(parser)
+    add_pull(parser)
     add_share(parser)
     add_yes(parser)
     add_json(parser)
@@ -41,7 +42,7 @@ async def _run(arguments: argparse.Namespace) -> int:
     try:
         say_left_out(made)
         refuse_unmeant(made, arguments)
-        findings = await workspace.preflight(made)
+        findings = await workspace.preflight(made, say)
         _say_findings(findings)
         in_spite_of(findings, force=arguments.force)
         say_summary(made)

@@ -348,7 +348,7 @@ class MatrixPage(Page):
     async def start_at_once(self, plan: Plan) -> None:
         """Unless the checks object, or something else is marked by the time that they are done."""
         try:
-            findings = await self.session.workspace.preflight(plan)
+            findings = await self.session.workspace.preflight(plan, self._do)
             now = self._asked.ready()
             if now.selection != plan.selection or not self._in_sight(now):
                 return self._ask(now)

@@ -71,11 +71,15 @@ class StartDialog(Dialog[str]):
     @work(exclusive=True, group="preflight", description="check the hosts of the plan")
     async def check(self) -> None:
         try:
-            self._findings = await self._session.workspace.preflight(self._plan)
+            workspace = self._session.workspace
+            self._findings = await workspace.preflight(self._plan, self._progress)
         except DlperfError as error:
             self._say(problem(error))
             return
         self._show(self._findings)
+
+    def _progress(self, line: str) -> None:
+        self._say(Text(line, MUTED))
 
     def _show(self, findings: Sequence[Finding]) -> None:
         text = checklist_text(self._plan, findings, self._away)

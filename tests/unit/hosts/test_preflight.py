@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from backends.hosts.host_facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState
+from backends.hosts.host_facts import (
+    Gpu,
+    GpuProcess,
+    HostFacts,
+    HostSnapshot,
+    HostState,
+    Software,
+)
 from backends.hosts.needs import Need, needs_of
 from backends.hosts.preflight import check_needs, differences, host_findings, preflight
 from backends.hosts.preflight_finding import Finding, Level, worst
@@ -220,8 +227,34 @@ def test_a_container_needs_its_runtime_and_image_but_not_what_is_inside() -> Non
         {"python": ("executable", "python3"), "image": ("image", "nvcr.io/x:1")},
     )
     assert needs(case) == [("image", "docker nvcr.io/x:1"), ("executable", "docker")]
+    stepped = planned({"container": {"image": "registry#x:1", "runtime": "pyxis"}})
+    assert needs(stepped) == [("executable", "srun")]
+
+
+async def test_what_a_runtime_would_fetch_while_a_run_is_measured_is_said_unless_that_is_meant(
+    shell: Any, tools: Any, tmp_path: Path
+) -> None:
     fetched = planned({"container": {"image": "docker://x", "runtime": "apptainer"}})
-    assert needs(fetched) == [("executable", "apptainer")]
+    host = Host(name="n1", transport="local", work_dir=str(tmp_path))
+    path = {"PATH": f"{tools('apptainer', 'exit 1')}:/usr/bin:/bin"}
+    (finding,) = await check_needs(shell(host, path), needs_of([fetched], [(host, False)])["n1"])
+    assert finding.level is Level.WARN
+    assert finding.what == "image docker://x (p) is fetched by apptainer when a run begins"
+    assert finding.remedy == "apptainer pull FILE docker://x there, and name the file"
+    allowed = dataclasses.replace(host, pull="missing")
+    assert needs(fetched, host=allowed) == [("executable", "apptainer")]
+
+
+def test_one_name_for_two_images_is_told_with_their_digests() -> None:
+    def known(name: str, digit: str) -> HostFacts:
+        found = Software("image", "docker org/x:1", "id", f"sha256:{digit * 64}")
+        return dataclasses.replace(FACTS, software=(found,), boot_id=name)
+
+    (finding,) = differences({"n1": known("n1", "1"), "n2": known("n2", "2")})
+    assert finding.what == (
+        "image org/x:1 differs: sha256:111111111111 on n1, sha256:222222222222 on n2"
+    )
+    assert differences({"n1": known("n1", "1"), "n2": known("n2", "1")}) == ()
 
 
 def test_the_inventorys_interface_is_needed() -> None:
@@ -290,7 +323,7 @@ async def test_images_are_looked_for_with_their_runtime(
     ]
     missing, no_podman = await check_needs(transport, wanted)
     assert missing.what == "image x:1 (p) is not there"
-    assert missing.remedy == "run there: docker pull x:1"
+    assert missing.remedy == "run there: docker pull x:1, or set pull in the inventory"
     assert no_podman.what == "image x:1 (p) needs podman, which is not there"
     assert no_podman.remedy == "install podman there, or let this user use it: podman info"
 

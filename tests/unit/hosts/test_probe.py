@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import os
 import platform
+import re
 import shutil
 import socket
 import subprocess
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.hosts.host_facts import HostState
+from backends.hosts.host_facts import HostState, Sought
 from backends.hosts.probe import PROBE_SCRIPT, parse_probe, probe, probe_all, snapshot_of
 from backends.inventory.host_entry import Host
 from backends.transports.transport import Completed, HostUnreachableError, Problem
@@ -252,6 +253,22 @@ async def test_this_machine_is_probed_with_one_exec(shell: Any, tmp_path: Path) 
     assert facts.python
     assert abs(facts.clock_offset_s) < 0.5
     assert not (tmp_path / "not there's yet").exists()
+
+
+async def test_an_image_that_is_a_squashfs_is_known_by_its_head(shell: Any, tmp_path: Path) -> None:
+    """It tells when it was made, and of how much; no tool of its own is asked."""
+    ids = []
+    for number, head in enumerate((b"hsqs" + b"1" * 92, b"hsqs" + b"2" * 92)):
+        image = tmp_path / f"image{number}.sqsh"
+        image.write_bytes(head + b"x" * 4096)
+        sought = [Sought("image", f"{runtime} {image}", "image") for runtime in ("enroot", "pyxis")]
+        facts = (await probe(shell(Host("n1", transport="local")), sought=sought)).facts
+        assert facts is not None
+        found = {one.version for one in facts.software if one.name == "id"}
+        assert len(found) == 1
+        ids += found
+    assert ids[0] != ids[1]
+    assert all(re.fullmatch(r"sqsh:[0-9a-f]{64}", one) for one in ids)
 
 
 async def test_slots_are_gpus_or_what_the_inventory_says_or_cpus(shell: Any, tools: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from backends.file_modes import Share
-from backends.inventory.host_entry import ENGINES
+from backends.inventory.host_entry import ENGINES, PULLS
 from backends.transports.transport import Prompter
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
@@ -40,6 +40,15 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="more options for every job, as for sbatch: --sbatch='-p short --switches=1'",
+    )
+
+
+def add_pull(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--pull",
+        choices=PULLS,
+        metavar="|".join(PULLS),
+        help="fetch images that a host does not have; as the inventory says, or never",
     )
 
 

@@ -35,6 +35,8 @@ async def make_plan(
             if other:
                 names = fold_nodeset(other)
                 say(f"note: {names}: as the inventory says, not as the campaign file does")
+        if arguments.pull is not None:
+            workspace.cluster.use_pull(arguments.pull)
         await workspace.cluster.learn_hosts()
         hosts = workspace.cluster.chosen(selection.hosts)
         draft = workspace.plan(selection)  # what is wrong whatever the hosts are is said at once
