@@ -20,12 +20,18 @@ from backends.inventory.host_entry import Host, listed_address
 from backends.remote.installation import part
 from backends.remote.lease import parse_lease
 from backends.transports.transport import Completed, HostUnreachableError, Transport
+from backends.transports.turns import Turns
 from profiles.cleantext import clean_text
 from profiles.errors import DlperfError
 
 PROBE_SCRIPT = (
     part("trust.sh") + part("lease.sh") + (Path(__file__).parent / "probe.sh").read_bytes()
 )
+
+AT_ONCE = 64
+TURN_S = 0.5
+"""So many hosts are asked at once, or more where they take longer than that: the answers of
+hundreds would hold up the console."""
 
 PROBE_TIMEOUT_S = 40.0  # four queries of at most 5 s each, and slow logins
 WITHOUT_GPUS_TIMEOUT_S = 15.0
@@ -47,22 +53,29 @@ async def probe(
     *,
     sought: Sequence[Sought] = (),
     timeout_s: float = PROBE_TIMEOUT_S,
+    turns: Turns | None = None,
 ) -> HostSnapshot:
     """Probe one host. Never raises for a host that cannot be reached: its snapshot says why.
 
     ``clock``: seconds since the epoch. ``sought``: where to look for software. A hung
     ``nvidia-smi`` costs ``timeout_s``; the host is then probed once more without it, and without
-    looking for software, which is unknown then.
+    looking for software, which is unknown then. ``turns``: among whom it waits for its own.
     """
-    snapshot = await _snapshot(transport, clock, sought, timeout_s)
+    snapshot = await _snapshot(transport, clock, sought, timeout_s, turns or Turns(1))
     return replace(snapshot, probed_at=clock())
 
 
 async def _snapshot(
-    transport: Transport, clock: Callable[[], float], sought: Sequence[Sought], timeout_s: float
+    transport: Transport,
+    clock: Callable[[], float],
+    sought: Sequence[Sought],
+    timeout_s: float,
+    turns: Turns,
 ) -> HostSnapshot:
     try:
-        return await _probe(transport, clock, sought, timeout_s)
+        await transport.connect()  # so that the handshake does not count as a round trip
+        async with turns.one(TURN_S):
+            return await _probe(transport, clock, sought, timeout_s)
     except HostUnreachableError as error:
         return _unreachable(transport.host, error.what, error.remedy)
     except TimeoutError:
@@ -84,9 +97,10 @@ async def probe_all(
     timeout_s: float = PROBE_TIMEOUT_S,
 ) -> AsyncIterator[HostSnapshot]:
     """Probe all hosts at once; yields each snapshot as soon as it is there, slow hosts last."""
+    turns = Turns(AT_ONCE)
     tasks = [
         asyncio.create_task(
-            probe(transports.get(host), clock, sought=sought, timeout_s=timeout_s),
+            probe(transports.get(host), clock, sought=sought, timeout_s=timeout_s, turns=turns),
             name=f"probe {host.name}",
         )
         for host in hosts
@@ -104,7 +118,6 @@ async def _probe(
     transport: Transport, clock: Callable[[], float], sought: Sequence[Sought], timeout_s: float
 ) -> HostSnapshot:
     host = transport.host
-    await transport.connect()  # so that the handshake does not count as a round trip
     command = f"exec sh -s -- {shlex.quote(host.work_dir)} {shlex.quote(host.lease_dir)}"
     words = shlex.join(["gpu", *sought_words(sought)])
     patience_s = timeout_s + (SOFTWARE_TIMEOUT_S if sought else 0)

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from backends.inventory.host_entry import Host
+from backends.transports.open_files import allow_enough
 from backends.transports.ssh import SshTransport
 from backends.transports.ssh_settings import SshSettings
 from backends.transports.transport import HostUnreachableError, Problem, Prompter, Transport
@@ -111,6 +112,7 @@ class TransportPool:
     def _load_logins(self) -> Logins:
         from backends.transports.ssh_session import Logins  # noqa: PLC0415 (loads asyncssh: 250 ms)
 
+        allow_enough()
         return Logins(self.settings, self._prompter)
 
 

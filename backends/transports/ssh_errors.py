@@ -12,6 +12,7 @@ from shlex import quote
 import asyncssh
 
 from backends.inventory.host_entry import Host
+from backends.transports import open_files
 from backends.transports.ssh_keys import HostKeys
 from backends.transports.ssh_target import Target
 from backends.transports.transport import HostUnreachableError, Problem
@@ -58,6 +59,8 @@ def login_problem(
     name = getattr(error, "filename", None)
     if isinstance(error, asyncssh.PermissionDenied) or "Too many authentication" in said:
         return _not_accepted(host, said, user, locked)
+    if open_files.too_many(error):
+        return _too_many_files(host)
     problem, detail, remedy = Problem.CONFIGURATION, said, "correct it in the inventory"
     if isinstance(error, asyncssh.ConfigParseError):
         remedy = "correct that line"
@@ -83,6 +86,15 @@ def login_problem(
         elif problem is not Problem.OTHER:
             detail = ""
     return HostUnreachableError(host.name, problem, detail, remedy=remedy)
+
+
+def _too_many_files(host: Host) -> HostUnreachableError:
+    return HostUnreachableError(
+        host.name,
+        Problem.OTHER,
+        f"this machine lets a program open {open_files.limit()} files, and every connection is one",
+        remedy=f"ulimit -n {open_files.ENOUGH}, or ask the administrator for a higher limit",
+    )
 
 
 def host_key_problem(target: Target, key: asyncssh.SSHKey, known: HostKeys) -> HostUnreachableError:

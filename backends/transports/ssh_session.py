@@ -12,7 +12,7 @@ import asyncssh
 
 from backends import debug
 from backends.inventory.host_entry import Host
-from backends.transports.login_limit import LOGGING_IN_S, LoginLimit, Turn
+from backends.transports.login_limit import LOGGING_IN_S, LoginLimit
 from backends.transports.ssh_channel import execute
 from backends.transports.ssh_errors import (
     host_key_problem,
@@ -22,6 +22,7 @@ from backends.transports.ssh_keys import Identities, KnownHosts
 from backends.transports.ssh_settings import SshSettings
 from backends.transports.ssh_target import Target, resolve
 from backends.transports.transport import HostUnreachableError, Problem, Prompter
+from backends.transports.turns import Turn
 from profiles.cleantext import clean_text
 
 Connection = asyncssh.SSHClientConnection

@@ -29,9 +29,10 @@ from backends.inventory.host_entry import Host
 from backends.transports.login_shell import login_shell_command
 from backends.transports.pool import TransportPool
 from tests.benchmarks.report import headline, line, middle
-from tests.support.sshd import SshHosts
+from tests.support.sshd import SshHosts, renamed
 
 HOSTS = 64
+MANY = 512
 ADDRESS = "::1"
 """For every host the machine is its own there, as it is in truth: on 127.0.0.0/8 each would look
 through the processes of all for runs that claim it."""
@@ -56,6 +57,8 @@ def main() -> None:
             hosts = [replace(served.add(address=ADDRESS).host, lease_dir="") for _ in range(HOSTS)]
             asyncio.run(_new_connections(hosts, _ssh_config(Path(directory), hosts)))
             asyncio.run(_held_connections(hosts, _ssh_config(Path(directory), hosts)))
+            names = [renamed(hosts[n % HOSTS], f"n{n:03}") for n in range(MANY)]
+            asyncio.run(_many(names))
         finally:
             served.close()
 
@@ -94,6 +97,51 @@ async def _held_connections(hosts: Sequence[Host], config: Path) -> None:
             await master.wait()
         await pool.close()
     _ratio(took, "full probe, connections held", "ssh, warm ControlMasters", 0.35)
+
+
+async def _many(hosts: Sequence[Host]) -> None:
+    """How much of it the event loop does between two looks at anything else is told in seconds of
+    its CPU: the clock's are the hosts'."""
+    headline(f"probing {MANY} names of those hosts")
+    pool = TransportPool(hosts)
+    before, files = _memory_mib(), _open_files()
+    try:
+        for name in ("new connections", "connections held"):
+            works: list[float] = []
+            watch = asyncio.create_task(_watch_loop(works))
+            began = time.perf_counter()
+            await _probe(pool, hosts)
+            line(name, f"{time.perf_counter() - began:.1f} s")
+            watch.cancel()
+            longest = max(works) * 1000
+            line(
+                "  the loop's longest turn",
+                f"{longest:.0f} ms",
+                target="< 100 ms",
+                met=longest < 100,
+            )
+        line("more memory", f"{_memory_mib() - before:.0f} MiB")
+        line("more open files", f"{_open_files() - files}")
+    finally:
+        await pool.close()
+
+
+async def _watch_loop(works: list[float]) -> None:
+    last = time.thread_time()
+    while True:
+        await asyncio.sleep(0.005)
+        now = time.thread_time()
+        works.append(now - last)
+        last = now
+
+
+def _memory_mib() -> float:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def _open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 async def _rounds(contenders: dict[str, Contender]) -> dict[str, list[Took]]:

@@ -9,6 +9,7 @@ import pytest
 
 from backends.transports import login_limit
 from backends.transports.login_limit import LoginLimit
+from backends.transports.turns import Turn
 from tests.support.waiting import until
 
 
@@ -67,13 +68,13 @@ async def test_who_waits_for_a_dead_host_makes_room(monkeypatch: pytest.MonkeyPa
     alive = Login(limit, "alive")
     await until(lambda: alive.begun)
     await ended([*dead, alive])
-    assert limit._total._value == 2, "nothing is given back twice"
+    assert limit._turns._total._value == 2, "nothing is given back twice"
 
 
 @pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("wait", [lambda turn: turn.give_back(), lambda turn: turn.last(0.01)])
 async def test_a_turn_is_given_back_once_and_taken_again(
-    wait: Callable[[login_limit.Turn], None],
+    wait: Callable[[Turn], None],
 ) -> None:
     limit = LoginLimit(total=1, at_one_server=8)
     first, second = Login(limit, "a"), Login(limit, "b")
@@ -87,4 +88,4 @@ async def test_a_turn_is_given_back_once_and_taken_again(
     await second.end()
     await again
     await first.end()
-    assert limit._total._value == 1
+    assert limit._turns._total._value == 1
