@@ -28,7 +28,7 @@ from backends.campaign.plan.profile_in_campaign import ProfileSetup, staged_file
 from backends.campaign.record import events as ev
 from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.run_changes import planning
-from backends.campaign.record.state import CampaignState, RunRecord
+from backends.campaign.record.state import CampaignState, RunRecord, campaign_of
 from backends.campaign.run.factory import RunFactory
 from backends.campaign.run.lost_runs import look_for_strays
 from backends.campaign.run.recovery import recovered
@@ -36,7 +36,7 @@ from backends.campaign_export import Export
 from backends.cluster import Cluster
 from backends.dry_runs import DryRuns
 from backends.engines.choice import engine_for
-from backends.engines.engine import Engine
+from backends.engines.engine import Engine, Held
 from backends.file_modes import Share
 from backends.hosts.environment import fingerprint_of
 from backends.hosts.host_facts import Sought
@@ -99,10 +99,11 @@ class Starter:
 
     def _refuse(self, plan: Plan) -> None:
         inventory = self._cluster.inventory
-        if inventory.login is not None and plan.selection.placement is Placement.LINKED:
+        ours = inventory.login is None or inventory.job_options.allocation == "campaign"
+        if not ours and plan.selection.placement is Placement.LINKED:
             raise SelectionError(
                 f"placement linked: {inventory.engine} chooses the devices of its jobs by itself",
-                remedy="leave it out, or use --engine direct",
+                remedy="leave it out, or use --allocation campaign or --engine direct",
             )
 
     async def start(
@@ -307,6 +308,8 @@ class Starter:
             sought=basis.sought,
             clock=self._clock,
             queue=basis.queue,
+            campaign=campaign_of(next(iter(state.runs), "")),
+            held=state.held or (Held() if state.lost_lines else None),
         )
 
     def _factory(self, setups: Mapping[str, ProfileSetup]) -> RunFactory:

@@ -51,6 +51,8 @@ class DryRuns:
         plan = self._plan
         factory = self._factory(plan)
         cases = self._case_runs()
+        queue = queue_of_inventory(self._cluster.inventory, plan.hosts)
+        of_all = queue is not None and queue.one_job
         runs = []
         profiled = [(planned.repeats + 1, planned) for planned in plan.profiled]
         rounds = plan.rounds()
@@ -60,7 +62,7 @@ class DryRuns:
             which = "profiled" if again else f"#{repeat}"
             label = f"{planned.profile.name} {planned.case.label} {which}"
             texts = _texts(factory, planned, repeat, run.sites, profiled=again)
-            runs.append(DryRun(label, run.hosts, texts, run.job))
+            runs.append(DryRun(label, run.hosts, texts, run.job, of_all))
         return tuple(runs)
 
     def _case_runs(self) -> dict[str, _CaseRun]:
@@ -73,6 +75,9 @@ class DryRuns:
         queue = queue_of_inventory(self._cluster.inventory, plan.hosts)
         placement = plan.selection.placement
         gpus = any(snapshot.capacity.gpus for snapshot in self._cluster.snapshots())
+        of_all = ""
+        if queue is not None and queue.one_job:
+            of_all = job_for([want_of(planned) for _, planned in plan.rounds()], queue, gpus=gpus)
         runs = {}
         for planned in plan.cases:
             want = want_of(planned)
@@ -81,7 +86,9 @@ class DryRuns:
                 self._named(_site(hosts[name], planned, len(names), known[name].facts, placement))
                 for name in names
             )
-            job = "" if queue is None else job_for(want, queue, gpus=gpus)
+            job = of_all
+            if queue is not None and not queue.one_job:
+                job = job_for([want], queue, gpus=gpus)
             runs[planned.case.key] = _CaseRun(names, sites, job)
         return runs
 
@@ -123,6 +130,7 @@ def want_of(planned: PlannedCase) -> Wanted:
         gpu_only=profile.devices == "gpu",
         limit_s=parse_duration(profile.launch_for(case).timeout),
         on_cpus=profile.on_cpus,
+        expected_s=planned.expected_s,
     )
 
 

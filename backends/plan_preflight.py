@@ -9,6 +9,7 @@ from backends.campaign.plan.plan import Plan
 from backends.cluster import Cluster
 from backends.dry_runs import want_of
 from backends.engines.choice import why_never
+from backends.engines.engine import Wanted
 from backends.hosts.host_facts import AWAY
 from backends.hosts.image_pull import pull_images
 from backends.hosts.preflight import preflight
@@ -44,15 +45,19 @@ async def _of_queue(queue: Queue, cluster: Cluster, plan: Plan) -> tuple[Finding
     Which hosts it will be, and when, nobody knows yet; so none is looked at.
     """
     gpus = any(snapshot.capacity.gpus for snapshot in cluster.snapshots())
-    wants = {want_of(planned): planned.case.tag for planned in plan.cases}
+    jobs: dict[tuple[Wanted, ...], str]
+    jobs = {(want_of(planned),): planned.case.tag for planned in plan.cases}
+    if queue.one_job and plan.cases:
+        all_runs = tuple(want_of(planned) for _, planned in plan.rounds())
+        jobs = {all_runs: "the campaign's job"}
     login = cluster.pool.get(queue.login)
     try:
-        asked = (why_never(want, queue, login, gpus=gpus) for want in wants)
+        asked = (why_never(wanted, queue, login, gpus=gpus) for wanted in jobs)
         answers = await asyncio.gather(*asked)
     except DlperfError as error:
         return (Finding(queue.login.name, Level.STOP, error.what, error.remedy),)
     return tuple(
         Finding("", Level.STOP, f"{tag} would never start: {words}", "ask for what there is")
-        for tag, words in zip(wants.values(), answers, strict=True)
+        for tag, words in zip(jobs.values(), answers, strict=True)
         if words
     )

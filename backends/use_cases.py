@@ -86,11 +86,12 @@ class Workspace:
         clock: Callable[[], float] = time.time,
         engine: str | None = None,
         job_words: Sequence[str] = (),
+        allocation: str | None = None,
     ) -> Workspace:
         """Read the inventory; the catalogue is read when it is first asked for.
 
         ``engine``: who gives the hosts; None: as the inventory says. ``job_words``: more options
-        for its jobs.
+        for its jobs; ``allocation``: a job for each ``run`` or one for the ``campaign``.
 
         Raises
         ------
@@ -100,7 +101,7 @@ class Workspace:
             remedy = "check --profile-dir"
             raise ProfileError("no such directory", where=missing[0], remedy=remedy)
         return cls(
-            load_inventory(inventory, engine=engine, job_words=job_words),
+            load_inventory(inventory, engine=engine, job_words=job_words, allocation=allocation),
             None,
             campaigns or default_campaigns_dir(),
             profile_dirs=profile_dirs,

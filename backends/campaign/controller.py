@@ -81,10 +81,15 @@ class CampaignController:
         self.path = path
         self._debug_log = debug_log
         self._lock = lock
+        self._engine = engine
         self._factory = factory
         self._clock = clock
         self._recorder = Recorder(
-            path, state, owned=lock.owned, log=None if debug_log is None else debug_log.logger
+            path,
+            state,
+            owned=lock.owned,
+            log=None if debug_log is None else debug_log.logger,
+            clock=clock,
         )
         self._results = ResultsWriter(path, write_results, lambda: self.state, lock.owned)
         self._order = order
@@ -240,6 +245,8 @@ class CampaignController:
                 for event in further_runs(self.state, self._clock()):
                     self.note(event)
             open_runs = any(not run.state.ended for run in self.state.runs.values())
+            if not open_runs:
+                await self._give_back()
             if not open_runs and not self.state.finished:
                 self.note(ev.CampaignFinished(t=self._clock()))
             await self._recorder.written()
@@ -247,6 +254,10 @@ class CampaignController:
             # Else a retry was asked for meanwhile.
             if self.state.finished or self._order is not None:
                 return
+
+    async def _give_back(self) -> None:
+        if problem := await self._engine.give_back(self._recorder.held):
+            self.note(ev.Noted(t=self._clock(), text=problem))
 
     async def _keep_lock(self) -> None:
         while True:

@@ -148,7 +148,7 @@ class Dispatcher:
                 tasks.create_task(self._cleaner.tidy_host(host))
 
             keepers = [
-                tasks.create_task(self._engine.tend(self.wake, back)),
+                tasks.create_task(self._engine.tend(self.wake, back, self._recorder.held)),
                 tasks.create_task(self._hear_of_ends()),
             ]
             tasks.create_task(self._cleaner.tidy_what_was_left())

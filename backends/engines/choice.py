@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from backends.engines.direct import DirectEngine, Pool
-from backends.engines.engine import Engine, Wanted
+from backends.engines.engine import Engine, Held, Wanted
 from backends.engines.plain_job import PlainJob
 from backends.hosts.host_facts import HostSnapshot, Sought
 from backends.hosts.placement import Placement
 from backends.inventory.host_entry import Host
 from backends.inventory.queue import Queue
 from backends.transports.transport import Transport
+
+if TYPE_CHECKING:
+    from backends.engines.slurm.batch_script import JobRequest
 
 
 def engine_for(
@@ -24,9 +28,27 @@ def engine_for(
     sought: Sequence[Sought],
     clock: Callable[[], float],
     queue: Queue | None = None,
+    campaign: str = "",
+    held: Held | None = None,
 ) -> Engine:
     """The engine of these hosts: the one of the queue that gives them, else :class:`DirectEngine`,
-    whose parameters the others are."""
+    whose parameters the others are.
+
+    ``campaign``: the id that its runs' begin with; ``held``: for all of them, says the journal.
+    """
+    if queue is not None and queue.one_job:
+        from backends.engines.slurm.campaign_engine import CampaignEngine  # noqa: PLC0415 (as next)
+
+        return CampaignEngine(
+            pool.get(queue.login),
+            hosts,
+            queue.options,
+            campaign=campaign,
+            held=held,
+            placement=placement,
+            sought=sought,
+            clock=clock,
+        )
     if queue is not None:
         from backends.engines.slurm.slurm_engine import SlurmEngine  # noqa: PLC0415 (when needed)
 
@@ -37,29 +59,36 @@ def engine_for(
     )
 
 
-async def why_never(want: Wanted, queue: Queue, login: Transport, *, gpus: bool) -> str:
-    """Why the queue would never start such a run, in its words; empty: it would.
+async def why_never(wanted: Sequence[Wanted], queue: Queue, login: Transport, *, gpus: bool) -> str:
+    """Why the queue would never start the job of these runs, in its words; empty: it would.
 
     Raises
     ------
     DlperfError: it does not answer.
     """
-    from backends.engines.slurm.batch_script import request_for  # noqa: PLC0415
     from backends.engines.slurm.commands import SlurmCommands  # noqa: PLC0415 (as below)
     from backends.engines.slurm.submission import Submission  # noqa: PLC0415
 
     submission = Submission(login, SlurmCommands(login), queue.options)
-    return await submission.refusal(request_for(want, gpus=gpus))
+    return await submission.refusal(_request(wanted, queue, gpus=gpus))
 
 
-def job_for(want: Wanted, queue: Queue, *, gpus: bool) -> str:
-    """The script that the queue is handed for a run. ``gpus``: whether its hosts have some."""
-    from backends.engines.slurm.batch_script import batch_script, request_for  # noqa: PLC0415
+def job_for(wanted: Sequence[Wanted], queue: Queue, *, gpus: bool) -> str:
+    """The script that the queue is handed for these runs: one, or where they have one job all of a
+    campaign. ``gpus``: whether its hosts have some."""
+    from backends.engines.slurm.batch_script import batch_script  # noqa: PLC0415 (when needed)
     from backends.remote.installation import wrapper  # noqa: PLC0415 (as above)
 
-    return batch_script(
-        request_for(want, gpus=gpus), queue.options, wrapper(), queue.login.work_dir
-    )
+    request = _request(wanted, queue, gpus=gpus)
+    return batch_script(request, queue.options, wrapper(), queue.login.work_dir)
+
+
+def _request(wanted: Sequence[Wanted], queue: Queue, *, gpus: bool) -> JobRequest:
+    from backends.engines.slurm.batch_script import request_for, request_for_all  # noqa: PLC0415
+
+    if queue.one_job:
+        return request_for_all("CAMPAIGN", wanted, queue.options, gpus=gpus)
+    return request_for(wanted[0], gpus=gpus)
 
 
 def plain_job_for(job: PlainJob, want: Wanted, queue: Queue, *, gpus: bool) -> str:

@@ -20,6 +20,7 @@ from backends.engines.engine import (
     Allocation,
     AllocationEnd,
     EndKind,
+    Journal,
     Journaled,
     Schedule,
     Ticket,
@@ -236,7 +237,13 @@ class DirectEngine:
         elif use.away_since is None:
             use.away_since = self._monotonic()
 
-    async def tend(self, changed: Callable[[], None], back: Callable[[str], None]) -> None:
+    async def give_back(self, journal: Journal) -> str:
+        """Nothing is held but for runs."""
+        return ""
+
+    async def tend(
+        self, changed: Callable[[], None], back: Callable[[str], None], journal: Journal
+    ) -> None:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._probe_again(changed, back))
             tasks.create_task(self._look_at_leases(changed))

@@ -7,7 +7,7 @@ that passes between the two is a small frozen value; the words are made where th
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
@@ -25,8 +25,8 @@ class Wanted:
     ``not_before``: by :func:`backends.clocks.loop_time`. ``gpu_only``: CPU slots will not do.
     ``avoid``: hosts that are taken only when there are no others (an earlier attempt failed there).
     ``patience_s``: for how long a host may stay away before the run gives up waiting for it.
-    ``limit_s``: how long the run may take once it has begun. ``on_cpus``: it uses no GPU, whatever
-    the hosts have.
+    ``limit_s``: how long the run may take once it has begun, ``expected_s``: how long it will, None
+    where nobody knows. ``on_cpus``: it uses no GPU, whatever the hosts have.
     """
 
     run_id: str
@@ -38,6 +38,7 @@ class Wanted:
     patience_s: float = float("inf")
     limit_s: float = float("inf")
     on_cpus: bool = False
+    expected_s: float | None = None
 
 
 class WaitKind(StrEnum):
@@ -163,6 +164,24 @@ class Journaled:
     job_id: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What an engine asks for to hold it for all of a campaign's runs; nothing is known of one that
+    stood in a line of the journal which is lost.
+
+    ``limit_s``: from when it is given, for so long.
+    """
+
+    nodes: int = 0
+    gpus_per_node: int = 0
+    limit_s: float = 0.0
+
+
+Journal = Callable[[Held | None], Awaitable[None]]
+"""Writes down, on disk when it returns, what is about to be asked for and held for all runs; None:
+nothing is any more."""
+
+
 class EndKind(StrEnum):
     """Why an allocation ended that nobody released."""
 
@@ -180,7 +199,8 @@ class EndKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class AllocationEnd:
     """``host``: where it was one host's doing. ``by``: who cancelled it. ``job_id``: of what is
-    queued again. ``detail``: the engine's own words."""
+    queued again. ``detail``: the engine's own words. ``of_all``: it was not the run's own, but held
+    for the campaign as a whole."""
 
     run_id: str
     kind: EndKind
@@ -188,6 +208,7 @@ class AllocationEnd:
     by: str = ""
     job_id: str = ""
     detail: str = ""
+    of_all: bool = False
 
 
 class AllocationEndedError(DlperfError):
@@ -269,6 +290,13 @@ class Engine(Protocol):
         SelectionError: this engine does not know the host.
         """
 
-    async def tend(self, changed: Callable[[], None], back: Callable[[str], None]) -> None:
+    async def tend(
+        self, changed: Callable[[], None], back: Callable[[str], None], journal: Journal
+    ) -> None:
         """Keep the picture of the hosts true, until cancelled. ``changed``: :meth:`schedule` may
-        answer something else now. ``back``: a host that was out of reach is there again."""
+        answer something else now. ``back``: a host that was out of reach is there again.
+        ``journal``: what is held for all runs together."""
+
+    async def give_back(self, journal: Journal) -> str:
+        """No run is left: whatever was held for all of them goes back. Why it could not, in words;
+        empty: nothing is held any more."""

@@ -223,6 +223,10 @@ class Slurm(BaseModel):
     nice: int | None = Field(default=None, description="give a number")
     exclusive: bool = Field(default=True, description="write true or false")
     requeue: bool = Field(default=False, description="write true or false")
+    allocation: Literal["run", "campaign"] = Field(
+        default="run", description='write "run", a job for each, or "campaign", one for all'
+    )
+    nodes: int | None = Field(default=None, ge=1, description="give a number of nodes")
     extra: Annotated[tuple[_JobWord, ...], Field(strict=False)] = Field(
         default=(), description='write a list of options of sbatch like ["--switches=1"]'
     )

@@ -12,6 +12,7 @@ class JobOptions:
     """What the operator asks of the queue for every run. ``extra``: words for sbatch, verbatim.
 
     ``exclusive``: whole nodes; ``requeue``: the queue may run the job again by itself.
+    ``allocation``: a job for each run, or one for all of a campaign's, of ``nodes`` at least.
     """
 
     partition: str = ""
@@ -24,6 +25,8 @@ class JobOptions:
     nice: int | None = None
     exclusive: bool = True
     requeue: bool = False
+    allocation: str = "run"
+    nodes: int | None = None
     extra: tuple[str, ...] = ()
 
     def with_words(self, words: Sequence[str]) -> JobOptions:

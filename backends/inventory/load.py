@@ -25,6 +25,7 @@ def load_inventory(
     hostname: str | None = None,
     engine: str | None = None,
     job_words: Sequence[str] = (),
+    allocation: str | None = None,
 ) -> Inventory:
     """Read the inventory, or make up the one of this machine alone.
 
@@ -35,12 +36,15 @@ def load_inventory(
     ssh_config: where the operator's ssh aliases stand; None: ``~/.ssh/config``.
     hostname: this machine's name; None: ask the system.
     engine: who gives the hosts, whatever the file says; None: as it says.
-    job_words: more options for its jobs.
+    job_words: more options for its jobs. allocation: ``run`` or ``campaign``; None: as it says.
 
     Raises InventoryError, which names the file, the entry, the key and the remedy.
     """
     found = _read(path, default_path, ssh_config, hostname)
-    found = replace(found, job_options=found.job_options.with_words(job_words))
+    options = found.job_options.with_words(job_words)
+    if allocation is not None:
+        options = replace(options, allocation=allocation)
+    found = replace(found, job_options=options)
     return found if engine is None else by_engine(found, engine, hostname)
 
 

@@ -20,6 +20,11 @@ class Queue:
     login: Host
     options: JobOptions = field(default_factory=JobOptions)
 
+    @property
+    def one_job(self) -> bool:
+        """All runs of a campaign are in one."""
+        return self.options.allocation == "campaign"
+
 
 def queue_table(queue: Queue) -> dict[str, Any]:
     """For a campaign's files; what differs from the defaults."""

@@ -10,8 +10,10 @@ from backends.launchers.launcher import Launcher, Node
 
 def _command(node: Node, words: tuple[str, ...]) -> tuple[str, ...]:
     case = node.request.case
+    names = [site.node_name for site in node.request.sites if site.node_name]
     return (
         "srun",
+        *([f"--nodelist={','.join(names)}"] if names else []),  # the job may have others, too
         f"--nodes={case.nodes}",
         f"--ntasks={case.gpus}",
         f"--ntasks-per-node={case.gpus_per_node}",

@@ -239,7 +239,7 @@ read_exit() { # sets code, ended, timed_out, leftovers, exit_left, cancelled, hi
 
 runs_elsewhere() { # whether another machine, a node of a job, has the run
     boot_id
-    [ "$sup_boot" != "$boot" ] && [ ! -e "$run/exit" ] &&
+    [ "$sup_boot" != "$boot" ] && [ ! -e "$run/exit" ] && [ -z "${DLPERF_JOB_OVER-}" ] &&
         { read -r there _ <"$run/in_job"; } 2>/dev/null && [ "$there" = running ]
 }
 
@@ -432,10 +432,12 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER TICKET [DIGEST.
 
     find_python
     find_defaults
-    post=$work_dir/jobs/${SLURM_JOB_ID-}.$host
+    post=$work_dir/jobs/${DLPERF_POST:-${SLURM_JOB_ID-}}.$host
     if [ -d "$post" ]; then
         printf '%s\n' "$run_id" "$prepared" "$timeout" "$grace" "$lease" "$umask_before" "$python" \
             >"$post/.start" && mv "$post/.start" "$post/start" || abandon "cannot write to $post"
+    elif [ -n "${DLPERF_POST-}${DLPERF_JOB_OVER-}" ]; then # here nothing outlives this command
+        abandon 'the step that waited for the run has ended'
     elif command -v setsid >/dev/null 2>&1; then
         setsid $defaults sh "$0" guard "$host" "$run_id" "$prepared" "$timeout" "$grace" "$lease" \
             "$umask_before" "$python" </dev/null >/dev/null 2>&1 &
@@ -482,6 +484,7 @@ verb_serve() { # JOB PATIENCE
     until_=$((now + $2 * 100))
     until [ -f "$post/start" ]; do
         nap 0.05
+        [ -d "$post" ] || exit 0 # nothing will be started any more
         clock
         [ "$now" -lt "$until_" ] || { rm -rf "$post"; fail "nothing was started within $2 s" 75; }
     done
@@ -493,7 +496,9 @@ verb_serve() { # JOB PATIENCE
     open_run "$id"
     printf 'running %s\n' "$job" >"$run/in_job"
     verb_guard "$id" "$prepared" "$timeout" "$grace" "$lease" "$umask_before" "$python"
-    [ -e "$run/exit" ] || printf 'lost %s\n' "$job" >"$run/in_job"
+    boot_id
+    [ -e "$run/exit" ] || { read_supervisor && alive "$sup_pid" "$sup_ticks" "$boot"; } ||
+        printf 'lost %s\n' "$job" >"$run/in_job"
     clock
     until_=$((now + 1000))
     while [ -d "$run" ] && [ "$now" -lt "$until_" ]; do # who looks through a step may still look

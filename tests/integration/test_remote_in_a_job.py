@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from backends.inventory.host_entry import Host
-from backends.remote.client import RemoteHost, RunPhase, RunSpec, RunStatus
+from backends.remote.client import RemoteError, RemoteHost, RunPhase, RunSpec, RunStatus
 from backends.remote.installation import command_of, wrapper
 from backends.transports.local import LocalTransport
 from tests.support.waiting import until
@@ -139,3 +139,39 @@ async def test_a_supervisor_that_was_killed_in_a_job_is_lost_to_other_machines_t
     async with asyncio.timeout(10):
         ended = await job.remote.follow("six", 0, lambda data: None)
     assert (ended.phase, ended.same_boot) == (RunPhase.LOST, True)
+
+
+@pytest.mark.parametrize("variable", ["DLPERF_JOB_OVER", "DLPERF_POST"])
+async def test_where_no_step_waits_for_it_a_run_of_a_job_is_not_started(
+    local_host: Host, variable: str
+) -> None:
+    """The job ended a moment ago, and the login node answers in its place; or its step did."""
+    there = LocalTransport(local_host, environment={**os.environ, variable: "77_seven"})
+    mark = Path(local_host.work_dir) / "executed"
+    with pytest.raises(RemoteError, match="the step that waited for the run has ended"):
+        await RemoteHost(there).start(RunSpec("seven", f"touch {mark}", lease="", grace_s=1.0))
+    assert (await RemoteHost(there).status("seven")).phase is RunPhase.ABSENT
+    assert not mark.exists()
+
+
+async def test_a_step_of_a_campaigns_job_waits_by_a_name_of_its_own(job: Job) -> None:
+    """Several runs are in the job; what waits ends when it is told that nothing will come."""
+    await job.remote.status("none")
+    posts = [Path(job.host.work_dir) / "jobs" / f"{JOB}_{n}.{job.host.name}" for n in (1, 2)]
+    steps = []
+    for number, post in enumerate(posts, 1):
+        words = ("serve", job.host.name, f"{JOB}_{number}", "20")
+        command = command_of(wrapper(), job.host.work_dir, words)
+        steps.append(await asyncio.create_subprocess_exec("sh", "-c", command))
+        await until(post.is_dir)
+    here = LocalTransport(job.host, environment={**os.environ, "DLPERF_POST": f"{JOB}_2"})
+    await RemoteHost(here).start(RunSpec("eight", "echo here", lease="", grace_s=1.0))
+    log = bytearray()
+    assert (await job.remote.follow("eight", 0, log.extend)).exit_code == 0
+    posts[0].rmdir()
+    async with asyncio.timeout(5):
+        assert await steps[0].wait() == 0
+    await job.remote.remove("eight", await job.remote.digest("eight"))
+    async with asyncio.timeout(5):
+        assert await steps[1].wait() == 0
+    assert not posts[1].exists()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -27,14 +26,16 @@ from tests.support.campaigns import (
 from tests.support.escapes import ESCAPES
 from tests.support.processes import alive
 from tests.support.slurm import SlurmCluster
-from tests.support.slurm_campaigns import ask_for, jobs_handed_in, one_run, slurm_bench
+from tests.support.slurm_campaigns import (
+    ask_for,
+    jobs_handed_in,
+    lines_of,
+    one_run,
+    ranks,
+    slurm_bench,
+)
 from tests.support.sshd import SshHosts
 from tests.support.waiting import until, wait_until
-
-LOOPBACK = """mpi_arguments = [
-    "--mca", "oob_tcp_if_include", "lo", "--mca", "btl", "tcp,self",
-    "--mca", "btl_tcp_if_include", "lo",
-]"""
 
 
 @pytest.fixture
@@ -189,14 +190,7 @@ async def test_ranks_of_all_nodes_are_started_from_the_first(
     bench: Bench, launcher: str, prefix: str
 ) -> None:
     """Two on each; rank 0 is on the first node, and rank 2 on the second."""
-    tell = "echo $SLURMD_NODENAME rank ${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}; "
-    say = "for i in 1 2 3 4; do echo iter $i, samples/s: 5; sleep 0.2; done"
-    bench.profile(
-        launcher=f'"{launcher}"',
-        command=f"""'''sh -c "{tell}{say}" {{lines}}{{every}}{{copies}}{{after}}'''""",
-        window=f"{{ skip = 1 }}\n{prefix}",
-        launch=LOOPBACK if launcher == "mpirun" else "",
-    )
+    ranks(bench, launcher, prefix)
     controller = await bench.start("2n2g")
     run = only_run(await finish(controller))
     assert run.state is RunState.SUCCEEDED, (run.reason, run.evidence)
@@ -216,17 +210,6 @@ def shell(tmp_path: Path, slurm: SlurmCluster) -> Bench:
     defaults = {"engine": "slurm", "work_dir": str(tmp_path / "work")}
     found.inventory.write_text(tomli_w.dumps({"defaults": defaults, "slurm": {"exclusive": False}}))
     return found
-
-
-def lines_of(process: subprocess.Popen[str], until_seen: str) -> str:
-    """What it has said, once that holds a text."""
-    assert process.stderr is not None
-    said = ""
-    while until_seen not in said:
-        line = process.stderr.readline()
-        assert line, said
-        said += line
-    return said
 
 
 def test_cpu_smoke_from_one_to_four_nodes_from_the_command_line(

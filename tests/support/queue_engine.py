@@ -16,6 +16,7 @@ from backends.engines.engine import (
     AllocationEnd,
     AllocationEndedError,
     EndKind,
+    Journal,
     Journaled,
     Schedule,
     Ticket,
@@ -178,5 +179,10 @@ class QueueEngine:
     def transport(self, host: str) -> Transport:
         return self._queue.transport(host)
 
-    async def tend(self, changed: Callable[[], None], back: Callable[[str], None]) -> None:
+    async def give_back(self, journal: Journal) -> str:
+        return ""
+
+    async def tend(
+        self, changed: Callable[[], None], back: Callable[[str], None], journal: Journal
+    ) -> None:
         await asyncio.Event().wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,3 +40,32 @@ def jobs_handed_in(slurm: SlurmCluster, controller: CampaignController) -> list[
     words = ("squeue", "-h", "--states=all", "--format=%j")
     names = slurm.run(*words).split()
     return sorted(name for name in names if name.startswith(f"dlperf-{campaign}-"))
+
+
+def lines_of(process: subprocess.Popen[str], until_seen: str) -> str:
+    """What it has said, once that holds a text."""
+    assert process.stderr is not None
+    said = ""
+    while until_seen not in said:
+        line = process.stderr.readline()
+        assert line, said
+        said += line
+    return said
+
+
+LOOPBACK = """mpi_arguments = [
+    "--mca", "oob_tcp_if_include", "lo", "--mca", "btl", "tcp,self",
+    "--mca", "btl_tcp_if_include", "lo",
+]"""
+
+
+def ranks(bench: Bench, launcher: str, prefix: str) -> None:
+    """The profile becomes one whose ranks say where they are, two on each node."""
+    tell = "echo $SLURMD_NODENAME rank ${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}; "
+    say = "for i in 1 2 3 4; do echo iter $i, samples/s: 5; sleep 0.2; done"
+    bench.profile(
+        launcher=f'"{launcher}"',
+        command=f"""'''sh -c "{tell}{say}" {{lines}}{{every}}{{copies}}{{after}}'''""",
+        window=f"{{ skip = 1 }}\n{prefix}",
+        launch=LOOPBACK if launcher == "mpirun" else "",
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 from backends.campaign.plan.plan import DryRun, Plan
@@ -72,9 +73,7 @@ async def _plan(arguments: argparse.Namespace) -> int:
             return OK
         for run in runs:
             _print_dry_run(run)
-        if runs and runs[0].job:
-            print("the first is handed in as follows; others differ in their #SBATCH lines")
-            print(runs[0].job)
+        _print_job(runs)
         for planned, run in zip(made.refused, elsewhere, strict=True):
             print(f"cannot run here: {planned.infeasible}; where it can, it is")
             _print_dry_run(run)
@@ -95,10 +94,18 @@ def _export(workspace: Workspace, made: Plan, arguments: argparse.Namespace) -> 
     return OK
 
 
+def _print_job(runs: Sequence[DryRun]) -> None:
+    if not runs or not runs[0].job:
+        return
+    first = "the first is handed in as follows; others differ in their #SBATCH lines"
+    print("all are steps of one job, which is handed in as follows" if runs[0].of_all else first)
+    print(runs[0].job)
+
+
 def _print_dry_run(run: DryRun) -> None:
     print(run.label)
     asked = [line for line in run.job.splitlines() if line.startswith("#SBATCH ")]
-    if asked:
+    if asked and not run.of_all:
         print("  sbatch", *(line.removeprefix("#SBATCH ") for line in asked))
     for host, command in zip(run.hosts, run.commands, strict=False):
         print(f"  {host}: {command or '(ranks are started from the first host)'}")

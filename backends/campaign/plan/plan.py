@@ -66,10 +66,12 @@ class Plan:
 class DryRun:
     """A run as it would be done: one exact command per host, rank 0 first.
 
-    ``job``: the script that a queue is handed for it; empty without one.
+    ``job``: the script that a queue is handed for it, or for all runs (``of_all``); empty without
+    one.
     """
 
     label: str
     hosts: tuple[str, ...]
     commands: tuple[str, ...]
     job: str = ""
+    of_all: bool = False

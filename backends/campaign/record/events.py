@@ -346,6 +346,21 @@ class Noted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AllocationAsked(Event):
+    """What is held for all runs together is about to be asked for; see
+    :class:`backends.engines.engine.Held`."""
+
+    nodes: Count
+    gpus_per_node: Count
+    limit_s: Time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllocationOver(Event):
+    """Nothing is held for all runs together any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CancelAsked(Event):
     """Everything is to end: until something is planned again no console starts anything."""
 
@@ -368,33 +383,7 @@ class LinesLost(Event):
 
 
 EVENT_TYPES: Mapping[str, type[Event]] = {
-    cls.__name__: cls
-    for cls in (
-        CampaignCreated,
-        CampaignPlaced,
-        CampaignHandedOn,
-        RepeatsAsked,
-        CaseSettled,
-        RunPlanned,
-        RunQueued,
-        RunRequeued,
-        RunAssigned,
-        RunLaunched,
-        RunDeferred,
-        ReadingsArrived,
-        ReadingsSampled,
-        ContactChanged,
-        RunCancelling,
-        RunSucceeded,
-        RunFailed,
-        RunCancelled,
-        RunPaused,
-        RunUnpaused,
-        HostVerified,
-        ReadingsRestarted,
-        Noted,
-        CancelAsked,
-        CampaignFinished,
-        CampaignReopened,
-    )
+    name: cls
+    for name, cls in globals().items()
+    if isinstance(cls, type) and issubclass(cls, Event) and cls not in (Event, LinesLost)
 }

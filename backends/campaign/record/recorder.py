@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 from backends import debug
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, Journal
 from backends.campaign.record.state import CampaignState, apply
+from backends.engines.engine import Held
 
 COMMIT_EVERY_S = 2.0
 DISK_FULL_RETRY_S = 1.0
@@ -29,6 +32,7 @@ class Recorder:
     directory: the campaign's. state: what its journal says.
     owned: see :class:`~backends.campaign.record.journal.Journal`.
     log: is told of each event.
+    clock: seconds since the epoch.
     """
 
     def __init__(
@@ -38,7 +42,9 @@ class Recorder:
         *,
         owned: Callable[[], bool],
         log: logging.Logger | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
+        self._clock = clock
         self._log = log or debug.log()
         self.state = state
         self.revision = 0  # grows with every event
@@ -82,6 +88,14 @@ class Recorder:
                 return
             await asyncio.sleep(DISK_FULL_RETRY_S)
 
+    async def held(self, held: Held | None) -> None:
+        """For an engine; see :data:`backends.engines.engine.Journal`."""
+        event: ev.Event = ev.AllocationOver(t=self._clock())
+        if held is not None:
+            event = ev.AllocationAsked(t=self._clock(), **asdict(held))
+        self.note(event)
+        await self.written()
+
     async def keep(self) -> None:
         """Write what is queued now and then, what somebody asked for at once; until cancelled."""
         while True:
@@ -102,7 +116,7 @@ class Recorder:
 _WORTH_TELLING = (
     *("run_id", "host", "hosts", "job_id", "devices", "port", "attempt", "retry_of", "not_before"),
     *("next_id", "lost", "by", "reason", "category", "exit_status", "retry", "cleanup", "text"),
-    *("throughput", "readings"),
+    *("throughput", "readings", "nodes", "limit_s"),
 )
 """Fields of events; the commands are not among them: those may carry what is secret."""
 

@@ -28,6 +28,7 @@ from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_changes import RUN_CHANGES, planned_runs, planning, record_of
 from backends.campaign.record.run_record import NewReadings, RunRecord
 from backends.campaign.record.run_state import RunState
+from backends.engines.engine import Held
 from backends.results.auto_repeats import AutoRepeats, Quantity, Stop
 from profiles.errors import SelectionError
 from profiles.format.case import Case
@@ -38,6 +39,7 @@ __all__ = [
     "RunRecord",
     "RunState",
     "apply",
+    "campaign_of",
     "fold",
     "next_attempt_id",
 ]
@@ -80,6 +82,7 @@ class CampaignState:
     lost_lines: int = 0  # of the journal; what they said is not known
     frozen: str = ""  # SHA-256 of what it began with
     frozen_damage: str = ""  # what of that is not as it was
+    held: Held | None = None  # asked for all runs together, and perhaps held
     place: Place = Place()  # where it goes on
     handed_to: Place | None = None  # nothing is run from this directory any more, but from there
     copy_of: Place | None = None  # this directory is a copy; the journal does not know
@@ -120,6 +123,11 @@ class CampaignState:
         for run in self.runs.values():
             latest[run.slot] = run
         return tuple(latest.values())
+
+
+def campaign_of(run_id: str) -> str:
+    """What the ids of all runs of a campaign begin with, and no other campaign's."""
+    return run_id.partition("-")[0]
 
 
 def next_attempt_id(run_id: str, attempt: int) -> str:
@@ -242,6 +250,15 @@ def _noted(state: CampaignState, event: ev.Noted) -> CampaignState:
     return replace(state, notes=(*state.notes, (event.t, event.level, event.text))[-50:])
 
 
+def _allocation_asked(state: CampaignState, event: ev.AllocationAsked) -> CampaignState:
+    held = Held(event.nodes, event.gpus_per_node, event.limit_s)
+    return replace(state, held=held)
+
+
+def _allocation_over(state: CampaignState, event: ev.AllocationOver) -> CampaignState:
+    return replace(state, held=None)
+
+
 def _lines_lost(state: CampaignState, event: ev.LinesLost) -> CampaignState:
     return replace(state, lost_lines=state.lost_lines + event.lines)
 
@@ -294,6 +311,8 @@ _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]
     ev.CampaignPlaced: _placed,
     ev.CampaignHandedOn: _handed_on,
     ev.Noted: _noted,
+    ev.AllocationAsked: _allocation_asked,
+    ev.AllocationOver: _allocation_over,
     ev.LinesLost: _lines_lost,
     ev.CancelAsked: _cancel_asked,
     ev.CampaignFinished: _finished,

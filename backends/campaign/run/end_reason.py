@@ -164,8 +164,12 @@ _ALLOCATION_ENDS: dict[EndKind, tuple[str, str]] = {
 
 
 def judge_allocation_end(end: AllocationEnd) -> Ended:
-    """How a run ends whose hosts were taken from it."""
+    """How a run ends whose hosts were taken from it. That the time of all runs together was over is
+    not its own doing."""
     what, retry = _ALLOCATION_ENDS[end.kind]
+    if end.of_all:
+        what = what.replace("the job", "the campaign's job")
+        retry = "later" if end.kind is EndKind.TIME_LIMIT else retry
     where = f"{end.host}: " if end.host else ""
     by = f" by {end.by}" if end.by else ""
     reason = f"{where}{what}{by}" + (f": {end.detail}" if end.detail else "")

@@ -88,6 +88,7 @@ class RunFactory:
             patience_s=parse_duration(profile.launch.lost_limit),
             limit_s=parse_duration(profile.launch_for(run.case).timeout),
             on_cpus=profile.on_cpus,
+            expected_s=run.expected_s or None,
         )
 
     async def free_port(self, run: RunRecord, allocation: Allocation) -> int:

@@ -1,12 +1,14 @@
-"""The batch script of a run, and what of it Slurm is asked for. Pure.
+"""The batch script of a run, or of all runs of a campaign, and what of it Slurm is asked for. Pure.
 
-The job holds the nodes and one step per node that lives as long as the run: what a short step
-detaches is ended with that step.
+A run's job holds the nodes and one step on all of them that lives as long as the run: what a short
+step detaches is ended with that step. A campaign's job holds the nodes, and begins such a step for
+each run that is put into its directory of steps.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
 
@@ -25,10 +27,10 @@ OUTPUT = "jobs/%j.out"
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """One run as Slurm needs to know it.
+    """One run as Slurm needs to know it; ``of_all``: all runs of the campaign ``run_id``.
 
-    ``gpus``: whether devices are GPUs of Slurm's; else they are CPU cores. ``limit_s``: the run's
-    own timeout. ``avoid``: nodes that it shall not get.
+    ``gpus``: whether devices are GPUs of Slurm's; else they are CPU cores. ``limit_s``: how long
+    they may take. ``avoid``: nodes that it shall not get.
     """
 
     run_id: str
@@ -37,6 +39,7 @@ class JobRequest:
     gpus: bool
     limit_s: float
     avoid: tuple[str, ...] = ()
+    of_all: bool = False
 
 
 def request_for(want: Wanted, *, gpus: bool) -> JobRequest:
@@ -51,15 +54,56 @@ def request_for(want: Wanted, *, gpus: bool) -> JobRequest:
     )
 
 
+def request_for_all(
+    campaign: str, wanted: Sequence[Wanted], options: JobOptions, *, gpus: bool
+) -> JobRequest:
+    """One job for all of them: as wide as the widest, and as long as they are expected to take side
+    by side, and half as much again."""
+    requests = [request_for(want, gpus=gpus) for want in wanted]
+    on_gpus = [request for request in requests if request.gpus]
+    nodes = max(options.nodes or 1, *(want.nodes for want in wanted))
+    return JobRequest(
+        campaign,
+        nodes,
+        max(request.gpus_per_node for request in on_gpus or requests),
+        gpus=bool(on_gpus),
+        limit_s=1.5 * side_by_side_s(wanted, nodes),
+        avoid=tuple(sorted({name for want in wanted for name in want.avoid})),
+        of_all=True,
+    )
+
+
+def side_by_side_s(wanted: Sequence[Wanted], nodes: int) -> float:
+    """Until the last has ended, each begun in this order where nodes are free first. What nobody
+    has an expectation of takes its whole timeout."""
+    free_at = [0.0] * nodes
+    for want in wanted:
+        takes_s = want.limit_s if want.expected_s is None else want.expected_s
+        free_at.sort()
+        free_at[: want.nodes] = [free_at[want.nodes - 1] + takes_s] * want.nodes
+    return max(free_at)
+
+
 def job_name(run_id: str) -> str:
-    """By which the run's job is found again where sbatch's answer was lost."""
+    """By which a run's job, or a campaign's, is found again where sbatch's answer was lost."""
     return NAME_PREFIX + run_id
+
+
+def steps_directory(job_id: str) -> str:
+    """Below work_dir, of a campaign's job: what is put there begins as a step."""
+    return f"jobs/{job_id}_steps"
+
+
+def step_post(job_id: str, run_id: str) -> str:
+    """Below ``jobs``, with the node behind it: where a run's step waits for the run."""
+    return f"{job_id}_{run_id.replace('-', '_')}"
 
 
 def batch_script(request: JobRequest, options: JobOptions, what: Wrapper, work_dir: str) -> str:
     """For sbatch's standard input."""
     directives = "".join(f"#SBATCH {word}\n" for word in sbatch_words(request, options))
-    return f"#!/bin/sh\n{directives}\n{_body(what, work_dir)}"
+    body = _HOLDING.format(wait_s=PATIENCE_S) if request.of_all else _body(what, work_dir)
+    return f"#!/bin/sh\n{directives}\n{body}"
 
 
 def sbatch_words(request: JobRequest, options: JobOptions, output: str = OUTPUT) -> list[str]:
@@ -84,18 +128,19 @@ def sbatch_words(request: JobRequest, options: JobOptions, output: str = OUTPUT)
         f"--nodes={request.nodes}",
         "--ntasks-per-node=1",
         f"--{devices}={request.gpus_per_node}",
-        f"--time={_minutes(request.limit_s)}",
-        "--requeue" if options.requeue else "--no-requeue",
+        f"--time={math.ceil(time_s(request) / 60)}",
+        "--requeue" if options.requeue and not request.of_all else "--no-requeue",
         f"--output={output}",
     ]
     words += [f"--{name}={quote(value)}" for name, value in given.items() if value]
     words += ["--exclusive"] if options.exclusive else []
+    words += ["--dependency=singleton"] if request.of_all else []  # never two of a campaign at once
     return [*words, *options.extra]
 
 
-def _minutes(limit_s: float) -> int:
-    """Slurm counts the time limit in whole minutes."""
-    return math.ceil((limit_s + MARGIN_S) / 60)
+def time_s(request: JobRequest) -> float:
+    """The job's time limit; Slurm counts it in whole minutes."""
+    return 60.0 * math.ceil((request.limit_s + MARGIN_S) / 60)
 
 
 def _body(what: Wrapper, work_dir: str) -> str:
@@ -109,3 +154,46 @@ status=$?
 [ $status != 0 ] || rm -f "jobs/$SLURM_JOB_ID.out"
 exit $status
 """
+
+
+_HOLDING = """\
+# What is put here begins as a step of its own. Where nobody does, and nothing runs, it ends.
+umask 077
+steps=jobs/"$SLURM_JOB_ID"_steps
+mkdir "$steps" || exit 1
+trap 'rm -rf "$steps"' EXIT
+trap 'exit 143' TERM
+used=$(date +%s)
+while [ -d "$steps" ] && [ $(($(date +%s) - used)) -lt {wait_s} ]; do
+    for step in "$steps"/*.step; do
+        [ -e "$step" ] && mv "$step" "$step.begun" || continue
+        (sh "$step.begun"; rm -f "$step.begun") &
+    done
+    set -- "$steps"/*.begun
+    [ ! -e "$1" ] || used=$(date +%s)
+    sleep 0.2
+done
+rm -f "jobs/$SLURM_JOB_ID.out"
+"""
+
+
+# Open MPI has srun start its daemons anywhere in the job when it takes all nodes that it knows.
+_ITS_NODES = """\
+export SLURM_JOB_NODELIST="$SLURM_STEP_NODELIST" SLURM_NODELIST="$SLURM_STEP_NODELIST"
+export SLURM_JOB_NUM_NODES="$SLURM_STEP_NUM_NODES" SLURM_NNODES="$SLURM_STEP_NUM_NODES"
+export OMPI_MCA_plm_slurm_args="--nodelist=$SLURM_STEP_NODELIST"
+export PRTE_MCA_plm_slurm_args="$OMPI_MCA_plm_slurm_args"
+"""
+
+
+def step_script(run_id: str, post: str, nodes: Sequence[str], what: Wrapper, work_dir: str) -> str:
+    """What begins a run's step in a campaign's job; ``post``: where it waits for the run. What runs
+    there sees a job that has the run's nodes and no others."""
+    serving = command_with(what, work_dir, f'serve "$SLURMD_NODENAME" {post} {PATIENCE_S}')
+    words = [
+        *("exec", "srun", "--overlap", f"--job-name={run_id}"),
+        *(f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}"),
+        *(f"--ntasks={len(nodes)}", "--ntasks-per-node=1"),
+        *("--kill-on-bad-exit=0", "--wait=0", "sh", "-c"),
+    ]
+    return f"{' '.join(words)} {quote(_ITS_NODES + serving)}\n"

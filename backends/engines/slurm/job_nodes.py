@@ -65,11 +65,15 @@ class JobNodes:
         SelectionError: the nodes do not share the directory. HostUnreachableError: the login node
         is away.
         """
-        posts = " ".join(f"{job.job_id}.{name}" for name in job.nodes)
+        return await self.there(job, [f"{job.job_id}.{name}" for name in job.nodes], ended)
+
+    async def there(self, job: Job, directories: Sequence[str], ended: Ended) -> bool:
+        """Once the job has made all of them below ``jobs``; else as :meth:`ready`."""
         jobs = f"{remote_path(self._login.host.work_dir)}/jobs"
         # Listed, since NFS may have remembered that they were not there.
         command = (
-            f'cd {jobs} && ls >/dev/null && for post in {posts}; do [ -d "$post" ] || exit 1; done'
+            f"cd {jobs} && ls >/dev/null && "
+            f'for post in {" ".join(directories)}; do [ -d "$post" ] || exit 1; done'
         )
         try:
             async with asyncio.timeout(STEPS_BEGIN_WITHIN_S):

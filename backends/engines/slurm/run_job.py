@@ -1,4 +1,4 @@
-"""The job of one run, as far as is known, and why it ended."""
+"""The job of one run, or of all of a campaign's, as far as is known, and why it ended."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ENDS = {
 
 @dataclass(slots=True)
 class RunJob:
-    """A run's job.
+    """A run's job; ``of_all``: one that holds nodes for all runs of the campaign ``want.run_id``.
 
     ``seen``: what the last look said, None before the first; ``gone``: Slurm has forgotten it.
     ``held_up``: why it is not in the queue yet. ``restarts``: how often it had been requeued when
@@ -41,6 +41,7 @@ class RunJob:
     over_at: float | None = None
     failed_node: str = ""
     held_up: str = ""
+    of_all: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -64,8 +65,15 @@ class RunJob:
         return AllocationEnd(self.want.run_id, kind, self.failed_node, self.seen.cancelled_by)
 
     def of(self, jobs: Mapping[str, Job]) -> Job | None:
-        """This one among those that Slurm knows; of several of its name the newest."""
+        """This one among those that Slurm knows; of several of its name the newest. A campaign's
+        had others before it, of the same name: only what has not ended can be it."""
         if self.job_id:
             return jobs.get(self.job_id)
         named = [job for job in jobs.values() if job.name == job_name(self.want.run_id)]
-        return max(named, key=lambda job: int(job.job_id), default=None)
+        if self.of_all:
+            return min((job for job in named if not job.state.ended), key=_number, default=None)
+        return max(named, key=_number, default=None)
+
+
+def _number(job: Job) -> int:
+    return int(job.job_id)

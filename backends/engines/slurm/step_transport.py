@@ -32,15 +32,22 @@ class StepTransport:
     login: of the machine that has srun.
     ended: whether the job is over. What ran in it is gone then, and ``login``, which shares the
         node's files, answers in its place.
+    post: where the step waits that a run is handed to, if not the job's own.
     """
 
     def __init__(
-        self, host: Host, job_id: str, login: Transport, ended: Callable[[], bool]
+        self,
+        host: Host,
+        job_id: str,
+        login: Transport,
+        ended: Callable[[], bool],
+        post: str = "",
     ) -> None:
         self._host = host
         self._job_id = job_id
         self._login = login
         self._ended = ended
+        self._post = f"export DLPERF_POST={post}\n" if post else ""
 
     @property
     def host(self) -> Host:
@@ -69,6 +76,7 @@ class StepTransport:
 
     def _step(self, command: str) -> str:
         words = f"--jobid={self._job_id} --nodelist={self._host.name} --nodes=1 --ntasks=1"
+        command = self._post + command
         # Not "exec": whoever gives up ends the group, and srun its step when it has TERM.
         return f"srun --overlap {words} sh -c {quote(_MARKED)} {quote(command)}; exit $?"
 

@@ -1,4 +1,4 @@
-"""How a run becomes a job: our wrapper where the nodes find it, and one ``sbatch``."""
+"""How runs become jobs: our wrapper where the nodes find it, and one ``sbatch``."""
 
 from __future__ import annotations
 

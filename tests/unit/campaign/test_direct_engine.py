@@ -179,7 +179,11 @@ async def test_a_host_that_failed_to_answer_is_not_used_until_it_is_seen_again()
 
 async def test_trouble_in_the_moment_of_the_end_does_not_keep_the_engine_from_ending() -> None:
     engine = engine_of(snapshot("a"))
-    tending = asyncio.create_task(engine.tend(lambda: None, lambda name: None))
+
+    async def journal(held: object) -> None:
+        raise AssertionError(held)
+
+    tending = asyncio.create_task(engine.tend(lambda: None, lambda name: None, journal))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     engine.trouble("a", Trouble.OUT_OF_REACH, "connection refused")

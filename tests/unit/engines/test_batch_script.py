@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import subprocess
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.engines.engine import Wanted
 from backends.engines.slurm.batch_script import (
+    MARGIN_S,
     JobRequest,
     batch_script,
+    request_for_all,
     sbatch_words,
+    step_script,
+    time_s,
 )
 from backends.inventory.job_options import JobOptions
 from backends.remote.installation import wrapper
@@ -68,3 +76,45 @@ def test_the_script_is_one_that_sh_reads() -> None:
     script = batch_script(GPUS, JobOptions(), wrapper(), "~/it's work")
     assert script.startswith("#!/bin/sh\n#SBATCH --job-name=dlperf-r1\n")
     subprocess.run(["sh", "-n"], input=script.encode(), check=True)
+
+
+WANTS = st.builds(
+    Wanted,
+    run_id=st.just("RUN"),
+    nodes=st.integers(1, 6),
+    gpus_per_node=st.integers(1, 8),
+    limit_s=st.floats(60, 7200),
+    expected_s=st.none() | st.floats(1, 3600),
+    on_cpus=st.booleans(),
+)
+
+
+@given(st.lists(WANTS, min_size=1, max_size=12), st.none() | st.integers(1, 9))
+def test_a_campaigns_job_is_as_wide_as_its_widest_run_and_long_enough_for_all(
+    wanted: list[Wanted], nodes: int | None
+) -> None:
+    request = request_for_all("c", wanted, JobOptions(nodes=nodes), gpus=True)
+    assert request.nodes == max([nodes or 1, *(want.nodes for want in wanted)])
+    assert request.gpus == any(not want.on_cpus for want in wanted)
+    takes = [want.expected_s or want.limit_s for want in wanted]
+    of_nodes = sum(s * want.nodes for s, want in zip(takes, wanted, strict=True))
+    assert time_s(request) >= 1.5 * max(*takes, of_nodes / request.nodes)
+    assert time_s(request) <= sum(takes) * 1.5 + MARGIN_S + 60
+    assert all(want.gpus_per_node <= request.gpus_per_node for want in wanted if not want.on_cpus)
+
+
+def test_a_campaigns_job_is_never_there_twice_nor_begun_again_by_slurm() -> None:
+    options = JobOptions(requeue=True)
+    words = sbatch_words(
+        request_for_all("c", [Wanted("r", 1, 1, limit_s=60)], options, gpus=True), options
+    )
+    assert {"--job-name=dlperf-c", "--no-requeue", "--dependency=singleton"} <= set(words)
+
+
+def test_what_a_campaigns_job_does_is_one_that_sh_reads() -> None:
+    request = request_for_all("c", [Wanted("r", 1, 1, limit_s=60)], JobOptions(), gpus=True)
+    script = batch_script(request, JobOptions(), wrapper(), "~/it's work")
+    subprocess.run(["sh", "-n"], input=script.encode(), check=True)
+    step = step_script("c-1-a1", "7_c_1_a1", ["n1", "n2"], wrapper(), "~/it's work")
+    assert "--nodelist=n1,n2" in step
+    subprocess.run(["sh", "-n"], input=step.encode(), check=True)

@@ -42,6 +42,13 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
         help="more options for every job, as for sbatch: --sbatch='-p short --switches=1'",
     )
 
+    parser.add_argument(
+        "--allocation",
+        choices=("run", "campaign"),
+        metavar="run|campaign",
+        help="a job for each run, or one for all of them; as the inventory says, or run",
+    )
+
 
 def add_pull(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
@@ -75,6 +82,7 @@ def open_workspace(
         profile_dirs=[*arguments.profile_dir, *(Path(d) for d in extra_profile_dirs)],
         prompter=prompter or terminal_prompter(),
         engine=getattr(arguments, "engine", None),
+        allocation=getattr(arguments, "allocation", None),
         job_words=[w for text in getattr(arguments, "sbatch", ()) for w in shlex.split(text)],
     )
 
