@@ -115,6 +115,10 @@ def _environment(
         result["NCCL_SOCKET_IFNAME"] = result["GLOO_SOCKET_IFNAME"] = site.host.interface
     if site.nics and len(request.sites) > 1:
         result["NCCL_IB_HCA"] = "=" + ",".join(site.nics)  # these and no others
+    if site.node_name and not LAUNCHERS[launch.launcher].every_node:
+        # An mpirun in a job starts as many ranks on a node as that has tasks, which is one here.
+        case = request.case
+        result["SLURM_TASKS_PER_NODE"] = f"{case.gpus_per_node}(x{case.nodes})"
     for key, template in launch.environment.items():
         result[check_name(key, request.profile)] = render_text(template, values)
     for key, value in parameter_environment(request.profile, request.case).items():

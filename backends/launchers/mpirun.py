@@ -15,7 +15,7 @@ from profiles.format.template import render_text
 
 
 def _command(node: Node, words: tuple[str, ...]) -> tuple[str, ...]:
-    start = (*_in_a_job(node), "mpirun", "--allow-run-as-root")
+    start = ("mpirun", "--allow-run-as-root")
     output = ("--bind-to", "none", "--tag-output")  # tagged by rank
     per_host = node.request.case.gpus_per_node
     own = tuple(render_text(word, node.values) for word in node.launch.mpi_arguments)
@@ -30,14 +30,6 @@ def _command(node: Node, words: tuple[str, ...]) -> tuple[str, ...]:
         parts += ["-np", str(per_host), "--host", site.slots(per_host)]
         parts += [*_exported(environment, same), *own, *words]
     return (*start, *parts)
-
-
-def _in_a_job(node: Node) -> tuple[str, ...]:
-    """Slurm starts its daemons there, as many ranks on a node as the job has tasks there: to the
-    step that runs this it has one."""
-    case = node.request.case
-    tasks = f"SLURM_TASKS_PER_NODE={case.gpus_per_node}(x{case.nodes})"
-    return ("env", tasks) if node.site.node_name else ()
 
 
 def _same_everywhere(node: Node) -> Set[str]:

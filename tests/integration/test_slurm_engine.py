@@ -200,6 +200,23 @@ async def test_ranks_of_all_nodes_are_started_from_the_first(
     assert run.reading_count == 4
 
 
+async def test_a_command_that_calls_mpirun_itself_reaches_all_nodes(bench: Bench) -> None:
+    """As a script does that is started on the first host alone."""
+    loopback = "--mca oob_tcp_if_include lo --mca btl tcp,self --mca btl_tcp_if_include lo"
+    tell = "echo rank $OMPI_COMM_WORLD_RANK on $SLURMD_NODENAME, iter 1, samples/s: 5; "
+    mpirun = f"mpirun --allow-run-as-root {loopback} -np {{gpus}} --host {{host_slots}}"
+    bench.profile(
+        launcher='"first_node"',
+        command=f"""'''{mpirun} sh -c "{tell}" {{lines}}{{every}}{{copies}}{{after}}'''""",
+        window="{ skip = 1 }",
+    )
+    controller = await bench.start("2n2g")
+    run = only_run(await finish(controller))
+    log = (controller.path / run.log).read_text()
+    for rank, node in ((0, 0), (1, 0), (2, 1), (3, 1)):
+        assert f"rank {rank} on {run.hosts[node]}," in log, log
+
+
 # Through the command line -------------------------------------------------------------------------
 
 
