@@ -152,7 +152,7 @@ def test_pyxis_joins_the_step_in_which_srun_starts_the_ranks() -> None:
     assert told(launched("pyxis", launcher="srun", command="train.py")).endswith(
         " srun '--container-image=nvcr.io#nvidia/pytorch:25.01-py3'"
         " --container-env=NVIDIA_VISIBLE_DEVICES,NVIDIA_DRIVER_CAPABILITIES,CUDA_VISIBLE_DEVICES,"
-        "SLURM_TASKS_PER_NODE,A,DLPERF_RUN_ID"
+        "SLURM_TASKS_PER_NODE,A,DLPERF_RUN_ID --nodelist=node1,node2"
         " --nodes=2 --ntasks=4 --ntasks-per-node=2 --distribution=block"
         " --kill-on-bad-exit=1 --label train.py"
     )
