@@ -164,8 +164,7 @@ class Workspace:
         return replace(selection, hosts=",".join(host.name for host in request.hosts)), other
 
     async def preflight(self, plan: Plan, say: Say | None = None) -> tuple[Finding, ...]:
-        """Check the plan's hosts before anything starts; every finding says how to mend it. Lines
-        about images that are fetched first, where hosts' ``pull`` allows it, go to ``say``."""
+        """Check the hosts, with remedies; ``say`` takes lines on images that are fetched first."""
         from backends.plan_preflight import plan_preflight  # noqa: PLC0415 (loads when needed)
 
         return await plan_preflight(self.cluster, plan, self.clock, say)
