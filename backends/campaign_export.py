@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from backends.campaign.folder.create import planned_run
-from backends.campaign.plan.plan import Plan, PlannedCase
+from backends.campaign.plan.plan import Plan, PlannedCase, want_of
 from backends.campaign.plan.profile_in_campaign import ProfileSetup
 from backends.campaign.record.run_changes import record_of
 from backends.campaign.run.factory import RunFactory
-from backends.dry_runs import want_of
 from backends.engines.choice import plain_job_for, plain_submission
 from backends.engines.plain_job import PlainJob
 from backends.inventory.queue import Queue

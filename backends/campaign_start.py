@@ -197,7 +197,7 @@ class Starter:
     def _todays_basis(self, path: Path, state: CampaignState) -> Basis:
         """Of a campaign that froze nothing (schema 1), or whose frozen files are damaged."""
         request = read_request(path)
-        plan = Plan(request.selection, self._reached(request.hosts), (), (), None)
+        plan = Plan(request.selection, self._reached(request.hosts), (), ())
         setups = self._setups(replace(plan, cases=self._cases_of(state, request)), staged=True)
         notes = []
         if not state.frozen:

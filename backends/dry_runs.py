@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from backends.campaign.folder.create import planned_run
-from backends.campaign.plan.plan import DryRun, Plan, PlannedCase
+from backends.campaign.plan.plan import RUN, DryRun, Plan, PlannedCase, slots_of, want_of
 from backends.campaign.record.run_changes import record_of
 from backends.campaign.run.factory import RunFactory, rank_address
 from backends.cluster import Cluster
 from backends.engines.choice import job_for
-from backends.engines.engine import Wanted
-from backends.engines.first_fit_schedule import Offer, first_fit
-from backends.hosts.host_facts import AWAY, HostFacts
+from backends.hosts.host_facts import HostFacts
 from backends.hosts.placement import Placement, choose
 from backends.inventory.host_entry import Host
-from backends.inventory.queue import queue_of_inventory
+from backends.inventory.queue import Queue, queue_of_inventory
 from backends.launchers.launcher import LaunchSite
-from profiles.durations import parse_duration
-
-RUN = "RUN"
-"""Stands for the id of a run."""
-
-
-@dataclass(frozen=True, slots=True)
-class _CaseRun:
-    """What all runs of a case have in common: hosts, rank 0 first, the devices on each, and the
-    script for a queue."""
-
-    hosts: tuple[str, ...]
-    sites: tuple[LaunchSite, ...]
-    job: str
 
 
 class DryRuns:
@@ -41,6 +26,8 @@ class DryRuns:
         self._plan = plan
         self._cluster = cluster
         self._factory = factory
+        self._hosts = {host.name: self._reached(host) for host in plan.hosts}
+        self._known: dict[tuple[str, str], LaunchSite] = {}
 
     def runs(self) -> tuple[DryRun, ...]:
         """Every run of the plan in the order of starting, with its hosts and exact commands.
@@ -50,47 +37,46 @@ class DryRuns:
         """
         plan = self._plan
         factory = self._factory(plan)
-        cases = self._case_runs()
         queue = queue_of_inventory(self._cluster.inventory, plan.hosts)
         of_all = queue is not None and queue.one_job
+        jobs = {} if queue is None else self._jobs(queue)
+        repeats = len(plan.rounds())
         runs = []
-        profiled = [(planned.repeats + 1, planned) for planned in plan.profiled]
-        rounds = plan.rounds()
-        for number, (repeat, planned) in enumerate([*rounds, *profiled]):
-            run = cases[planned.case.key]
-            again = number >= len(rounds)
+        for number, (repeat, planned) in enumerate(plan.runs()):
+            slot, again = plan.timeline[number], number >= repeats
             which = "profiled" if again else f"#{repeat}"
             label = f"{planned.profile.name} {planned.case.label} {which}"
-            texts = _texts(factory, planned, repeat, run.sites, profiled=again)
-            runs.append(DryRun(label, run.hosts, texts, run.job, of_all))
-        return tuple(runs)
+            names = slot.hosts if slot is not None else self._idle_hosts(planned)
+            sites = [self._site(name, planned, alone=len(names) == 1) for name in names]
+            texts = _texts(factory, planned, repeat, sites, profiled=again)
+            run = DryRun(label, names, texts, jobs.get(planned.case.key, ""), of_all)
+            runs.append(run if slot is None else run.at(slot))
+        return tuple(sorted(runs, key=lambda run: math.inf if run.start_s is None else run.start_s))
 
-    def _case_runs(self) -> dict[str, _CaseRun]:
-        """By the case's key."""
+    def _jobs(self, queue: Queue) -> dict[str, str]:
+        """The script of a case, by its key."""
         plan = self._plan
-        hosts = {host.name: self._reached(host) for host in plan.hosts}
-        known = {name: self._cluster.snapshot(host) for name, host in hosts.items()}
-        there = [snapshot for snapshot in known.values() if snapshot.state not in AWAY]
-        offers = [Offer(snapshot.capacity) for snapshot in there]
-        queue = queue_of_inventory(self._cluster.inventory, plan.hosts)
-        placement = plan.selection.placement
         gpus = any(snapshot.capacity.gpus for snapshot in self._cluster.snapshots())
-        of_all = ""
-        if queue is not None and queue.one_job:
+        if queue.one_job:
             of_all = job_for([want_of(planned) for _, planned in plan.rounds()], queue, gpus=gpus)
-        runs = {}
-        for planned in plan.cases:
-            want = want_of(planned)
-            names = first_fit([want], offers, 0.0).starts.get(RUN, ())
-            sites = tuple(
-                self._named(_site(hosts[name], planned, len(names), known[name].facts, placement))
-                for name in names
-            )
-            job = of_all
-            if queue is not None and not queue.one_job:
-                job = job_for([want], queue, gpus=gpus)
-            runs[planned.case.key] = _CaseRun(names, sites, job)
-        return runs
+            return {planned.case.key: of_all for planned in plan.cases}
+        return {
+            planned.case.key: job_for([want_of(planned)], queue, gpus=gpus)
+            for planned in plan.cases
+        }
+
+    def _idle_hosts(self, planned: PlannedCase) -> tuple[str, ...]:
+        (slot,) = slots_of([(1, planned)], self._plan.capacities)
+        return slot.hosts if slot is not None else ()
+
+    def _site(self, name: str, planned: PlannedCase, *, alone: bool) -> LaunchSite:
+        key = name, planned.case.key
+        if key not in self._known:
+            host, placement = self._hosts[name], self._plan.selection.placement
+            facts = self._cluster.snapshot(host).facts
+            site = _site(host, planned, facts, placement, alone=alone)
+            self._known[key] = self._named(site)
+        return self._known[key]
 
     def _reached(self, host: Host) -> Host:
         """Which nodes a queue will give, and by which addresses they are known, it says later."""
@@ -120,28 +106,19 @@ class DryRuns:
         return tuple(runs)
 
 
-def want_of(planned: PlannedCase) -> Wanted:
-    """What an engine has to know of a run of the case."""
-    profile, case = planned.profile, planned.case
-    return Wanted(
-        RUN,
-        case.nodes,
-        case.gpus_per_node,
-        gpu_only=profile.devices == "gpu",
-        limit_s=parse_duration(profile.launch_for(case).timeout),
-        on_cpus=profile.on_cpus,
-        expected_s=planned.expected_s,
-    )
-
-
 def _site(
-    host: Host, planned: PlannedCase, nodes: int, facts: HostFacts | None, placement: Placement
+    host: Host,
+    planned: PlannedCase,
+    facts: HostFacts | None,
+    placement: Placement,
+    *,
+    alone: bool,
 ) -> LaunchSite:
     if facts is not None and planned.profile.on_cpus:
         facts = facts.without_gpus()
     site = choose(placement, facts, planned.case.gpus_per_node)
     has_gpus = bool(facts and facts.gpus)
-    address = rank_address(host, alone=nodes == 1)
+    address = rank_address(host, alone=alone)
     return LaunchSite(host, address, has_gpus, site.devices, site.cpus, site.nics)
 
 

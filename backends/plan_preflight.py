@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from backends.campaign.plan.plan import Plan
+from backends.campaign.plan.plan import Plan, want_of
 from backends.cluster import Cluster
-from backends.dry_runs import want_of
 from backends.engines.choice import why_never
 from backends.engines.engine import Wanted
 from backends.hosts.host_facts import AWAY

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from backends import debug
 from backends.campaign.cancelling import CancelOrder
@@ -10,6 +12,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.recorder import Recorder
+from backends.campaign.record.run_estimates import CaseKey, case_key, estimates
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.factory import RunFactory
 from backends.engines.engine import Schedule, Wanted
@@ -40,7 +43,10 @@ class DueRuns:
         self._monotonic = monotonic
         self.left_open: dict[str, Cleanup] = {}
         """Runs that are left ``cancelling``, with what could not be verified of them."""
-        self._due_at: dict[str, float] = {}
+        self._wanted: dict[str, tuple[CaseKey, Wanted]] = {}
+        self._durations: dict[CaseKey, float] = {}
+        self._known = (0, 0)
+        """Of how many runs, and of how many that succeeded, the durations are."""
 
     def ours(self) -> list[RunRecord]:
         """The runs that we are to see through."""
@@ -54,6 +60,7 @@ class DueRuns:
 
     def left_behind(self, under_way: Collection[str]) -> list[RunRecord]:
         """Runs that something was done for and that nobody sees through: after a restart, all."""
+        self._learn()
         return [
             run
             for run in self.ours()
@@ -62,6 +69,7 @@ class DueRuns:
 
     def wanted(self, under_way: Collection[str]) -> list[Wanted]:
         """Planned runs that may start; one that is paused may not, whatever engine is at work."""
+        self._learn()
         return [
             self.want(run)
             for run in self.ours()
@@ -70,9 +78,24 @@ class DueRuns:
 
     def want(self, run: RunRecord) -> Wanted:
         """``not_before`` by a clock that never jumps: the calendar is asked once."""
-        if run.run_id not in self._due_at:
-            self._due_at[run.run_id] = self._monotonic() + run.delay_s(self._clock())
-        return self._factory.wanted(run, self._recorder.state.runs, self._due_at[run.run_id])
+        if (known := self._wanted.get(run.run_id)) is None:
+            due_at = self._monotonic() + run.delay_s(self._clock())
+            known = case_key(run), self._factory.wanted(run, self._recorder.state.runs, due_at)
+        case, want = known
+        expected_s = self._durations.get(case, math.inf)
+        if run.state.active and run.started_at is not None:
+            expected_s = max(0.0, expected_s - (self._clock() - run.started_at))
+        if want.expected_s != expected_s:
+            want = replace(want, expected_s=expected_s)
+        self._wanted[run.run_id] = case, want
+        return want
+
+    def _learn(self) -> None:
+        """How long runs take, where one more has told."""
+        runs = self._recorder.state.runs.values()
+        known = len(runs), sum(run.state is RunState.SUCCEEDED for run in runs)
+        if known != self._known:
+            self._known, self._durations = known, estimates(runs)
 
     def hopeless(self, schedule: Schedule) -> list[ev.RunFailed]:
         """The ends of runs that need hosts which are not coming back."""

@@ -27,7 +27,8 @@ from backends.engines.engine import (
     Trouble,
     Wanted,
 )
-from backends.engines.first_fit_schedule import Offer, first_fit
+from backends.engines.filling import Offer, Use
+from backends.engines.hosts_schedule import schedule_on
 from backends.hosts.host_facts import USABLE, HostFacts, HostSnapshot, HostState, Sought
 from backends.hosts.placement import Placement, Site, beside, choose
 from backends.hosts.probe import probe_all
@@ -51,13 +52,14 @@ class Pool(Protocol):
 class _HostUse:
     """What is known of a host beyond its last probe.
 
-    ``run_ids``: who has it; after a restart also two of which the first has just ended there.
+    ``runs``: who has it, and until when, settle time included, as is expected; after a restart also
+    two of which the first has just ended there. ``free_from``: when it has settled.
     ``away_since``: when it went out of reach.
     """
 
     host: Host
     snapshot: HostSnapshot
-    run_ids: set[str] = field(default_factory=set)
+    runs: dict[str, float] = field(default_factory=dict)
     free_from: float = 0.0
     held_by: str = ""
     away_since: float | None = None
@@ -108,7 +110,7 @@ class DirectEngine:
 
     def schedule(self, wanted: Sequence[Wanted]) -> Schedule:
         offers = [self._offer(use) for use in self._hosts.values()]
-        return first_fit(wanted, offers, self._monotonic())
+        return schedule_on(offers, wanted, self._monotonic())
 
     def _offer(self, use: _HostUse) -> Offer:
         snapshot = use.snapshot
@@ -121,8 +123,7 @@ class DirectEngine:
             unusable = f"held by {use.held_by}"
         return Offer(
             snapshot.capacity,
-            busy=bool(use.run_ids),
-            free_from=use.free_from,
+            (*(Use(until) for until in use.runs.values()), Use(use.free_from, resting=True)),
             unusable=unusable,
             away_s=None if use.away_since is None else self._monotonic() - use.away_since,
         )
@@ -132,7 +133,7 @@ class DirectEngine:
         return False
 
     def request(self, want: Wanted, hosts: Sequence[str]) -> Ticket:
-        self._occupy(want.run_id, hosts)
+        self._occupy(want, hosts)
         return Ticket(want, tuple(hosts))
 
     async def submit(self, ticket: Ticket) -> Ticket:
@@ -148,7 +149,7 @@ class DirectEngine:
         return self._allocation(want.run_id, sites)
 
     async def adopt(self, before: Journaled) -> Allocation:
-        self._occupy(before.want.run_id, before.hosts)
+        self._occupy(before.want, before.hosts)
         first = tuple(range(before.want.gpus_per_node))
         sites = {
             name: beside(
@@ -163,8 +164,7 @@ class DirectEngine:
 
     def release(self, run_id: str, settle_s: float) -> None:
         for use in self._hosts.values():
-            if run_id in use.run_ids:
-                use.run_ids.remove(run_id)
+            if use.runs.pop(run_id, None) is not None:
                 use.free_from = self._monotonic() + settle_s
 
     async def ended(self, run_id: str) -> AllocationEnd | None:
@@ -180,9 +180,9 @@ class DirectEngine:
         facts = self._use(name).snapshot.facts
         return facts.without_gpus() if facts is not None and want.on_cpus else facts
 
-    def _occupy(self, run_id: str, names: Sequence[str]) -> None:
+    def _occupy(self, want: Wanted, names: Sequence[str]) -> None:
         for name in names:
-            self._use(name).run_ids.add(run_id)
+            self._use(name).runs[want.run_id] = self._monotonic() + want.length_s
 
     def _known(self, name: str, site: Site) -> AllocatedHost:
         use = self._use(name)
@@ -259,7 +259,7 @@ class DirectEngine:
             doubtful = [
                 use
                 for use in self._hosts.values()
-                if not use.run_ids and use.snapshot.state not in USABLE
+                if not use.runs and use.snapshot.state not in USABLE
             ]
             away = {use.host.name for use in doubtful if use.away_since is not None}
             hosts = [use.host for use in doubtful]

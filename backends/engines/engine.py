@@ -25,8 +25,9 @@ class Wanted:
     ``not_before``: by :func:`backends.clocks.loop_time`. ``gpu_only``: CPU slots will not do.
     ``avoid``: hosts that are taken only when there are no others (an earlier attempt failed there).
     ``patience_s``: for how long a host may stay away before the run gives up waiting for it.
-    ``limit_s``: how long the run may take once it has begun, ``expected_s``: how long it will, None
-    where nobody knows. ``on_cpus``: it uses no GPU, whatever the hosts have.
+    ``limit_s``: how long the run may take once it has begun. ``on_cpus``: it uses no GPU, whatever
+    the hosts have. ``repeat``: its round. ``expected_s``: how long it takes, or from now on still
+    takes; infinite where nobody knows. ``settle_s``: for how long its hosts rest then.
     """
 
     run_id: str
@@ -38,7 +39,19 @@ class Wanted:
     patience_s: float = float("inf")
     limit_s: float = float("inf")
     on_cpus: bool = False
-    expected_s: float | None = None
+    repeat: int = 0
+    expected_s: float = float("inf")
+    settle_s: float = 0.0
+
+    @property
+    def length_s(self) -> float:
+        """For how long it has its hosts."""
+        return self.expected_s + self.settle_s
+
+    @property
+    def needs(self) -> tuple[object, ...]:
+        """What decides which hosts will do."""
+        return self.nodes, self.gpus_per_node, self.gpu_only, self.avoid
 
 
 class WaitKind(StrEnum):
@@ -230,7 +243,7 @@ class Engine(Protocol):
     """Decides where runs execute. All methods are called on the campaign's event loop."""
 
     def schedule(self, wanted: Sequence[Wanted]) -> Schedule:
-        """What of ``wanted``, in this order, can go now. Changes nothing."""
+        """What of ``wanted``, in planning order, can go now. Changes nothing."""
 
     @property
     def queues(self) -> bool:

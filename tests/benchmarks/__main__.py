@@ -21,6 +21,7 @@ NAMES = (
     "readings",
     "thousand",
     "probing",
+    "schedule",
 )
 
 

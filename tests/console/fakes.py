@@ -211,7 +211,7 @@ class FakeController:
                     hosts=len(self.hosts),
                 )
             )
-            plan_rounds = Plan(Selection(()), (), tuple(self.cases), (), None).rounds()
+            plan_rounds = Plan(Selection(()), (), tuple(self.cases), ()).rounds()
             for number, (repeat, planned) in enumerate(plan_rounds):
                 self._plan(f"r{number:02d}", planned.case, repeat, 1, planned.expected_s or 0.0)
 

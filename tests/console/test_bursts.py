@@ -176,7 +176,7 @@ async def open_console(workspace: WatchedWorkspace, *, campaign: bool) -> Dlperf
     if campaign:
         controller = begin(app, workspace)
         workspace.clock.tick(60)
-        older = workspace.controller(Plan(Selection(()), (), controller.cases, (), None), "older")
+        older = workspace.controller(Plan(Selection(()), (), controller.cases, ()), "older")
         workspace.summaries = [
             FakeSummary(c.path.name, c.path, "unfinished", 1, 8) for c in (controller, older)
         ]

@@ -21,6 +21,7 @@ from backends.campaign.record.journal import FILE_NAME, Journal
 from backends.campaign.record.lock import CampaignLock
 from backends.file_modes import Share
 from backends.hosts.preflight_finding import InSpiteOf
+from profiles.durations import parse_duration
 from profiles.errors import DlperfError
 from profiles.format.workload_section import workload_of
 
@@ -145,4 +146,5 @@ def planned_run(planned: PlannedCase, repeat: int, run_id: str, now: float) -> e
         workload=workload.name,
         arithmetic=str(workload.arithmetic) if workload.name else "",
         expected_s=planned.expected_s or 0.0,
+        settle_s=parse_duration(profile.launch.settle),
     )

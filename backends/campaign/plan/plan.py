@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from backends.campaign.plan.selection import Selection
+from backends.engines.engine import Wanted
+from backends.engines.filling import Offer
+from backends.engines.hosts_schedule import Slot, timeline
 from backends.inventory.host_entry import Host
+from profiles.durations import parse_duration
 from profiles.format.case import Case
 from profiles.format.expected_duration import expected_s
+from profiles.format.host_capacity import HostCapacity
 
 if TYPE_CHECKING:
     from profiles.format.profile import Profile
+
+
+RUN = "RUN"
+"""Stands for the id of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +42,48 @@ class PlannedCase:
         return expected_s(self.profile, self.case, self.settings)
 
 
-@dataclass(frozen=True, slots=True)
+def want_of(planned: PlannedCase) -> Wanted:
+    """What an engine has to know of a run of the case."""
+    profile, case = planned.profile, planned.case
+    wanted = Wanted(
+        RUN,
+        case.nodes,
+        case.gpus_per_node,
+        gpu_only=profile.devices == "gpu",
+        limit_s=parse_duration(profile.launch_for(case).timeout),
+        on_cpus=profile.on_cpus,
+        settle_s=parse_duration(profile.launch.settle),
+    )
+    seconds = planned.expected_s
+    return wanted if seconds is None else replace(wanted, expected_s=seconds)
+
+
+def slots_of(
+    runs: Sequence[tuple[int, PlannedCase]],
+    capacities: Iterable[HostCapacity],
+    start: float = 0.0,
+) -> tuple[Slot | None, ...]:
+    """Of runs in planning order, each with its repeat, when from ``start`` on all hosts are idle;
+    None where nobody knows when it would be its turn."""
+    if start == math.inf:
+        return (None,) * len(runs)
+    cases = {id(planned): planned for _, planned in runs}
+    wants = {key: want_of(planned) for key, planned in cases.items()}
+    wanted = [
+        replace(wants[id(planned)], run_id=str(number), repeat=repeat)
+        for number, (repeat, planned) in enumerate(runs)
+    ]
+    slots = timeline([Offer(capacity) for capacity in capacities], wanted, start)
+    return tuple(slots.get(want.run_id) for want in wanted)
+
+
+@dataclass(frozen=True)
 class Plan:
     selection: Selection
     hosts: tuple[Host, ...]
     cases: tuple[PlannedCase, ...]  # feasible ones, in matrix order
     refused: tuple[PlannedCase, ...]  # asked for but infeasible, with reasons
-    expected_s: (
-        float | None
-    )  # estimated wall time on these hosts; None where a profile says nothing
+    capacities: tuple[HostCapacity, ...] = ()  # of the hosts that can be used
 
     @property
     def run_count(self) -> int:
@@ -50,6 +94,28 @@ class Plan:
         """The cases that get a profiled run, once their repeats are done."""
         wanted = self.cases if self.selection.explain else ()
         return tuple(planned for planned in wanted if planned.profile.explain is not None)
+
+    def runs(self) -> Sequence[tuple[int, PlannedCase]]:
+        """Each with its repeat, in planning order; last the profiled ones, which have none."""
+        return [*self.rounds(), *((planned.repeats + 1, planned) for planned in self.profiled)]
+
+    @cached_property
+    def timeline(self) -> tuple[Slot | None, ...]:
+        """Of :meth:`runs`, in seconds from the start; see :func:`slots_of`."""
+        repeats = slots_of(self.rounds(), self.capacities)
+        settled = [
+            math.inf if slot is None else slot.end + parse_duration(planned.profile.launch.settle)
+            for (_, planned), slot in zip(self.rounds(), repeats, strict=True)
+        ]
+        after = [(1, planned) for planned in self.profiled]
+        return repeats + slots_of(after, self.capacities, max(settled, default=0.0))
+
+    @cached_property
+    def expected_s(self) -> float | None:
+        """Wall time on these hosts; None where a profile says nothing."""
+        ends = [math.inf if slot is None else slot.end for slot in self.timeline]
+        last = max(ends, default=0.0)
+        return None if last == math.inf else last
 
     def rounds(self) -> Sequence[tuple[int, PlannedCase]]:
         """Repeats round-robin over the cases, so that heat and time of day spread evenly."""
@@ -67,7 +133,8 @@ class DryRun:
     """A run as it would be done: one exact command per host, rank 0 first.
 
     ``job``: the script that a queue is handed for it, or for all runs (``of_all``); empty without
-    one.
+    one. ``start_s``, ``end_s``: from the start of the campaign, if all takes as long as is
+    expected; None: nobody knows.
     """
 
     label: str
@@ -75,3 +142,9 @@ class DryRun:
     commands: tuple[str, ...]
     job: str = ""
     of_all: bool = False
+    start_s: float | None = None
+    end_s: float | None = None
+
+    def at(self, slot: Slot) -> DryRun:
+        end_s = None if slot.end == math.inf else slot.end
+        return replace(self, start_s=slot.start, end_s=end_s)

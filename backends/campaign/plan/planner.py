@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.selection import Selection
@@ -11,7 +10,6 @@ from backends.hosts.host_facts import AWAY, HostSnapshot
 from backends.inventory.host_entry import Host
 from backends.results.auto_repeats import MOST_REPEATS
 from profiles.case_tag import format_tag
-from profiles.durations import parse_duration
 from profiles.errors import SelectionError
 from profiles.format.case import Case, read_key
 from profiles.format.case_matrix import can_vary, expand, infeasible
@@ -67,8 +65,7 @@ def make_plan(
                 reason = f"{reason} ({away})" if away else reason
                 refused.append(_refused(planned, reason))
     _check_picked(selection, [*feasible, *refused])
-    made = Plan(selection, tuple(hosts), tuple(feasible), tuple(refused), None)
-    return replace(made, expected_s=_expected_s(made))
+    return Plan(selection, tuple(hosts), tuple(feasible), tuple(refused), tuple(capacities))
 
 
 def _refused(planned: PlannedCase, reason: str) -> PlannedCase:
@@ -145,32 +142,3 @@ def _capacities(
         else:
             capacities.append(snapshot.capacity)
     return capacities, "; ".join(away[:3])
-
-
-def _expected_s(plan: Plan) -> float | None:
-    """Wall time if runs fill the hosts side by side, in the order in which they start.
-
-    None where a profile says no duration. Rounds of the same cases take the same time, which is
-    exact but for the seams between the rounds; the profiled runs are a round of their own.
-    """
-    cases = plan.cases
-    if any(planned.expected_s is None for planned in cases):
-        return None
-    total, due, span = _round_s(plan.profiled, len(plan.hosts)), -1, 0.0
-    for repeat in range(1, max((planned.repeats for planned in cases), default=0) + 1):
-        left = [planned for planned in cases if planned.repeats >= repeat]
-        if len(left) != due:
-            due, span = len(left), _round_s(left, len(plan.hosts))
-        total += span
-    return total
-
-
-def _round_s(cases: Sequence[PlannedCase], hosts: int) -> float:
-    """One run of each case."""
-    free_at = [0.0] * max(1, hosts)
-    for planned in cases:
-        free_at.sort()
-        nodes = min(planned.case.nodes, len(free_at))
-        ends = free_at[nodes - 1] + (planned.expected_s or 0.0)
-        free_at[:nodes] = [ends + parse_duration(planned.profile.launch.settle)] * nodes
-    return max(free_at)

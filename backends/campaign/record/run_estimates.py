@@ -8,6 +8,10 @@ from statistics import median
 
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
+from backends.engines.engine import Wanted
+from backends.engines.filling import Offer, Use
+from backends.engines.hosts_schedule import timeline
+from profiles.format.host_capacity import HostCapacity
 
 CaseKey = tuple[object, ...]
 
@@ -53,22 +57,43 @@ def case_key(run: RunRecord) -> CaseKey:
 def remaining_s(
     left: Sequence[RunRecord], expected: Mapping[CaseKey, float], now: float, hosts: int
 ) -> float | None:
-    """Seconds until the last of these runs has ended, side by side on ``hosts`` (0: not known) in
-    their order; None where nothing is known of one, or one has outlived what was expected."""
+    """Seconds until the last of these runs has ended, as they are scheduled on so many ``hosts``
+    (0: not known); None where nothing is known of one, or one has outlived what was expected."""
     if not left or any(case_key(run) not in expected for run in left):
         return None
-    names = {name for run in left for name in run.hosts}
-    width = max(hosts, len(names), *(run.nodes for run in left))
-    free_at: list[float] = []
+    ends: dict[str, float] = {}
+    wanted = []
     for run in left:
-        if run.state.active and run.started_at is not None:
-            ends = expected[case_key(run)] - (now - run.started_at)
-            if ends <= 0 and run.state is not RunState.CANCELLING:
-                return None
-            free_at += [max(0.0, ends)] * run.nodes
-    free_at += [0.0] * (width - len(free_at))
-    for run in left:
+        seconds = expected[case_key(run)]
         if not run.state.active:
-            free_at.sort()
-            free_at[: run.nodes] = [free_at[run.nodes - 1] + expected[case_key(run)]] * run.nodes
-    return max(free_at)
+            wanted.append(_wanted(run, seconds))
+        elif run.started_at is not None:
+            ends[run.run_id] = seconds - (now - run.started_at)
+            if ends[run.run_id] <= 0 and run.state is not RunState.CANCELLING:
+                return None
+    slots = timeline(_offers(left, ends, hosts), wanted)
+    return max(0.0, *ends.values(), *(slot.end for slot in slots.values()))
+
+
+def _wanted(run: RunRecord, expected_s: float) -> Wanted:
+    return Wanted(
+        run.run_id,
+        run.nodes,
+        run.gpus_per_node,
+        repeat=run.repeat,
+        expected_s=expected_s,
+        settle_s=run.settle_s,
+    )
+
+
+def _offers(left: Sequence[RunRecord], ends: Mapping[str, float], hosts: int) -> list[Offer]:
+    """Those that runs are on, and as many others as there are; what they hold is not recorded."""
+    uses: dict[str, list[Use]] = {name: [] for run in left for name in run.hosts}
+    for run in left:
+        if run.run_id in ends:
+            until = max(0.0, ends[run.run_id]) + run.settle_s
+            for name in run.hosts:
+                uses[name].append(Use(until))
+    width = max(hosts, *(run.nodes for run in left))
+    uses |= {str(number): [] for number in range(width - len(uses))}
+    return [Offer(HostCapacity(name, None, None), tuple(used)) for name, used in uses.items()]

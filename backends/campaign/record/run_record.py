@@ -85,6 +85,7 @@ class RunRecord:
     workload: str = ""  # what published figures call it, and its precision
     arithmetic: str = ""
     expected_s: float = 0.0  # by its profile; 0: that does not say
+    settle_s: float = 0.0  # for how long its hosts rest afterwards
     state: RunState = RunState.PLANNED
     planned_at: float = 0.0
     not_before: float = 0.0

@@ -88,7 +88,8 @@ class RunFactory:
             patience_s=parse_duration(profile.launch.lost_limit),
             limit_s=parse_duration(profile.launch_for(run.case).timeout),
             on_cpus=profile.on_cpus,
-            expected_s=run.expected_s or None,
+            repeat=run.repeat,
+            settle_s=parse_duration(profile.launch.settle),
         )
 
     async def free_port(self, run: RunRecord, allocation: Allocation) -> int:

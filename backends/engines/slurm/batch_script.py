@@ -78,7 +78,7 @@ def side_by_side_s(wanted: Sequence[Wanted], nodes: int) -> float:
     has an expectation of takes its whole timeout."""
     free_at = [0.0] * nodes
     for want in wanted:
-        takes_s = want.limit_s if want.expected_s is None else want.expected_s
+        takes_s = want.expected_s if want.expected_s < math.inf else want.limit_s
         free_at.sort()
         free_at[: want.nodes] = [free_at[want.nodes - 1] + takes_s] * want.nodes
     return max(free_at)

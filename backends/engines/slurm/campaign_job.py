@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -69,7 +70,8 @@ class NodesOfJob:
         short for it in any case, half of it."""
         if want.nodes > self.held.nodes or want.gpus_per_node > self.held.gpus_per_node:
             return False
-        takes_s = min(want.expected_s or 0.0, self.held.limit_s / 2)
+        known_s = want.expected_s if want.expected_s < math.inf else 0.0
+        takes_s = min(known_s, self.held.limit_s / 2)
         return self.until - now >= takes_s
 
 

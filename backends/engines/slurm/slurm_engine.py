@@ -29,6 +29,7 @@ from backends.engines.slurm.job_watch import JobWatch
 from backends.engines.slurm.jobs import Job, JobState
 from backends.engines.slurm.run_job import RunJob
 from backends.engines.slurm.submission import Submission
+from backends.engines.waiting_line import in_turn
 from backends.hosts.host_facts import HostSnapshot, Sought
 from backends.inventory.host_entry import Host
 from backends.inventory.job_options import JobOptions
@@ -74,7 +75,7 @@ class SlurmEngine:
     def schedule(self, wanted: Sequence[Wanted]) -> Schedule:
         """Slurm's queue is the order of things; only what it would not take at once waits here."""
         now = self._monotonic()
-        due = [want for want in wanted if want.not_before <= now]
+        due = [want for _, want in in_turn(wanted) if want.not_before <= now]
         queued = [job for job in self._jobs.values() if not job.given and not job.over]
         room = max(0, MOST_QUEUED - len(queued))
         waiting = {job.want.run_id: self._waiting(job) for job in queued}

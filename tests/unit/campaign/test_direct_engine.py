@@ -1,150 +1,17 @@
-"""Which run goes where: nobody starves, nobody is doubled, nobody waits for a dead host."""
+"""The hosts of a campaign over SSH: what is lost, held, busy or settling is not given."""
 
 from __future__ import annotations
 
 import asyncio
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from backends.engines.direct import DirectEngine
 from backends.engines.engine import Journaled, Trouble, Waiting, WaitKind, Wanted
-from backends.engines.first_fit_schedule import Offer, first_fit
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.host_entry import Host
 from backends.transports.local import LocalTransport
 from backends.transports.transport import Transport
-from profiles.format.host_capacity import HostCapacity
-
-
-def offer(
-    name: str, slots: int = 2, gpus: int = 0, *, busy: bool = False, unusable: str = ""
-) -> Offer:
-    return Offer(HostCapacity(name, slots, gpus), busy=busy, unusable=unusable)
-
-
-def hosts(count: int, slots: int = 2) -> list[Offer]:
-    return [offer(f"node{n}", slots) for n in range(1, count + 1)]
-
-
-def test_runs_on_disjoint_hosts_go_side_by_side() -> None:
-    found = first_fit([Wanted("a", 1, 1), Wanted("b", 2, 1), Wanted("c", 1, 1)], hosts(3), 0.0)
-    assert found.starts == {"a": ("node1",), "b": ("node2", "node3")}
-    assert found.waiting == {"c": Waiting(WaitKind.BEHIND)}
-
-
-def test_a_run_that_needs_many_hosts_is_not_starved_by_small_ones() -> None:
-    offers = [offer("node1", busy=True), offer("node2"), offer("node3")]
-    found = first_fit([Wanted("large", 2, 1), Wanted("small", 1, 1)], offers[:2], 0.0)
-    assert not found.starts
-    found = first_fit([Wanted("large", 2, 1), Wanted("small", 1, 1)], offers, 0.0)
-    assert found.starts == {"large": ("node2", "node3")}
-
-
-def test_hosts_that_nobody_ahead_can_use_are_filled_from_behind() -> None:
-    offers = [offer("big", 8, busy=True), offer("little")]
-    found = first_fit([Wanted("wide", 1, 8), Wanted("narrow", 1, 1)], offers, 0.0)
-    assert found.starts == {"narrow": ("little",)}
-
-
-def test_an_unreachable_host_holds_up_only_the_runs_that_need_it() -> None:
-    offers = [*hosts(3), offer("node4", unusable="connection refused")]
-    found = first_fit([Wanted("all", 4, 1), Wanted("one", 1, 1)], offers, 0.0)
-    assert found.waiting == {"all": Waiting(WaitKind.UNUSABLE, ("node4",), "connection refused")}
-    assert found.starts == {"one": ("node1",)}
-
-
-def test_a_retry_goes_elsewhere_when_there_is_an_elsewhere() -> None:
-    wanted = [Wanted("again", 1, 1, avoid=("node1",))]
-    assert first_fit(wanted, hosts(2), 0.0).starts == {"again": ("node2",)}
-    assert first_fit(wanted, hosts(1), 0.0).starts == {"again": ("node1",)}
-
-
-def test_a_host_settles_before_its_next_run() -> None:
-    offers = [Offer(HostCapacity("node1", 2, 0), free_from=20.0)]
-    early = first_fit([Wanted("a", 1, 1)], offers, 5.0)
-    assert not early.starts
-    assert early.waiting == {"a": Waiting(WaitKind.SETTLING)}
-    assert early.next_at == 20.0
-    assert first_fit([Wanted("a", 1, 1)], offers, 20.0).starts == {"a": ("node1",)}
-
-
-def test_a_later_retry_lets_others_go_first_and_says_when_to_look() -> None:
-    found = first_fit([Wanted("later", 1, 1, not_before=60.0), Wanted("b", 1, 1)], hosts(1), 0.0)
-    assert (found.starts, found.next_at) == ({"b": ("node1",)}, 60.0)
-
-
-def test_gpu_only_runs_do_not_use_slots() -> None:
-    offers = [offer("cpu", 64), offer("gpu", 64, gpus=8)]
-    assert first_fit([Wanted("a", 1, 4, gpu_only=True)], offers, 0.0).starts == {"a": ("gpu",)}
-    assert first_fit([Wanted("a", 1, 16)], offers, 0.0).starts == {"a": ("cpu",)}
-
-
-def test_a_host_of_which_nothing_is_known_rules_nothing_out() -> None:
-    unknown = [Offer(HostCapacity("new", None, None))]
-    assert first_fit([Wanted("a", 1, 16, gpu_only=True)], unknown, 0.0).starts == {"a": ("new",)}
-
-
-capacities_st = st.builds(
-    HostCapacity,
-    name=st.sampled_from([f"n{i}" for i in range(6)]),
-    slots=st.none() | st.integers(0, 4),
-    gpus=st.none() | st.integers(0, 4),
-)
-offers_st = st.lists(
-    st.builds(
-        Offer,
-        capacity=capacities_st,
-        busy=st.booleans(),
-        free_from=st.sampled_from([0.0, 50.0]),
-        unusable=st.sampled_from(["", "", "away"]),
-    ),
-    unique_by=lambda offer: offer.name,
-)
-wanted_st = st.lists(
-    st.builds(
-        Wanted,
-        run_id=st.uuids().map(str),
-        nodes=st.integers(1, 4),
-        gpus_per_node=st.integers(1, 4),
-        not_before=st.sampled_from([0.0, 50.0]),
-        gpu_only=st.booleans(),
-    )
-)
-
-
-@given(wanted_st, offers_st)
-def test_no_host_is_given_twice_or_against_its_state(
-    wanted: list[Wanted], offers: list[Offer]
-) -> None:
-    found = first_fit(wanted, offers, 10.0)
-    given_out = [name for names in found.starts.values() for name in names]
-    assert len(given_out) == len(set(given_out))
-    by_name = {offer.name: offer for offer in offers}
-    for want in wanted:
-        for name in found.starts.get(want.run_id, ()):
-            given_one = by_name[name]
-            assert not given_one.busy
-            assert not given_one.unusable
-            assert given_one.free_from <= 10.0
-            assert given_one.fits(want)
-        assert len(found.starts.get(want.run_id, ())) in (0, want.nodes)
-        settled = want.run_id in found.starts or want.run_id in found.waiting
-        assert settled == (want.not_before <= 10.0)
-
-
-@given(wanted_st, offers_st)
-def test_every_run_that_fits_some_day_runs(wanted: list[Wanted], offers: list[Offer]) -> None:
-    """Runs end, hosts are freed, and in as many rounds as there are runs all of them were on."""
-    idle = [Offer(o.capacity, unusable=o.unusable) for o in offers]
-    left = [w for w in wanted if w.not_before == 0.0]
-    for _ in wanted:
-        started = first_fit(left, idle, 100.0).starts
-        left = [want for want in left if want.run_id not in started]
-    for want in left:
-        usable = [o for o in idle if not o.unusable]
-        assert sum(o.fits(want) for o in usable) < want.nodes
 
 
 class Clock:

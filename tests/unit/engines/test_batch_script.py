@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 
 from hypothesis import given
@@ -84,7 +85,7 @@ WANTS = st.builds(
     nodes=st.integers(1, 6),
     gpus_per_node=st.integers(1, 8),
     limit_s=st.floats(60, 7200),
-    expected_s=st.none() | st.floats(1, 3600),
+    expected_s=st.just(math.inf) | st.floats(1, 3600),
     on_cpus=st.booleans(),
 )
 
@@ -96,7 +97,7 @@ def test_a_campaigns_job_is_as_wide_as_its_widest_run_and_long_enough_for_all(
     request = request_for_all("c", wanted, JobOptions(nodes=nodes), gpus=True)
     assert request.nodes == max([nodes or 1, *(want.nodes for want in wanted)])
     assert request.gpus == any(not want.on_cpus for want in wanted)
-    takes = [want.expected_s or want.limit_s for want in wanted]
+    takes = [want.expected_s if want.expected_s < math.inf else want.limit_s for want in wanted]
     of_nodes = sum(s * want.nodes for s, want in zip(takes, wanted, strict=True))
     assert time_s(request) >= 1.5 * max(*takes, of_nodes / request.nodes)
     assert time_s(request) <= sum(takes) * 1.5 + MARGIN_S + 60

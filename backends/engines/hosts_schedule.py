@@ -1,0 +1,83 @@
+"""What starts on which hosts, now and, by what is expected, later. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from backends.engines.engine import Schedule, Waiting, WaitKind, Wanted
+from backends.engines.filling import Filling, Offer
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """When a run is on its hosts, by the clock of ``not_before``; ``end``: infinite where nobody
+    knows how long it takes."""
+
+    hosts: tuple[str, ...]
+    start: float
+    end: float
+
+
+def schedule_on(offers: Sequence[Offer], wanted: Sequence[Wanted], now: float) -> Schedule:
+    """What starts at ``now``, by the clock of ``not_before``, of runs in planning order."""
+    filling = Filling(wanted, offers, now)
+    starts = {want.run_id: hosts for want, hosts in filling.starts()}
+    waiting: dict[str, Waiting] = {}
+    vain: dict[str, Waiting] = {}
+    for line in filling.lines:
+        left = list(line.left())
+        if left:
+            fitting = [offer for offer in offers if offer.fits(left[0])]
+            waiting |= dict.fromkeys((want.run_id for want in left), _why(left[0], fitting, now))
+            vain |= _in_vain(left, fitting)
+    rests = (use.until for offer in offers for use in offer.uses if use.resting)
+    times = (at for at in (*rests, *(want.not_before for want in wanted)) if at > now)
+    return Schedule(starts, waiting, min(times, default=None), vain)
+
+
+def timeline(
+    offers: Sequence[Offer], wanted: Sequence[Wanted], now: float = 0.0
+) -> dict[str, Slot]:
+    """By run id: what :func:`schedule_on` will come to if everything takes as long as is expected.
+
+    A run that waits for one of unknown duration, or for hosts that cannot be used, is left out.
+    """
+    filling = Filling(wanted, offers, now)
+    slots = {}
+    while True:
+        for want, hosts in filling.starts():
+            slots[want.run_id] = Slot(hosts, filling.now, filling.now + want.expected_s)
+        if not filling.advance():
+            return slots
+
+
+def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:
+    blocked = [o for o in fitting if o.unusable]
+    if len(fitting) - len(blocked) < want.nodes and blocked:
+        return Waiting(WaitKind.UNUSABLE, (blocked[0].name,), blocked[0].unusable)
+    if len(fitting) < want.nodes:
+        return Waiting(
+            WaitKind.TOO_FEW,
+            nodes=want.nodes,
+            gpus_per_node=want.gpus_per_node,
+            known=len(fitting),
+        )
+    if busy := tuple(o.name for o in fitting if o.busy):
+        return Waiting(WaitKind.BUSY, busy)
+    if any(use.until > now for o in fitting for use in o.uses):
+        return Waiting(WaitKind.SETTLING)
+    return Waiting(WaitKind.BEHIND)
+
+
+def _in_vain(left: Iterable[Wanted], fitting: Sequence[Offer]) -> Mapping[str, Waiting]:
+    """By run id: the hosts without which there are too few, when they have been away too long."""
+    away = [offer for offer in fitting if offer.away_s is not None]
+    vain = {}
+    for want in left if away else ():
+        gone = [o for o in away if o.away_s is not None and o.away_s >= want.patience_s]
+        if gone and len(fitting) - len(gone) < want.nodes:
+            detail = "; ".join(f"{o.name}: {o.unusable}" for o in gone[:3])
+            names = tuple(offer.name for offer in gone)
+            vain[want.run_id] = Waiting(WaitKind.UNUSABLE, names, detail)
+    return vain

@@ -1,0 +1,280 @@
+"""Which run goes where, and when: nobody starves, nobody is doubled, hosts are not left idle."""
+
+from __future__ import annotations
+
+import math
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.engines.engine import Waiting, WaitKind, Wanted
+from backends.engines.filling import Offer, Use
+from backends.engines.hosts_schedule import schedule_on, timeline
+from profiles.format.host_capacity import HostCapacity
+from tests.support.played_schedule import Played, lower_bound_s, play
+
+
+def offer(
+    name: str, slots: int = 2, gpus: int = 0, *, busy: bool = False, unusable: str = ""
+) -> Offer:
+    uses = (Use(),) if busy else ()
+    return Offer(HostCapacity(name, slots, gpus), uses, unusable=unusable)
+
+
+def hosts(count: int, slots: int = 2) -> list[Offer]:
+    return [offer(f"node{n}", slots) for n in range(1, count + 1)]
+
+
+def test_runs_on_disjoint_hosts_go_side_by_side() -> None:
+    found = schedule_on(hosts(3), [Wanted("a", 1, 1), Wanted("b", 2, 1), Wanted("c", 1, 1)], 0.0)
+    assert found.starts == {"a": ("node1",), "b": ("node2", "node3")}
+    assert found.waiting == {"c": Waiting(WaitKind.BEHIND)}
+
+
+def test_a_run_that_needs_many_hosts_is_not_starved_by_small_ones() -> None:
+    offers = [offer("node1", busy=True), offer("node2"), offer("node3")]
+    found = schedule_on(offers[:2], [Wanted("large", 2, 1), Wanted("small", 1, 1)], 0.0)
+    assert not found.starts
+    found = schedule_on(offers, [Wanted("large", 2, 1), Wanted("small", 1, 1)], 0.0)
+    assert found.starts == {"large": ("node2", "node3")}
+
+
+def test_hosts_that_nobody_ahead_can_use_are_filled_from_behind() -> None:
+    offers = [offer("big", 8, busy=True), offer("little")]
+    found = schedule_on(offers, [Wanted("wide", 1, 8), Wanted("narrow", 1, 1)], 0.0)
+    assert found.starts == {"narrow": ("little",)}
+
+
+def test_an_unreachable_host_holds_up_only_the_runs_that_need_it() -> None:
+    offers = [*hosts(3), offer("node4", unusable="connection refused")]
+    found = schedule_on(offers, [Wanted("all", 4, 1), Wanted("one", 1, 1)], 0.0)
+    assert found.waiting == {"all": Waiting(WaitKind.UNUSABLE, ("node4",), "connection refused")}
+    assert found.starts == {"one": ("node1",)}
+
+
+def test_a_retry_goes_elsewhere_when_there_is_an_elsewhere() -> None:
+    wanted = [Wanted("again", 1, 1, avoid=("node1",))]
+    assert schedule_on(hosts(2), wanted, 0.0).starts == {"again": ("node2",)}
+    assert schedule_on(hosts(1), wanted, 0.0).starts == {"again": ("node1",)}
+
+
+def test_a_host_settles_before_its_next_run() -> None:
+    offers = [Offer(HostCapacity("node1", 2, 0), (Use(20.0, resting=True),))]
+    early = schedule_on(offers, [Wanted("a", 1, 1)], 5.0)
+    assert not early.starts
+    assert early.waiting == {"a": Waiting(WaitKind.SETTLING)}
+    assert early.next_at == 20.0
+    assert schedule_on(offers, [Wanted("a", 1, 1)], 20.0).starts == {"a": ("node1",)}
+
+
+def test_a_later_retry_lets_others_go_first_and_says_when_to_look() -> None:
+    wanted = [Wanted("later", 1, 1, not_before=60.0), Wanted("b", 1, 1)]
+    found = schedule_on(hosts(1), wanted, 0.0)
+    assert (found.starts, found.next_at) == ({"b": ("node1",)}, 60.0)
+
+
+def test_gpu_only_runs_do_not_use_slots() -> None:
+    offers = [offer("cpu", 64), offer("gpu", 64, gpus=8)]
+    assert schedule_on(offers, [Wanted("a", 1, 4, gpu_only=True)], 0.0).starts == {"a": ("gpu",)}
+    assert schedule_on(offers, [Wanted("a", 1, 16)], 0.0).starts == {"a": ("cpu",)}
+
+
+def test_a_host_of_which_nothing_is_known_rules_nothing_out() -> None:
+    unknown = [Offer(HostCapacity("new", None, None))]
+    assert schedule_on(unknown, [Wanted("a", 1, 16, gpu_only=True)], 0.0).starts == {"a": ("new",)}
+
+
+capacities_st = st.builds(
+    HostCapacity,
+    name=st.sampled_from([f"n{i}" for i in range(6)]),
+    slots=st.none() | st.integers(0, 4),
+    gpus=st.none() | st.integers(0, 4),
+)
+RESTS, RESTED = Use(50.0, resting=True), Use(0.0, resting=True)
+offers_st = st.lists(
+    st.builds(
+        Offer,
+        capacity=capacities_st,
+        uses=st.lists(st.sampled_from([Use(), Use(5.0), Use(50.0), RESTS, RESTED]), max_size=2).map(
+            tuple
+        ),
+        unusable=st.sampled_from(["", "", "away"]),
+    ),
+    unique_by=lambda offer: offer.name,
+)
+wanted_st = st.lists(
+    st.builds(
+        Wanted,
+        run_id=st.uuids().map(str),
+        nodes=st.integers(1, 4),
+        gpus_per_node=st.integers(1, 4),
+        not_before=st.sampled_from([0.0, 50.0]),
+        gpu_only=st.booleans(),
+        repeat=st.integers(1, 3),
+        expected_s=st.sampled_from([1.0, 5.0, 30.0, 60.0, float("inf")]),
+    )
+)
+
+
+@given(wanted_st, offers_st)
+def test_no_host_is_given_twice_or_against_its_state(
+    wanted: list[Wanted], offers: list[Offer]
+) -> None:
+    found = schedule_on(offers, wanted, 10.0)
+    given_out = [name for names in found.starts.values() for name in names]
+    assert len(given_out) == len(set(given_out))
+    by_name = {offer.name: offer for offer in offers}
+    for want in wanted:
+        for name in found.starts.get(want.run_id, ()):
+            given_one = by_name[name]
+            assert not given_one.busy
+            assert not given_one.unusable
+            assert RESTS not in given_one.uses
+            assert given_one.fits(want)
+        assert len(found.starts.get(want.run_id, ())) in (0, want.nodes)
+        settled = want.run_id in found.starts or want.run_id in found.waiting
+        assert settled == (want.not_before <= 10.0)
+
+
+@given(wanted_st, offers_st)
+def test_every_run_that_fits_some_day_runs(wanted: list[Wanted], offers: list[Offer]) -> None:
+    """Runs end, hosts are freed, and in as many rounds as there are runs all of them were on."""
+    idle = [Offer(o.capacity, unusable=o.unusable) for o in offers]
+    left = [w for w in wanted if w.not_before == 0.0]
+    for _ in wanted:
+        started = schedule_on(idle, left, 100.0).starts
+        left = [want for want in left if want.run_id not in started]
+    for want in left:
+        usable = [o for o in idle if not o.unusable]
+        assert sum(o.fits(want) for o in usable) < want.nodes
+
+
+# Over time ---------------------------------------------------------------------------------------
+
+
+def run(run_id: str, nodes: int, seconds: float, repeat: int = 1, settle_s: float = 0.0) -> Wanted:
+    return Wanted(run_id, nodes, 1, repeat=repeat, expected_s=seconds, settle_s=settle_s)
+
+
+def busy_until(at: float, idle: int) -> list[Offer]:
+    """The first of some hosts has a run; the others are idle."""
+    return [Offer(HostCapacity("node1", 2, 0), (Use(at),)), *hosts(1 + idle)[1:]]
+
+
+def test_within_a_round_what_takes_the_most_host_time_goes_first() -> None:
+    wanted = [run("short", 1, 10.0), run("long", 1, 30.0), run("wide", 2, 20.0)]
+    assert list(schedule_on(hosts(4), wanted, 0.0).starts) == ["wide", "long", "short"]
+    wanted = [run("again", 1, 90.0, repeat=2), *wanted[:2]]
+    assert list(schedule_on(hosts(1), wanted, 0.0).starts) == ["long"]
+
+
+def test_hosts_that_wait_for_a_wide_run_are_filled_with_what_ends_in_time() -> None:
+    wanted = [run("wide", 2, 99.0), run("late", 1, 160.0), run("short", 1, 90.0, repeat=2)]
+    assert schedule_on(busy_until(100.0, 1), wanted, 0.0).starts == {"short": ("node2",)}
+    assert schedule_on(busy_until(math.inf, 1), wanted, 0.0).starts == {}
+
+
+def test_a_wide_run_is_delayed_where_that_costs_less_than_it_fills() -> None:
+    wide, offers = run("wide", 4, 60.0), busy_until(100.0, 3)
+    fits, longer = run("fits", 2, 149.0, repeat=2), run("longer", 2, 151.0, repeat=2)
+    assert schedule_on(offers, [wide, fits], 0.0).starts == {"fits": ("node2", "node3")}
+    assert schedule_on(offers, [wide, longer], 0.0).starts == {}
+
+
+def test_a_round_is_not_passed_by_the_round_after_the_next() -> None:
+    for repeat, starts in ((2, {"small": ("node2",)}), (3, {})):
+        wanted = [run("wide", 2, 60.0), run("small", 1, 9.0, repeat)]
+        assert schedule_on(busy_until(100.0, 1), wanted, 0.0).starts == starts
+
+
+def test_a_timeline_says_who_is_where_from_when_to_when() -> None:
+    wanted = [run("a", 1, 30.0, settle_s=5.0), run("b", 2, 10.0), run("c", 1, 10.0)]
+    slots = timeline(hosts(2), wanted)
+    assert {run_id: (slot.hosts, slot.start, slot.end) for run_id, slot in slots.items()} == {
+        "a": (("node1",), 0.0, 30.0),
+        "c": (("node2",), 0.0, 10.0),
+        "b": (("node1", "node2"), 35.0, 45.0),
+    }
+
+
+def test_what_waits_for_a_run_of_unknown_duration_has_no_time() -> None:
+    slots = timeline(hosts(1), [Wanted("unknown", 1, 1), run("next", 1, 10.0, repeat=2)])
+    assert list(slots) == ["unknown"]
+    assert slots["unknown"].end == math.inf
+
+
+@st.composite
+def matrices(draw: st.DrawFn) -> tuple[int, list[Wanted]]:
+    """A number of hosts, and some repeats of some cases that each fit there."""
+    count, repeats = draw(st.integers(1, 6)), draw(st.integers(1, 5))
+    settle_s = draw(st.sampled_from([0.0, 5.0]))
+    case = st.tuples(st.integers(1, count), st.integers(5, 100))
+    cases = draw(st.lists(case, min_size=1, max_size=6))
+    return count, [
+        run(f"{number}#{repeat}", nodes, float(seconds), repeat, settle_s)
+        for repeat in range(1, repeats + 1)
+        for number, (nodes, seconds) in enumerate(cases)
+    ]
+
+
+def played(count: int, wanted: list[Wanted], seed: int | None) -> tuple[list[Played], float]:
+    """With the lower bound; by a seed runs take up to a tenth more or less than is expected."""
+    chance = random.Random(seed)
+    some = 0.0 if seed is None else 0.1
+    takes = {w.run_id: w.expected_s * chance.uniform(1 - some, 1 + some) for w in wanted}
+    known = [HostCapacity(f"node{n}", 2, None) for n in range(count)]
+    return play(wanted, known, takes), lower_bound_s(wanted, count, takes)
+
+
+@given(matrices(), st.integers(0, 9))
+def test_all_runs_run_once_and_never_two_on_a_host(
+    matrix: tuple[int, list[Wanted]], seed: int
+) -> None:
+    count, wanted = matrix
+    runs, _ = played(count, wanted, seed)
+    assert sorted(one.want.run_id for one in runs) == sorted(want.run_id for want in wanted)
+    for number, one in enumerate(runs):
+        assert len(set(one.hosts)) == one.want.nodes
+        for other in runs[number + 1 :]:
+            apart = other.start >= one.settled or one.start >= other.settled
+            assert apart or not set(one.hosts) & set(other.hosts)
+
+
+@given(matrices(), st.integers(0, 9))
+def test_the_schedule_follows_from_what_is_asked(
+    matrix: tuple[int, list[Wanted]], seed: int
+) -> None:
+    count, wanted = matrix
+    assert played(count, wanted, seed) == played(count, wanted, seed)
+
+
+@given(matrices(), st.integers(0, 9))
+def test_no_schedule_takes_three_times_as_long_as_it_must(
+    matrix: tuple[int, list[Wanted]], seed: int
+) -> None:
+    """Twice the bound is what any list of runs comes to that leaves no host idle without need."""
+    count, wanted = matrix
+    runs, bound = played(count, wanted, seed)
+    assert max(one.end for one in runs) <= 3 * bound + 5.0
+
+
+@given(matrices(), st.integers(0, 9))
+def test_nobody_is_passed_by_the_round_after_the_next(
+    matrix: tuple[int, list[Wanted]], seed: int
+) -> None:
+    """On hosts that are all alike, so that each of them is one that who waits could have."""
+    count, wanted = matrix
+    runs, _ = played(count, wanted, seed)
+    for number, one in enumerate(runs):
+        assert all(other.want.repeat <= one.want.repeat + 1 for other in runs[:number])
+
+
+@given(matrices())
+def test_the_timeline_is_what_comes_of_the_schedule(matrix: tuple[int, list[Wanted]]) -> None:
+    count, wanted = matrix
+    runs, _ = played(count, wanted, None)
+    slots = timeline([Offer(HostCapacity(f"node{n}", 2, None)) for n in range(count)], wanted)
+    assert {one.want.run_id: (one.hosts, one.start) for one in runs} == {
+        run_id: (slot.hosts, slot.start) for run_id, slot in slots.items()
+    }
