@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from profiles.format.catalog import Catalog
+from profiles.logs.log_paths import recognise
+from profiles.scalars import scalar_text
 from tests.unit.cli.conftest import Cli
 from tests.unit.cli.four_hosts import DIRECT, SLURM, settings_of
 
@@ -36,6 +39,30 @@ def test_every_bundled_profile_becomes_scripts_that_sh_reads(
         subprocess.run(["bash", "-n", script], check=True)
         assert script.stat().st_mode & 0o100
         assert "\0" not in script.read_text()
+
+
+@pytest.mark.parametrize("name", CATALOG.names)
+def test_import_knows_the_case_and_the_repeat_of_every_log_that_is_written(
+    name: str, cli: Cli, inventory: Path, tmp_path: Path
+) -> None:
+    profile = CATALOG.get(name)
+    chosen = [
+        word
+        for key, parameter in profile.parameters.items()
+        for word in ("--set", f"{key}={','.join(map(scalar_text, parameter.choices[:2]))}")
+        if parameter.choices
+    ]
+    words = ("plan", "--inventory", inventory, "-p", name, "-c", "1n8g", "-r", 2, *chosen)
+    given = (*words, *settings_of(profile))
+    planned = cli.document(*given)["runs"]
+    cli(*given, "--export", tmp_path / "out")
+    found = []
+    for script in sorted((tmp_path / "out").rglob("jobs/*.sh")):
+        [log] = re.findall(r"(?m)^log=(.*)$", script.read_text())
+        known = recognise(profile, log)
+        assert known is not None, log
+        found.append(f"{name} {known.case.label} #{known.repeat}")
+    assert sorted(found) == sorted(run["label"] for run in planned)
 
 
 def test_several_profiles_have_a_directory_each_and_one_order(
