@@ -205,6 +205,8 @@ class EndKind(StrEnum):
     CANCELLED = "cancelled"
     OUT_OF_MEMORY = "out of memory"
     PROLOG_FAILED = "prolog failed"
+    LAUNCH_FAILED = "launch failed"  # the queue gave hosts, and could not begin there
+    DEADLINE = "deadline"  # the queue was told not to run it later than that
     REFUSED = "refused"  # it was never in the queue
     VANISHED = "vanished"  # the engine does not know it any more
 

@@ -14,7 +14,7 @@
 #         reaper       the supervisor is a child subreaper, so its process tree is complete
 #         adopter      "pid ticks session" of who adopts orphans there, see orphans.sh
 #         ending       "until since pid...": until when who had TERM has time, see end_processes
-#         exit         "code ended timed_out leftovers left cancelled orphans", written by rename
+#         exit         "code ended timed_out leftovers left cancelled orphans oom", written by rename
 #         note         the path of the note that says who has the host, see lease.sh
 #         in_job       "running JOB" while a node of a job has it, "lost JOB" where its supervisor was killed
 #                      there: what a machine that only shares the directory can know of it
@@ -231,8 +231,8 @@ read_supervisor() { # sets sup_pid, sup_ticks, sup_boot, sup_started; fails wher
     { read -r sup_pid sup_ticks sup_boot sup_started _ <"$run/supervisor"; } 2>/dev/null
 }
 
-read_exit() { # sets code, ended, timed_out, leftovers, exit_left, cancelled, hidden
-    { read -r code ended timed_out leftovers exit_left cancelled hidden _ <"$run/exit"; } \
+read_exit() { # sets code, ended, timed_out, leftovers, exit_left, cancelled, hidden, oom
+    { read -r code ended timed_out leftovers exit_left cancelled hidden oom _ <"$run/exit"; } \
         2>/dev/null || return 1
     [ -n "$hidden" ] || { [ -e "$run/reaper" ] && hidden=- || hidden='?'; } # an older version's
 }
@@ -255,7 +255,7 @@ await_directory() { # $1: seconds. NFS tells late what another machine made; to 
 
 look() { # sets phase and everything that answer prints
     sup_pid=- sup_ticks=- sup_boot=- sup_started=-
-    code=- ended=- timed_out=0 leftovers=0 exit_left=0 cancelled=0 hidden=-
+    code=- ended=- timed_out=0 leftovers=0 exit_left=0 cancelled=0 hidden=- oom=0
     boot_id
     if read_exit; then
         phase=exited
@@ -280,9 +280,9 @@ look() { # sets phase and everything that answer prints
 answer() {
     look
     [ ! -e "$run/in_job" ] || same_boot=1 # of the node; this may be another machine
-    printf '@status phase=%s pid=%s boot=%s same_boot=%s size=%s code=%s started=%s ended=%s timed_out=%s leftovers=%s left=%s cancelled=%s orphans=%s\n' \
+    printf '@status phase=%s pid=%s boot=%s same_boot=%s size=%s code=%s started=%s ended=%s timed_out=%s leftovers=%s left=%s cancelled=%s orphans=%s oom=%s\n' \
         "$phase" "$sup_pid" "$sup_boot" "$same_boot" "$size" "$code" "$sup_started" "$ended" \
-        "$timed_out" "$leftovers" "$exit_left" "$cancelled" "$hidden"
+        "$timed_out" "$leftovers" "$exit_left" "$cancelled" "$hidden" "${oom:-0}"
 }
 
 starting() { # somebody prepares this run at this moment
@@ -534,6 +534,20 @@ verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE UMASK PYTHON; LEASE: where
     verb_attend "$run_id" "$@" 0
 }
 
+oom_kills() { # sets ooms: processes that the kernel ended in our own cgroup for its limit of memory
+    ooms=0
+    while IFS=: read -r number kinds path; do
+        case $number:$kinds in
+        *:memory) counts=/sys/fs/cgroup/memory$path/memory.oom_control ;;
+        0:) counts=/sys/fs/cgroup$path/memory.events ;;
+        *) continue ;;
+        esac
+        while read -r name count; do
+            [ "$name" != oom_kill ] || ooms=$((ooms + count))
+        done <"$counts"
+    done </proc/self/cgroup
+} 2>/dev/null
+
 verb_attend() { # RUN TIMEOUT GRACE LEASE UMASK PYTHON SUBREAPER
     open_run "$1"
     timeout=$2 grace=$3 lease=$4 umask_before=$5 python=$6
@@ -543,6 +557,8 @@ verb_attend() { # RUN TIMEOUT GRACE LEASE UMASK PYTHON SUBREAPER
     own_ticks=$ticks
     trap 'asked=timeout' USR1
     trap 'asked=cancel' TERM INT HUP
+    oom_kills
+    ooms_before=$ooms
     cd "$run/work" || finish 126
     [ ! -e "$run/cancelled" ] || { cancelled=1; finish 143; }
     umask "$umask_before"
@@ -610,8 +626,9 @@ finish() { # $1: exit code. Ends what the script left behind, frees the lease, w
         notes=$lease
         hand_over "$(members "$run_id" $$)"
     fi
-    printf '%s %s %s %s %s %s %s\n' "$1" "$(date +%s.%N)" "$timed_out" "$leftovers" "$left" \
-        "$cancelled" "$hidden" 1<>"$run/.exit"
+    oom_kills
+    printf '%s %s %s %s %s %s %s %s\n' "$1" "$(date +%s.%N)" "$timed_out" "$leftovers" "$left" \
+        "$cancelled" "$hidden" $((ooms - ooms_before)) 1<>"$run/.exit"
     mv "$run/.exit" "$run/exit"
     exit 0
 }

@@ -58,6 +58,7 @@ def status_of(output: bytes, host: str) -> RunStatus:
             left=int(answer["left"]),
             cancelled=answer["cancelled"] == "1",
             orphans=orphans_of(answer),
+            oom_kills=int(answer.get("oom", "0")),
         )
     except (KeyError, ValueError) as error:
         raise RemoteError("the record of the run is damaged", where=host) from error

@@ -136,7 +136,8 @@ class RunStatus:
     ``size``: bytes of the log. ``exit_code``: as sh tells it, 128 + n for a signal. ``leftovers``:
     processes that the script left running and that were ended; ``left``: those that would not end.
     ``orphans``: processes that may be left without our marker, where nobody adopts a run's orphans;
-    None: nobody can tell.
+    None: nobody can tell. ``oom_kills``: processes that the kernel ended because the run's cgroup
+    was at its limit of memory.
     """
 
     phase: RunPhase
@@ -152,6 +153,7 @@ class RunStatus:
     left: int = 0
     cancelled: bool = False
     orphans: tuple[int, ...] | None = ()
+    oom_kills: int = 0
 
     @property
     def signal(self) -> int | None:

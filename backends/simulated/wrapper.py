@@ -64,7 +64,7 @@ class Look:
             f" same_boot={self.same_boot:d} size={self.size} code={_or_dash(self.code)}"
             f" started={text(self.started)} ended={text(self.ended)}"
             f" timed_out={self.timed_out:d} leftovers={self.leftovers} left={self.left}"
-            f" cancelled={self.cancelled:d} orphans={self.orphans}\n"
+            f" cancelled={self.cancelled:d} orphans={self.orphans} oom=0\n"
         )
 
 

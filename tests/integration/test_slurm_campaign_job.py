@@ -106,6 +106,18 @@ async def test_a_failed_node_is_not_in_the_next_job(
     assert len(jobs(slurm, controller)) == 2
 
 
+async def test_a_node_whose_prolog_fails_costs_no_run_an_attempt(
+    bench: Bench, slurm: SlurmCluster
+) -> None:
+    slurm.fail_prolog("node1")
+    controller = await bench.start("1n1g", "2n1g")
+    state = await finish(controller)
+    for run in state.runs.values():
+        assert (run.state, run.attempt) == (RunState.SUCCEEDED, 1), run.reason
+        assert "node1" not in run.hosts
+    assert len(jobs(slurm, controller)) == 2
+
+
 async def test_what_slurm_refuses_fails_every_run_with_its_words(bench: Bench) -> None:
     ask_for(bench, partition="nowhere")
     state = await finish(await bench.start("1n1g", "2n1g"))

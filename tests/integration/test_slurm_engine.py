@@ -102,6 +102,28 @@ async def test_a_failed_node_is_named_and_the_next_attempt_avoids_it(
     await finish(controller)
 
 
+@pytest.mark.parametrize("requeue", [False, True])
+async def test_a_node_whose_prolog_fails_is_named_and_the_run_goes_elsewhere(
+    bench: Bench, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch, requeue: bool
+) -> None:
+    """Slurm says CANCELLED and drains the node; or queues the job again and holds it for ever."""
+    monkeypatch.setattr("backends.campaign.run.end_reason._RETRY_DELAYS", {"later": 0.1})
+    ask_for(bench, requeue=requeue)
+    slurm.fail_prolog("node1")
+    state = await finish(await bench.start("2n1g"))
+    *before, last = state.runs.values()
+    assert last.state is RunState.SUCCEEDED, last.reason
+    assert "node1" not in last.hosts
+    for run in before:
+        if requeue:  # it is held, and of no node any more
+            assert run.reason == "the job could not be launched"
+        else:
+            assert (run.category, run.failed_host) == (Cause.PROLOG_FAILED, "node1")
+            assert run.reason == "node1: the job's prolog failed"
+    assert len(before) == 1
+    await until(lambda: not slurm.run("squeue", "-h"), what="no job is held")
+
+
 async def test_a_run_neither_notices_nor_needs_the_controller_and_what_waits_says_so(
     bench: Bench, slurm: SlurmCluster
 ) -> None:

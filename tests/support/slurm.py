@@ -47,6 +47,7 @@ GresTypes=gpu
 AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/filetxt
 JobCompLoc={directory}/jobcomp.log
+Prolog={directory}/prolog.sh
 # Jobs begin and end as soon as they can.
 SchedulerParameters=sched_interval=1,sched_min_interval=0,bf_interval=1
 KillWait=2
@@ -58,6 +59,10 @@ PreemptMode=REQUEUE
 PartitionName=gpu Nodes=node[1-4] Default=YES MaxTime=INFINITE PriorityTier=1
 PartitionName=short Nodes=node[1-2] MaxTime=60 PriorityTier=1
 PartitionName=urgent Nodes=node[1-4] MaxTime=60 PriorityTier=10
+"""
+_PROLOG = """\
+#!/bin/sh
+[ ! -e {directory}/prolog-fails-on.$SLURMD_NODENAME ]
 """
 _NODE = (
     "NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} "
@@ -126,6 +131,8 @@ class SlurmCluster:
             self.start_node(node)
         wait_until(lambda: self._answers("scontrol", "ping"), what="the controller answers")
         self.run("scancel", "--user", "root")
+        for path in self.directory.glob("prolog-fails-on.*"):
+            path.unlink()
         wait_until(lambda: not self.run("squeue", "-h"), what="no job is left")
         for line in self.run("sinfo", "-h", "--reservation").splitlines():
             self._answers("scontrol", "delete", f"reservation={line.split()[0]}")
@@ -170,6 +177,10 @@ class SlurmCluster:
         daemon = self._daemons.pop(node)
         kill(daemon.pid)
         daemon.wait(20)
+
+    def fail_prolog(self, node: str) -> None:
+        """From now on no job can begin there."""
+        (self.directory / f"prolog-fails-on.{node}").touch()
 
     def fail_node(self, node: str) -> None:
         """The controller is told that the node is down: its jobs end with NODE_FAIL."""
@@ -227,6 +238,9 @@ class SlurmCluster:
         for number in range(8):  # each is a /dev/null
             device = self.directory / "dev" / f"gpu{number}"
             os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        prolog = self.directory / "prolog.sh"
+        prolog.write_text(_PROLOG.format(directory=self.directory))
+        prolog.chmod(0o755)
         tracking = self._tracking()
         conf = _CONFIGURATION.format(
             directory=self.directory, controller_port=free_port("127.0.0.1"), tracking=tracking

@@ -32,6 +32,8 @@ class Cause(StrEnum):
     CANCELLED = "cancelled"
     OUT_OF_MEMORY = "out of memory"
     PROLOG_FAILED = "prolog failed"
+    LAUNCH_FAILED = "launch failed"
+    DEADLINE = "deadline"
     REFUSED = "refused"
     VANISHED = "vanished"
 

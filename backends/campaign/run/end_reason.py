@@ -127,6 +127,13 @@ def judge_end(host: str, status: RunStatus, timeout: str) -> Ended | None:
         )
     if status.timed_out:
         return Ended(reason=f"timed out after {timeout}", category=Cause.TIMEOUT, host=host)
+    if status.exit_code and status.oom_kills:
+        return Ended(
+            reason=f"{host}: out of memory: the kernel ended {status.oom_kills} of its processes",
+            category=Cause.OUT_OF_MEMORY,
+            exit_status=status.exit_code,
+            host=host,
+        )
     if status.exit_code:
         reason, retry = exit_reason(status.exit_code)
         return Ended(
@@ -158,6 +165,8 @@ _ALLOCATION_ENDS: dict[EndKind, tuple[str, str]] = {
     EndKind.CANCELLED: ("the job was cancelled", "never"),
     EndKind.OUT_OF_MEMORY: ("the job ran out of memory", "never"),
     EndKind.PROLOG_FAILED: ("the job's prolog failed", "later"),
+    EndKind.LAUNCH_FAILED: ("the job could not be launched", "later"),
+    EndKind.DEADLINE: ("the job's deadline has passed", "never"),
     EndKind.REFUSED: ("the job was refused", "never"),
     EndKind.VANISHED: ("the job is gone, and nobody knows why", "later"),
 }

@@ -121,6 +121,7 @@ class CampaignJob:
         """What an earlier console has asked for is known."""
         self._wanted: tuple[Wanted, ...] = ()
         self._vain = 0
+        self._avoid: set[str] = set()  # where a job could not begin
         self._ask_at = 0.0
         self._used_at = monotonic()
 
@@ -208,7 +209,8 @@ class CampaignJob:
 
     async def _request(self) -> JobRequest:
         gpus = await self._known.have_gpus()
-        return request_for_all(self._campaign, self._wanted, self._options, gpus=gpus)
+        request = request_for_all(self._campaign, self._wanted, self._options, gpus=gpus)
+        return replace(request, avoid=tuple(sorted({*request.avoid, *self._avoid})))
 
     async def _enter(self, job: RunJob, seen: Job) -> None:
         held = self._held or Held()
@@ -230,6 +232,7 @@ class CampaignJob:
         inside = self._inside(hosts, held.gpus_per_node)
         self.nodes = NodesOfJob(job, by_name, inside, held, until)
         self._used_at = self._monotonic()
+        job.given = True
         self._vain = 0
 
     # Its end -------------------------------------------------------------------------------------
@@ -248,6 +251,8 @@ class CampaignJob:
 
     async def _in_vain(self, job: RunJob) -> None:
         self._vain += 1
+        if job.failed_node:
+            self._avoid.add(job.failed_node)
         self._ask_at = self._monotonic() + self._vain * VAIN_DELAY_S
         if self._vain >= MOST_VAIN:
             said = await self._known.said(job.job_id)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from shlex import quote
 
-from backends.engines.engine import AllocatedHost, Journaled
-from backends.engines.slurm.commands import SlurmCommands, SlurmError, said
+from backends.engines.engine import AllocatedHost, EndKind, Journaled
+from backends.engines.slurm.commands import SlurmCommands, SlurmError, columns, rows, said
 from backends.engines.slurm.jobs import Job
 from backends.engines.slurm.nodes import all_nodes
 from backends.engines.slurm.step_transport import StepTransport
@@ -140,6 +140,17 @@ class JobNodes:
         """The login node, as a way to the files of what ran on a node."""
         return StepTransport(self._host(name), "", self._login, lambda: True)
 
+    async def at_fault(self, names: Sequence[str]) -> tuple[str, EndKind | None]:
+        """The first of them that Slurm has drained because it could not begin a job there, and how
+        that is called; none: empty."""
+        form = columns("NodeList", "Reason")
+        words = ("--noheader", "--Node", f"--Format={form}", f"--nodes={','.join(names)}")
+        try:
+            told = await self._commands.run("sinfo", *words)
+        except (SlurmError, HostUnreachableError):
+            return "", None
+        return blamed(told)
+
     async def down(self, names: Sequence[str]) -> str:
         """Which of them Slurm has given up, where it was one."""
         words = ("--noheader", "--Node", "--states=down,fail,no_respond,unknown", "--format=%N")
@@ -176,6 +187,23 @@ class JobNodes:
             self._addresses |= parse_addresses(
                 await self._commands.run("scontrol", "--oneliner", "show", "node", ",".join(new))
             )
+
+
+_FAULTS = {
+    "prolog": EndKind.PROLOG_FAILED,
+    "batch job complete failure": EndKind.LAUNCH_FAILED,
+    "launch fail": EndKind.LAUNCH_FAILED,
+}
+"""By the first words of the reason for which Slurm itself drains a node."""
+
+
+def blamed(text: str) -> tuple[str, EndKind | None]:
+    """What :meth:`JobNodes.at_fault` asks for."""
+    for name, reason in rows(text, 2):
+        for words, kind in _FAULTS.items():
+            if reason.lower().startswith(words):
+                return name, kind
+    return "", None
 
 
 def parse_addresses(text: str) -> Mapping[str, str]:

@@ -27,6 +27,8 @@ FIRST_LOOK_S = 0.5
 EXPLAIN_WITHIN_S = 45.0
 _NO_ROOM = "MaxSubmit"
 """In Slurm's words where the user has too many jobs in the queue: later there is room."""
+_BEFORE_IT_BEGAN = (JobState.CANCELLED, JobState.FAILED, JobState.BOOT_FAIL)
+"""How Slurm calls it where a prolog or a launch failed, as well."""
 NO_ANSWER = (SlurmError, HostUnreachableError)
 
 
@@ -174,14 +176,25 @@ class JobWatch:
             return False  # sbatch has not answered yet
         if seen == job.seen and seen is not None:
             return False
-        if seen is not None and seen.state is JobState.NODE_FAIL:
-            job.failed_node = await self._nodes.down(seen.nodes)
-        elif seen is not None and seen.state is JobState.CANCELLED:
-            seen = await self._with_who(seen)
+        if seen is not None:
+            seen = await self._explained(job, seen)
         job.seen, job.gone = seen, seen is None
         job.changed.set()
         self._news(job)
         return True
+
+    async def _explained(self, job: RunJob, seen: Job) -> Job:
+        """With what squeue alone does not tell of its end: which node's doing it was, and who
+        cancelled it."""
+        if seen.state is JobState.NODE_FAIL:
+            job.failed_node = await self._nodes.down(seen.nodes)
+        elif seen.state in _BEFORE_IT_BEGAN and seen.nodes and not job.given:
+            job.failed_node, job.fault = await self._nodes.at_fault(seen.nodes)
+        elif not seen.launched and not seen.state.ended:  # held, until an operator lets it go
+            await self.end(seen.job_id)
+        if seen.state is JobState.CANCELLED and job.fault is None:
+            return await self._with_who(seen)
+        return seen
 
     async def _with_who(self, job: Job) -> Job:
         """Who cancelled it, where there is an accounting."""

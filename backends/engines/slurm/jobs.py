@@ -74,6 +74,7 @@ _ENDED = frozenset(
         JobState.REVOKED,
     }
 )
+_LAUNCH_FAILED = ("launch failed", "joblaunchfailure")
 _WAITS = frozenset(
     {
         JobState.PENDING,
@@ -107,6 +108,11 @@ class Job:
     signal: int = 0
     restarts: int = 0
     cancelled_by: str = ""
+
+    @property
+    def launched(self) -> bool:
+        """False: Slurm could not begin it where it had nodes; it is over, or held for ever."""
+        return not any(words in self.reason.lower() for words in _LAUNCH_FAILED)
 
 
 # All of ours, in one call -------------------------------------------------------------------------

@@ -11,14 +11,16 @@ from backends.engines.slurm.batch_script import job_name
 from backends.engines.slurm.jobs import Job, JobState
 
 _ENDS = {
-    JobState.BOOT_FAIL: EndKind.NODE_FAILED,
+    JobState.BOOT_FAIL: EndKind.LAUNCH_FAILED,
     JobState.CANCELLED: EndKind.CANCELLED,
-    JobState.DEADLINE: EndKind.TIME_LIMIT,
+    JobState.DEADLINE: EndKind.DEADLINE,
     JobState.NODE_FAIL: EndKind.NODE_FAILED,
     JobState.OUT_OF_MEMORY: EndKind.OUT_OF_MEMORY,
     JobState.PREEMPTED: EndKind.PREEMPTED,
     JobState.TIMEOUT: EndKind.TIME_LIMIT,
 }
+
+_UNLAUNCHED = EndKind.LAUNCH_FAILED
 
 
 @dataclass(slots=True)
@@ -26,6 +28,7 @@ class RunJob:
     """A run's job; ``of_all``: one that holds nodes for all runs of the campaign ``want.run_id``.
 
     ``seen``: what the last look said, None before the first; ``gone``: Slurm has forgotten it.
+    ``fault``: of ``failed_node``, for which the job ended whatever its state says.
     ``held_up``: why it is not in the queue yet. ``restarts``: how often it had been requeued when
     it was given. ``told``: of its end, by :meth:`~backends.engines.engine.Engine.ends`.
     """
@@ -40,13 +43,16 @@ class RunJob:
     told: bool = False
     over_at: float | None = None
     failed_node: str = ""
+    fault: EndKind | None = None
     held_up: str = ""
     of_all: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def over(self) -> bool:
-        return self.gone or (self.seen is not None and self.seen.state.ended)
+        """Slurm will do nothing more for it."""
+        seen = self.seen
+        return self.gone or (seen is not None and (seen.state.ended or not seen.launched))
 
     @property
     def requeued(self) -> bool:
@@ -59,8 +65,10 @@ class RunJob:
         """Why Slurm ended it; None: it did not, or the run's own end ended it."""
         if self.requeued and not self.over:
             return AllocationEnd(self.want.run_id, EndKind.REQUEUED, job_id=self.job_id)
-        kind = None if self.seen is None else _ENDS.get(self.seen.state)
-        if kind is None or self.seen is None:
+        if self.seen is None:
+            return None
+        kind = self.fault or (_ENDS.get(self.seen.state) if self.seen.launched else _UNLAUNCHED)
+        if kind is None:
             return None
         return AllocationEnd(self.want.run_id, kind, self.failed_node, self.seen.cancelled_by)
 
