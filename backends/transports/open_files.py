@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import errno
-import re
+import os
 import resource
 
 ENOUGH = 4096
 """Login nodes often stop at 1,024, which the operator may raise; more than this nobody here needs,
 and some programs that are started look at each of as many as there may be."""
+SPARE = 64
+"""For logins in progress, logs and all else: without them errors would be about anything."""
 
 
 def allow_enough() -> None:
@@ -19,11 +20,12 @@ def allow_enough() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def too_many(error: Exception) -> bool:
-    """Whether that is what is wrong; of several errors asyncio gives all in one text."""
-    named = re.findall(r"\[Errno (\d+)\]", str(error))
-    return {getattr(error, "errno", None), *map(int, named)} & {errno.EMFILE, errno.ENFILE} != set()
+def limit() -> int | None:
+    """None: there is none."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if soft == resource.RLIM_INFINITY else soft
 
 
-def limit() -> int:
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+def none_to_spare() -> bool:
+    most = limit()
+    return most is not None and len(os.listdir("/dev/fd")) > most - SPARE  # noqa: PTH208 (no Paths)

@@ -59,8 +59,6 @@ def login_problem(
     name = getattr(error, "filename", None)
     if isinstance(error, asyncssh.PermissionDenied) or "Too many authentication" in said:
         return _not_accepted(host, said, user, locked)
-    if open_files.too_many(error):
-        return _too_many_files(host)
     problem, detail, remedy = Problem.CONFIGURATION, said, "correct it in the inventory"
     if isinstance(error, asyncssh.ConfigParseError):
         remedy = "correct that line"
@@ -88,7 +86,8 @@ def login_problem(
     return HostUnreachableError(host.name, problem, detail, remedy=remedy)
 
 
-def _too_many_files(host: Host) -> HostUnreachableError:
+def too_many_files(host: Host) -> HostUnreachableError:
+    """There is none to spare for one more connection."""
     return HostUnreachableError(
         host.name,
         Problem.OTHER,

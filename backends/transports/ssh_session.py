@@ -12,11 +12,13 @@ import asyncssh
 
 from backends import debug
 from backends.inventory.host_entry import Host
+from backends.transports import open_files
 from backends.transports.login_limit import LOGGING_IN_S, LoginLimit
 from backends.transports.ssh_channel import execute
 from backends.transports.ssh_errors import (
     host_key_problem,
     login_problem,
+    too_many_files,
 )
 from backends.transports.ssh_keys import Identities, KnownHosts
 from backends.transports.ssh_settings import SshSettings
@@ -101,6 +103,8 @@ class Logins:
         known = await asyncio.to_thread(self._known_hosts.load, target.known_hosts)
         settings = self._settings
         async with self._limit.one(target.server) as turn:
+            if open_files.none_to_spare():
+                raise too_many_files(target.host)
             async with asyncio.timeout(settings.connect_timeout_s) as limit:
                 prompter = self._prompter
                 # Passphrases come first: a key spares the operator the server's questions.
@@ -111,7 +115,8 @@ class Logins:
                     target.host.address or target.host.name,
                     target.port,
                     username=target.user,
-                    config=list(target.config),
+                    options=target.parsed,
+                    config=list(target.config) if target.parsed is None else None,
                     tunnel=through,
                     proxy_command=target.proxy_command if through is None else None,
                     client_factory=lambda: client,

@@ -9,6 +9,7 @@ from pathlib import Path
 import asyncssh
 
 from backends.inventory.host_entry import Host
+from backends.transports.ssh_config import about
 from backends.transports.ssh_keys import DEFAULT_IDENTITIES, GLOBAL_KNOWN_HOSTS
 
 
@@ -28,6 +29,9 @@ class Target:
     jump: str | None
     proxy_command: tuple[str, ...] | None
     ciphers: str | None  # None: as configured
+    parsed: (
+        asyncssh.SSHClientConnectionOptions | None
+    )  # None: a login parses the configuration again
 
     @property
     def server(self) -> tuple[object, ...]:
@@ -47,15 +51,10 @@ def resolve(host: Host) -> Target:
     if host.ssh_config and not path.is_file() and not nothing:
         raise FileNotFoundError(2, "no such ssh configuration", str(path))
     config = (str(path),) if os.access(path, os.R_OK) and not nothing else ()
-    options = asyncssh.SSHClientConnectionOptions(
-        host=host.address or host.name,
-        port=host.port or (),
-        username=host.user or (),
-        config=list(config),
-        client_keys=None,
-        known_hosts=b"",
-    )
+    options = _about(host, path) if config else _options(host, [])
     given = options.config
+    # These are looked at once more, when the host's name is known in full.
+    again = given.has_match_final() or options.canonicalize_hostname
     if host.identity:
         identities = [Path(host.identity).expanduser()]
     else:
@@ -80,6 +79,26 @@ def resolve(host: Host) -> Target:
         jump=jump if jump and jump.lower() != "none" else None,
         proxy_command=None if jump else tuple(options.proxy_command or ()) or None,
         ciphers=str(ciphers) if ciphers else None,
+        parsed=None if again else options,
+    )
+
+
+def _about(host: Host, path: Path) -> asyncssh.SSHClientConnectionOptions:
+    try:
+        with about(path, host.address or host.name) as part:
+            return _options(host, [str(part)])
+    except asyncssh.ConfigParseError:
+        return _options(host, [str(path)])  # says in which line
+
+
+def _options(host: Host, config: list[str]) -> asyncssh.SSHClientConnectionOptions:
+    return asyncssh.SSHClientConnectionOptions(
+        host=host.address or host.name,
+        port=host.port or (),
+        username=host.user or (),
+        config=config,
+        client_keys=None,
+        known_hosts=b"",
     )
 
 
