@@ -74,7 +74,7 @@ BUILT_IN: tuple[KnownFailure, ...] = (
         r"insufficient shared memory",
         r"unable to (?:write to|open|resize) file </torch_",
         r"Bus error",
-        remedy="give the container --ipc=host or a larger --shm-size",
+        remedy="give the container the host's /dev/shm (--ipc=host), or a larger shm_size",
     ),
     _known(
         "out of host memory",
@@ -149,6 +149,8 @@ BUILT_IN: tuple[KnownFailure, ...] = (
         r"manifest unknown",
         r"pull access denied",
         r"No such image",
+        r": image not known$",
+        r"pyxis: failed to import docker image",
         remedy="pull the image on the host, or correct its name in the settings",
     ),
     _known("illegal instruction", r"Illegal instruction"),

@@ -61,6 +61,7 @@ class Site:
     """A home with the profile, and the command line in it."""
 
     def __init__(self, home: Path, podman: Podman) -> None:
+        self.home = home
         self.campaigns = home / "campaigns"
         (home / "data").mkdir()
         (home / "profiles").mkdir()
@@ -113,6 +114,18 @@ def test_a_run_in_a_container_is_measured_and_leaves_none(site: Site, podman: Po
     assert run["throughput"] == 100.5
     assert (site.campaign / str(run["log"])).read_text().count("samples/s") == 60
     assert podman.running == []
+
+
+@pytest.mark.parametrize(("said", "size"), [('shm_size = "8m"', "size=8192k"), ("", "")])
+def test_shared_memory_is_the_hosts_unless_a_size_is_said(site: Site, said: str, size: str) -> None:
+    profile = site.home / "profiles" / "boxed.toml"
+    text = profile.read_text().replace("workdir =", f'{said}\nuser = "own"\nworkdir =', 1)
+    profile.write_text(text)
+    site("run", "-p", "boxed", "--set", "finally=cat /proc/mounts")
+    log = (site.campaign / str(site.only_run["log"])).read_text()
+    [mounted] = [line for line in log.splitlines() if " /dev/shm " in line]
+    assert size in mounted
+    assert ("size=8192k" in mounted) == bool(said)
 
 
 def test_the_image_that_was_run_is_known_by_its_digest(site: Site, podman: Podman) -> None:

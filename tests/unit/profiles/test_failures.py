@@ -35,6 +35,12 @@ def reasons(log: str | bytes) -> list[str]:
         ("Killed", "killed", "later"),
         ("terminate called after std::bad_alloc", "out of host memory", "never"),
         ("Unable to find image 'rn50:latest' locally", "container image missing", "never"),
+        ("Error: localhost/nowhere:9: image not known", "container image missing", "never"),
+        (
+            "slurmstepd: error: pyxis: failed to import docker image",
+            "container image missing",
+            "never",
+        ),
         ("train.py: error: unrecognized arguments: --amp", "command line not understood", "never"),
         ("RuntimeError: no kernel image is available", "driver or GPU does not fit the framework",
          "never"),
