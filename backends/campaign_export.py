@@ -63,23 +63,29 @@ class Export:
         if self.plan.selection.auto is not None:
             what = "scripts are of a fixed number of repeats"
             raise SelectionError(what, where="--export", remedy="give --repeats a number")
-        new = directory.with_name(f".{directory.name}.{secrets.token_hex(4)}")
         try:
             if directory.exists() and any(directory.iterdir()):
                 raise SelectionError(
                     "it is not empty", where=str(directory), remedy="give a new directory"
                 )
-            new.mkdir()
-            paths = self._fill(new)
-            new.rename(directory)
+            paths = self._write(directory.resolve())
         except OSError as error:
             reason = error.strerror or str(error)
             raise SelectionError(
                 f"cannot be written: {reason}", where=str(directory), remedy="give another"
             ) from error
+        return tuple(directory / path for path in paths)
+
+    def _write(self, directory: Path) -> list[str]:
+        """Apart, and moved to its place when it is whole."""
+        new = directory.with_name(f".{directory.name}.{secrets.token_hex(4)}")
+        try:
+            new.mkdir()
+            paths = self._fill(new)
+            new.rename(directory)
         finally:
             shutil.rmtree(new, ignore_errors=True)
-        return tuple(directory / path for path in paths)
+        return paths
 
     def _fill(self, new: Path) -> list[str]:
         for setup in self.setups.values():

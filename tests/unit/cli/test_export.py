@@ -119,6 +119,18 @@ def test_hosts_of_an_inventory_take_no_batch_scripts(cli: Cli, tmp_path: Path) -
     assert not out.exists()
 
 
+def test_an_empty_directory_may_be_the_one_that_one_is_in(
+    cli: Cli, inventory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    cli("plan", "--inventory", inventory, *SMOKE, "--export", ".")
+    assert (tmp_path / "here" / "submit.sh").is_file()
+    assert "it is not empty" in cli.complaint(
+        "plan", "--inventory", inventory, *SMOKE, "--export", "/"
+    )
+
+
 def test_a_directory_that_holds_something_is_left_as_it_is(
     cli: Cli, inventory: Path, tmp_path: Path
 ) -> None:
