@@ -109,13 +109,10 @@ class Export:
                 archive.extractall(folder / "stage", filter="data")
 
     def _jobs(self) -> Iterator[tuple[PlainJob, PlannedCase]]:
-        plan = self.plan
-        profiled = [(planned.repeats + 1, planned) for planned in plan.profiled]
-        rounds = plan.rounds()
-        runs = [*rounds, *profiled]
+        runs, repeats = self.plan.runs(), len(self.plan.rounds())
         for number, (repeat, planned) in enumerate(runs, 1):
             name = f"{number:0{len(str(len(runs)))}}"
-            yield self._job(name, planned, repeat, profiled=number > len(rounds)), planned
+            yield self._job(name, planned, repeat, profiled=number > repeats), planned
 
     def _job(self, number: str, planned: PlannedCase, repeat: int, *, profiled: bool) -> PlainJob:
         profile, case = planned.profile, planned.case
