@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from backends.campaign.folder.create import planned_run
-from backends.campaign.plan.plan import RUN, DryRun, Plan, PlannedCase, slots_of, want_of
+from backends.campaign.plan.plan import RUN, DryRun, Plan, PlannedCase, want_of
 from backends.campaign.record.run_changes import record_of
 from backends.campaign.run.factory import RunFactory, rank_address
 from backends.cluster import Cluster
@@ -46,10 +46,11 @@ class DryRuns:
             slot, again = plan.timeline[number], number >= repeats
             which = "profiled" if again else f"#{repeat}"
             label = f"{planned.profile.name} {planned.case.label} {which}"
-            names = slot.hosts if slot is not None else self._idle_hosts(planned)
+            names = slot.hosts if slot is not None else plan.idle_hosts(planned)
             sites = [self._site(name, planned, alone=len(names) == 1) for name in names]
             texts = _texts(factory, planned, repeat, sites, profiled=again)
-            run = DryRun(label, names, texts, jobs.get(planned.case.key, ""), of_all)
+            short = f"{planned.case.tag} {which}"
+            run = DryRun(label, short, names, texts, jobs.get(planned.case.key, ""), of_all)
             runs.append(run if slot is None else run.at(slot))
         return tuple(sorted(runs, key=lambda run: math.inf if run.start_s is None else run.start_s))
 
@@ -64,10 +65,6 @@ class DryRuns:
             planned.case.key: job_for([want_of(planned)], queue, gpus=gpus)
             for planned in plan.cases
         }
-
-    def _idle_hosts(self, planned: PlannedCase) -> tuple[str, ...]:
-        (slot,) = slots_of([(1, planned)], self._plan.capacities)
-        return slot.hosts if slot is not None else ()
 
     def _site(self, name: str, planned: PlannedCase, *, alone: bool) -> LaunchSite:
         key = name, planned.case.key
@@ -102,7 +99,9 @@ class DryRuns:
             sites = [self._named(_blank_site(host, planned, nodes)) for host in hosts]
             factory = self._factory(replace(plan, cases=(planned,)))
             label = f"{planned.profile.name} {planned.case.label}"
-            runs.append(DryRun(label, tuple(names), _texts(factory, planned, 1, sites)))
+            runs.append(
+                DryRun(label, planned.case.tag, tuple(names), _texts(factory, planned, 1, sites))
+            )
         return tuple(runs)
 
 

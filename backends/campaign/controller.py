@@ -28,6 +28,7 @@ from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.lock import HEARTBEAT_S, CampaignLock
 from backends.campaign.record.recorder import Recorder
+from backends.campaign.record.run_estimates import Remaining
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, take
 from backends.campaign.run.factory import RunFactory
@@ -104,6 +105,7 @@ class CampaignController:
         )
         self._main: asyncio.Task[None] | None = None
         self._ended_views: dict[str, tuple[RunRecord, RunView]] = {}
+        self._remaining = Remaining()
 
     # The face ----------------------------------------------------------------------------------
 
@@ -120,6 +122,7 @@ class CampaignController:
             waiting=self._dispatcher.schedule.waiting,
             revision=self._recorder.revision,
             ended=self._ended_views,
+            remaining=self._remaining,
         )
         problem = self._recorder.problem
         return shown.with_note(self._clock(), problem) if problem else shown

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from backends.engines.engine import Schedule, Waiting, WaitKind, Wanted
 from backends.engines.filling import Filling, Offer
+from backends.engines.waiting_line import in_turn
+
+MOST_PLAYED = 1_000
+"""Runs by which it is estimated when all of them have ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,24 @@ def timeline(
             slots[want.run_id] = Slot(hosts, filling.now, filling.now + want.expected_s)
         if not filling.advance():
             return slots
+
+
+def ends_at(offers: Sequence[Offer], wanted: Sequence[Wanted], now: float = 0.0) -> float:
+    """When the last of the runs has ended; infinite where nobody knows.
+
+    Of very many the first :data:`MOST_PLAYED` are played, and the others fill hosts as those do.
+    """
+    turns = [want for _, want in in_turn(wanted)]
+    played, others = turns[:MOST_PLAYED], turns[MOST_PLAYED:]
+    slots = timeline(offers, played, now)
+    if len(slots) < len(played):
+        return math.inf
+    end = max((slot.end for slot in slots.values()), default=now)
+    return end + (end - now) * _host_time_s(others) / _host_time_s(played) if others else end
+
+
+def _host_time_s(wanted: Iterable[Wanted]) -> float:
+    return sum(want.nodes * want.length_s for want in wanted)
 
 
 def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:

@@ -135,8 +135,11 @@ def unprobed(hosts: Sequence[HostSnapshot]) -> tuple[HostSnapshot, ...]:
 @dataclass(frozen=True)
 class FakeDryRun:
     label: str
+    short: str
     hosts: tuple[str, ...]
     commands: tuple[str, ...]
+    start_s: float | None = None
+    end_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -538,11 +541,16 @@ class FakeWorkspace:
         return tuple(
             FakeDryRun(
                 f"{planned.case.tag} b{planned.case.text('batch_size')} "
-                + (f"#{repeat}" if repeat else "profiled"),
-                names := tuple(h.name for h in plan.hosts[: planned.case.nodes]),
+                + (f"#{repeat}" if number < plan.run_count else "profiled"),
+                planned.case.tag,
+                names := slot.hosts if slot else plan.idle_hosts(planned),
                 commands(planned.case, names),
+                slot and slot.start,
+                slot and slot.end,
             )
-            for repeat, planned in [*plan.rounds(), *((0, planned) for planned in plan.profiled)]
+            for number, ((repeat, planned), slot) in enumerate(
+                zip(plan.runs(), plan.timeline, strict=True)
+            )
         )
 
     async def preflight(

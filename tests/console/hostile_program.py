@@ -101,8 +101,15 @@ class HostileWorkspace(FakeWorkspace):
 
     def dry_run(self, plan: Plan) -> tuple[FakeDryRun, ...]:
         return tuple(
-            FakeDryRun(self.text(), tuple(h.name for h in plan.hosts), (self.text(),) * 3)
-            for _ in range(20)
+            FakeDryRun(
+                self.text(),
+                self.text(),
+                tuple(h.name for h in plan.hosts),
+                (self.text(),) * 3,
+                number,
+                number + 1,
+            )
+            for number in range(20)
         )
 
     async def start(

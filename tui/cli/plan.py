@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tui.cli.shared.options import add_jobs, add_json, add_pull
 from tui.cli.shared.output import print_json
 from tui.cli.shared.plan_from_options import make_plan, say_left_out, say_summary
 from tui.cli.shared.selection_options import add_selection
+from tui.timeline_text import timeline_lines
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +56,8 @@ async def _plan(arguments: argparse.Namespace) -> int:
                             "hosts": r.hosts,
                             "commands": r.commands,
                             "job": r.job or None,
+                            "start_s": r.start_s,
+                            "end_s": r.end_s,
                         }
                         for r in runs
                     ],
@@ -77,6 +81,8 @@ async def _plan(arguments: argparse.Namespace) -> int:
         for planned, run in zip(made.refused, elsewhere, strict=True):
             print(f"cannot run here: {planned.infeasible}; where it can, it is")
             _print_dry_run(run)
+        for line in timeline_lines(runs, shutil.get_terminal_size().columns):
+            print(line)
         say_summary(made)
         return OK
     finally:

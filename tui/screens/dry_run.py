@@ -13,11 +13,13 @@ from tui.backend_protocols import DryRun
 from tui.key_bindings import bindings
 from tui.screens.dialogs import Dialog
 from tui.text import count, plain
+from tui.timeline_text import timeline_lines
 
 
 def dry_run_text(plan: Plan, runs: Sequence[DryRun]) -> str:
     """Plain text; a command is one line, however long, so that it can be pasted."""
     lines = [f"# {plain(remark)}" for remark in plan_remarks(plan)]
+    lines += [f"# {line}".rstrip() for line in timeline_lines(runs, TIMELINE_COLUMNS)]
     for number, run in enumerate(runs, 1):
         lines.append(
             f"# {number}/{len(runs)}  {plain(run.label)}  on {plain(', '.join(run.hosts))}"
@@ -29,6 +31,10 @@ def dry_run_text(plan: Plan, runs: Sequence[DryRun]) -> str:
     for refused in plan.refused:
         lines.append(f"# left out: {refused.case.label}: {plain(refused.infeasible)}")
     return "\n".join(lines).rstrip() + "\n"
+
+
+TIMELINE_COLUMNS = 66
+"""Beside its marks in a terminal of 80."""
 
 
 class Commands(TextArea, inherit_bindings=False):

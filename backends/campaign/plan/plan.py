@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from backends.campaign.plan.selection import Selection
 from backends.engines.engine import Wanted
 from backends.engines.filling import Offer
-from backends.engines.hosts_schedule import Slot, timeline
+from backends.engines.hosts_schedule import Slot, ends_at, timeline
 from backends.inventory.host_entry import Host
 from profiles.durations import parse_duration
 from profiles.format.case import Case
@@ -58,23 +58,15 @@ def want_of(planned: PlannedCase) -> Wanted:
     return wanted if seconds is None else replace(wanted, expected_s=seconds)
 
 
-def slots_of(
-    runs: Sequence[tuple[int, PlannedCase]],
-    capacities: Iterable[HostCapacity],
-    start: float = 0.0,
-) -> tuple[Slot | None, ...]:
-    """Of runs in planning order, each with its repeat, when from ``start`` on all hosts are idle;
-    None where nobody knows when it would be its turn."""
-    if start == math.inf:
-        return (None,) * len(runs)
-    cases = {id(planned): planned for _, planned in runs}
-    wants = {key: want_of(planned) for key, planned in cases.items()}
-    wanted = [
-        replace(wants[id(planned)], run_id=str(number), repeat=repeat)
-        for number, (repeat, planned) in enumerate(runs)
-    ]
-    slots = timeline([Offer(capacity) for capacity in capacities], wanted, start)
-    return tuple(slots.get(want.run_id) for want in wanted)
+def wants_of(runs: Iterable[tuple[int, PlannedCase]]) -> list[Wanted]:
+    """Of runs in planning order, each with its repeat; their places stand for their ids."""
+    known: dict[int, Wanted] = {}
+    wanted = []
+    for number, (repeat, planned) in enumerate(runs):
+        if (want := known.get(id(planned))) is None:
+            want = known[id(planned)] = want_of(planned)
+        wanted.append(replace(want, run_id=str(number), repeat=repeat))
+    return wanted
 
 
 @dataclass(frozen=True)
@@ -101,21 +93,37 @@ class Plan:
 
     @cached_property
     def timeline(self) -> tuple[Slot | None, ...]:
-        """Of :meth:`runs`, in seconds from the start; see :func:`slots_of`."""
-        repeats = slots_of(self.rounds(), self.capacities)
-        settled = [
-            math.inf if slot is None else slot.end + parse_duration(planned.profile.launch.settle)
-            for (_, planned), slot in zip(self.rounds(), repeats, strict=True)
-        ]
-        after = [(1, planned) for planned in self.profiled]
-        return repeats + slots_of(after, self.capacities, max(settled, default=0.0))
+        """Of :meth:`runs`, on hosts that are idle at 0; None where nobody knows when it would be
+        its turn."""
+        wanted = wants_of(self.rounds())
+        slots = timeline(self._offers, wanted)
+        repeats = tuple(slots.get(want.run_id) for want in wanted)
+        settled = (
+            math.inf if slot is None else slot.end + want.settle_s
+            for slot, want in zip(repeats, wanted, strict=True)
+        )
+        after = wants_of((0, planned) for planned in self.profiled)
+        start = max(settled, default=0.0)
+        slots = timeline(self._offers, after, start) if start < math.inf else {}
+        return (*repeats, *(slots.get(want.run_id) for want in after))
 
     @cached_property
     def expected_s(self) -> float | None:
         """Wall time on these hosts; None where a profile says nothing."""
-        ends = [math.inf if slot is None else slot.end for slot in self.timeline]
-        last = max(ends, default=0.0)
-        return None if last == math.inf else last
+        profiled = wants_of((0, planned) for planned in self.profiled)
+        end = ends_at(self._offers, wants_of(self.rounds()))
+        if profiled:
+            end = ends_at(self._offers, profiled, end + max(want.settle_s for want in profiled))
+        return end if end < math.inf else None
+
+    @property
+    def _offers(self) -> list[Offer]:
+        return [Offer(capacity) for capacity in self.capacities]
+
+    def idle_hosts(self, planned: PlannedCase) -> tuple[str, ...]:
+        """Those that a run of the case has when it is the only one."""
+        slots = timeline(self._offers, [want_of(planned)])
+        return slots[RUN].hosts if RUN in slots else ()
 
     def rounds(self) -> Sequence[tuple[int, PlannedCase]]:
         """Repeats round-robin over the cases, so that heat and time of day spread evenly."""
@@ -130,7 +138,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """A run as it would be done: one exact command per host, rank 0 first.
+    """A run as it would be done: one exact command per host, rank 0 first. ``short``: its label
+    where there is little room.
 
     ``job``: the script that a queue is handed for it, or for all runs (``of_all``); empty without
     one. ``start_s``, ``end_s``: from the start of the campaign, if all takes as long as is
@@ -138,6 +147,7 @@ class DryRun:
     """
 
     label: str
+    short: str
     hosts: tuple[str, ...]
     commands: tuple[str, ...]
     job: str = ""

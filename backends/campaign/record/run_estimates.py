@@ -10,7 +10,7 @@ from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.engines.engine import Wanted
 from backends.engines.filling import Offer, Use
-from backends.engines.hosts_schedule import timeline
+from backends.engines.hosts_schedule import ends_at
 from profiles.format.host_capacity import HostCapacity
 
 CaseKey = tuple[object, ...]
@@ -54,11 +54,30 @@ def case_key(run: RunRecord) -> CaseKey:
     return (*size, *sorted(run.parameters.items()))
 
 
-def remaining_s(
+class Remaining:
+    """How long a campaign still takes, played anew only when something of it has changed."""
+
+    def __init__(self) -> None:
+        self._of: object = None
+        self._ends_at: float | None = None
+
+    def seconds(
+        self, left: Sequence[RunRecord], expected: Mapping[CaseKey, float], now: float, hosts: int
+    ) -> float | None:
+        """Until the last of these runs has ended, as they are scheduled on so many ``hosts`` (0:
+        not known); None where nothing is known of one, or one has outlived what was expected."""
+        active = [run for run in left if run.state.active and run.started_at is not None]
+        of = len(left), tuple((run.run_id, run.state, run.started_at) for run in active)
+        if of != self._of:
+            self._of, self._ends_at = of, _ends_at(left, expected, now, hosts)
+        if self._ends_at is None or any(_outlived(run, expected, now) for run in active):
+            return None
+        return max(0.0, self._ends_at - now)
+
+
+def _ends_at(
     left: Sequence[RunRecord], expected: Mapping[CaseKey, float], now: float, hosts: int
 ) -> float | None:
-    """Seconds until the last of these runs has ended, as they are scheduled on so many ``hosts``
-    (0: not known); None where nothing is known of one, or one has outlived what was expected."""
     if not left or any(case_key(run) not in expected for run in left):
         return None
     ends: dict[str, float] = {}
@@ -68,11 +87,14 @@ def remaining_s(
         if not run.state.active:
             wanted.append(_wanted(run, seconds))
         elif run.started_at is not None:
-            ends[run.run_id] = seconds - (now - run.started_at)
-            if ends[run.run_id] <= 0 and run.state is not RunState.CANCELLING:
-                return None
-    slots = timeline(_offers(left, ends, hosts), wanted)
-    return max(0.0, *ends.values(), *(slot.end for slot in slots.values()))
+            ends[run.run_id] = max(now, run.started_at + seconds)
+    last = ends_at(_offers(left, ends, hosts), wanted, now)
+    return max([last, *ends.values()])
+
+
+def _outlived(run: RunRecord, expected: Mapping[CaseKey, float], now: float) -> bool:
+    end = (run.started_at or now) + expected[case_key(run)]
+    return end <= now and run.state is not RunState.CANCELLING
 
 
 def _wanted(run: RunRecord, expected_s: float) -> Wanted:
@@ -91,9 +113,8 @@ def _offers(left: Sequence[RunRecord], ends: Mapping[str, float], hosts: int) ->
     uses: dict[str, list[Use]] = {name: [] for run in left for name in run.hosts}
     for run in left:
         if run.run_id in ends:
-            until = max(0.0, ends[run.run_id]) + run.settle_s
             for name in run.hosts:
-                uses[name].append(Use(until))
+                uses[name].append(Use(ends[run.run_id] + run.settle_s))
     width = max(hosts, *(run.nodes for run in left))
     uses |= {str(number): [] for number in range(width - len(uses))}
     return [Offer(HostCapacity(name, None, None), tuple(used)) for name, used in uses.items()]

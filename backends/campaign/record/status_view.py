@@ -14,7 +14,7 @@ from pathlib import Path
 
 from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_doubts import Cleanup
-from backends.campaign.record.run_estimates import case_key, estimates, remaining_s
+from backends.campaign.record.run_estimates import Remaining, case_key, estimates
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.engines.engine import Waiting, WaitKind
@@ -128,11 +128,12 @@ def take(
     revision: int = 0,
     read_only: bool = False,
     ended: dict[str, tuple[RunRecord, RunView]] | None = None,
+    remaining: Remaining | None = None,
 ) -> CampaignSnapshot:
     """A snapshot at ``now`` (seconds since the epoch).
 
     ``waiting``: by run id, what a planned run waits for. ``ended``: kept by the caller between
-    snapshots of one campaign; the views of ended runs, which do not change.
+    snapshots of one campaign; the views of ended runs, which do not change, as is ``remaining``.
     """
     latest = state.latest_attempts()
     durations = estimates(state.runs.values())
@@ -162,7 +163,7 @@ def take(
         active=len(active),
         paused=sum(run.paused for run in latest),
         total=len(latest),
-        eta_s=remaining_s(
+        eta_s=(remaining or Remaining()).seconds(
             [run for run in latest if not (run.state.ended or run.paused)],
             durations,
             now,

@@ -1,0 +1,58 @@
+"""Who runs when, drawn by host."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.campaign.plan.plan import DryRun
+from tui.timeline_text import MOST_ROWS, timeline_lines
+
+
+def run(tag: str, hosts: str, start: float | None, end: float | None) -> DryRun:
+    return DryRun(f"p {tag} #1", f"{tag} #1", tuple(hosts.split()), (), start_s=start, end_s=end)
+
+
+def test_every_host_has_a_line_with_its_runs_from_start_to_end() -> None:
+    runs = [run("2n8g", "a b", 0, 60), run("1n8g", "a", 60, 120), run("1n1g", "b", 60, 90)]
+    assert timeline_lines(runs, 57) == [
+        "                 0s                  1m00s          2m00s",
+        "a                │2n8g #1────────────│1n8g #1────────────",
+        "b                │2n8g #1────────────│1n1g #1──",
+    ]
+
+
+def test_hosts_that_do_the_same_are_one_line() -> None:
+    lines = timeline_lines([run("4n8g", "n1 n2 n3 n4", 0, 60)], 60)
+    assert lines[1].startswith("n[1-4]           │4n8g #1──")
+    many = [run("1n1g", f"host{n}", 0, n) for n in range(1, 200)]
+    lines = timeline_lines(many, 300)
+    assert len(lines) == MOST_ROWS + 2
+    assert lines[-1].startswith("… ")
+
+
+def test_runs_side_by_side_on_one_host_have_a_line_each() -> None:
+    runs = [run("1n1g", "a", 0, 60), run("1n2g", "a", 0, 30), run("1n4g", "a", 30, 60)]
+    assert timeline_lines(runs, 57)[1:] == [
+        "a                │1n1g #1────────────────────────────────",
+        "                 │1n2g #1────────────│1n4g #1────────────",
+    ]
+
+
+def test_nothing_is_drawn_where_nobody_knows_how_long_a_run_takes() -> None:
+    assert timeline_lines([run("1n1g", "a", 0, 60), run("1n2g", "a", 60, None)], 60) == []
+    assert timeline_lines([], 60) == []
+
+
+times = st.floats(0, 1e6)
+
+
+@given(
+    st.lists(st.tuples(st.text(), st.text("ab ", min_size=1), times, times)),
+    st.integers(40, 200),
+)
+def test_no_line_is_wider_than_asked(
+    drawn: list[tuple[str, str, float, float]], width: int
+) -> None:
+    runs = [run(tag, hosts, start, start + length) for tag, hosts, start, length in drawn]
+    assert all(len(line) <= width for line in timeline_lines(runs, width))
