@@ -105,6 +105,11 @@ class Starter:
 
     def _refuse(self, plan: Plan) -> None:
         inventory = self._cluster.inventory
+        if len(inventory.clusters) > 1 and inventory.job_options.allocation == "campaign":
+            raise SelectionError(
+                "one job is of one cluster, and there are several",
+                remedy="use --allocation run, or a campaign for each: --clusters NAME",
+            )
         ours = inventory.login is None or inventory.job_options.allocation == "campaign"
         if not ours and plan.selection.placement is Placement.LINKED:
             raise SelectionError(

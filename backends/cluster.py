@@ -99,8 +99,12 @@ class Cluster:
         """From now on this queue gives the hosts, unless the inventory has one."""
         if self.inventory.login is None:
             self.use_engine(queue.engine)
-            login, options = queue.login, queue.options
-            self.inventory = replace(self.inventory, login=login, job_options=options)
+            self.inventory = replace(
+                self.inventory,
+                login=queue.login,
+                job_options=queue.options,
+                clusters=queue.clusters,
+            )
 
     def use_pull(self, pull: str) -> None:
         """From now on images are fetched to all hosts when this says, whatever the inventory does;

@@ -1,7 +1,7 @@
 """The one face of the console, the command line and scripts: what can be asked of this program.
 
-Plan, preflight, start, resume, cancel, look. Opening is quick: nothing is probed, and neither
-asyncssh nor pandas is imported until needed. In a script: docs/api.md.
+Plan, start, resume, cancel, look. Opening is quick: nothing is probed, and neither asyncssh nor
+pandas is imported until needed. In a script: docs/api.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from backends.cluster import Cluster
 from backends.inventory.host_entry import Inventory
-from backends.inventory.load import load_inventory
+from backends.inventory.job_options import JobsAsked
+from backends.inventory.load import NOTHING_ASKED, load_inventory
 from profiles.errors import ProfileError, SelectionError
 
 if TYPE_CHECKING:
@@ -85,23 +86,20 @@ class Workspace:
         prompter: Prompter | None = None,
         clock: Callable[[], float] = time.time,
         engine: str | None = None,
-        job_words: Sequence[str] = (),
-        allocation: str | None = None,
+        jobs: JobsAsked = NOTHING_ASKED,
     ) -> Workspace:
         """Read the inventory; the catalogue is read when it is first asked for.
 
-        ``engine``: who gives the hosts; None: as the inventory says. ``job_words``: more options
-        for its jobs; ``allocation``: a job for each ``run`` or one for the ``campaign``.
+        ``engine``: who gives the hosts; None: as the inventory says. ``jobs``: asked of its queue.
 
         Raises
         ------
         InventoryError, ProfileError: the named file or directory is missing or malformed.
         """
         if missing := [str(path) for path in profile_dirs if not path.is_dir()]:
-            remedy = "check --profile-dir"
-            raise ProfileError("no such directory", where=missing[0], remedy=remedy)
+            raise ProfileError("no such directory", where=missing[0], remedy="check --profile-dir")
         return cls(
-            load_inventory(inventory, engine=engine, job_words=job_words, allocation=allocation),
+            load_inventory(inventory, engine=engine, jobs=jobs),
             None,
             campaigns or default_campaigns_dir(),
             profile_dirs=profile_dirs,
@@ -134,9 +132,11 @@ class Workspace:
         SelectionError, ProfileError: something in it does not exist, or is missing.
         """
         from backends.campaign.plan.planner import make_plan  # noqa: PLC0415 (loads when needed)
+        from backends.inventory.queue import hosts_by_cluster  # noqa: PLC0415 (as above)
 
         hosts = self.cluster.chosen(selection.hosts)
-        return make_plan(selection, self.catalog, hosts, self.cluster.probed)
+        clusters = hosts_by_cluster(self.cluster.inventory)
+        return make_plan(selection, self.catalog, hosts, self.cluster.probed, clusters)
 
     def dry_run(self, plan: Plan) -> tuple[DryRun, ...]:
         """Every run of the plan in the order of starting, with its hosts and exact commands."""

@@ -42,7 +42,7 @@ def engine_for(
         return CampaignEngine(
             pool.get(queue.login),
             hosts,
-            queue.options,
+            queue.options_of(""),
             campaign=campaign,
             held=held,
             placement=placement,
@@ -53,7 +53,7 @@ def engine_for(
         from backends.engines.slurm.slurm_engine import SlurmEngine  # noqa: PLC0415 (when needed)
 
         login = pool.get(queue.login)
-        return SlurmEngine(login, hosts, queue.options, sought=sought, clock=clock)
+        return SlurmEngine(login, hosts, queue.options_of, sought=sought, clock=clock)
     return DirectEngine(
         hosts, pool, lease=lease, force=force, placement=placement, sought=sought, clock=clock
     )
@@ -69,7 +69,7 @@ async def why_never(wanted: Sequence[Wanted], queue: Queue, login: Transport, *,
     from backends.engines.slurm.commands import SlurmCommands  # noqa: PLC0415 (as below)
     from backends.engines.slurm.submission import Submission  # noqa: PLC0415
 
-    submission = Submission(login, SlurmCommands(login), queue.options)
+    submission = Submission(login, SlurmCommands(login), queue.options_of)
     return await submission.refusal(_request(wanted, queue, gpus=gpus))
 
 
@@ -80,7 +80,8 @@ def job_for(wanted: Sequence[Wanted], queue: Queue, *, gpus: bool) -> str:
     from backends.remote.installation import wrapper  # noqa: PLC0415 (as above)
 
     request = _request(wanted, queue, gpus=gpus)
-    return batch_script(request, queue.options, wrapper(), queue.login.work_dir)
+    options = queue.options_of(request.cluster)
+    return batch_script(request, options, wrapper(), queue.login.work_dir)
 
 
 def _request(wanted: Sequence[Wanted], queue: Queue, *, gpus: bool) -> JobRequest:
@@ -96,7 +97,7 @@ def plain_job_for(job: PlainJob, want: Wanted, queue: Queue, *, gpus: bool) -> s
     from backends.engines.slurm.batch_script import request_for  # noqa: PLC0415 (as above)
     from backends.engines.slurm.plain_script import plain_script  # noqa: PLC0415
 
-    return plain_script(job, request_for(want, gpus=gpus), queue.options)
+    return plain_script(job, request_for(want, gpus=gpus), queue.options_of(want.cluster))
 
 
 def plain_submission(queue: Queue, paths: Sequence[str]) -> str:

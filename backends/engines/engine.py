@@ -28,6 +28,7 @@ class Wanted:
     ``limit_s``: how long the run may take once it has begun. ``on_cpus``: it uses no GPU, whatever
     the hosts have. ``repeat``: its round. ``expected_s``: how long it takes, or from now on still
     takes; infinite where nobody knows. ``settle_s``: for how long its hosts rest then.
+    ``cluster``: of a queue's several the one it is for.
     """
 
     run_id: str
@@ -42,6 +43,7 @@ class Wanted:
     repeat: int = 0
     expected_s: float = float("inf")
     settle_s: float = 0.0
+    cluster: str = ""
 
     @property
     def length_s(self) -> float:
@@ -51,7 +53,7 @@ class Wanted:
     @property
     def needs(self) -> tuple[object, ...]:
         """What decides which hosts will do."""
-        return self.nodes, self.gpus_per_node, self.gpu_only, self.avoid
+        return self.nodes, self.gpus_per_node, self.gpu_only, self.avoid, self.cluster
 
 
 class WaitKind(StrEnum):

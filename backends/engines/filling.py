@@ -53,6 +53,8 @@ class Offer:
         return any(not use.resting for use in self.uses)
 
     def fits(self, want: Wanted) -> bool:
+        if want.cluster and want.cluster not in self.capacity.clusters:
+            return False
         return self.capacity.holds(want.gpus_per_node, gpu_only=want.gpu_only)
 
 

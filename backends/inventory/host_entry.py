@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -93,7 +93,7 @@ class Inventory:
     ``aliases``: names of the ssh config that the file does not list; they can be selected too.
     ``share``: who may read new campaigns. ``engine``: one of :data:`ENGINES`; where it has a queue,
     ``login`` is the machine that has its programs, ``job_options`` is what it is asked for with
-    every run, and ``hosts`` is what it told last.
+    every run, or ``clusters`` by the name of each, and ``hosts`` is what it told last.
     """
 
     hosts: tuple[Host, ...]
@@ -103,6 +103,7 @@ class Inventory:
     engine: str = "direct"
     login: Host | None = None
     job_options: JobOptions = field(default_factory=JobOptions)
+    clusters: Mapping[str, JobOptions] = field(default_factory=dict)
 
     def get(self, name: str) -> Host | None:
         """The host (or ssh alias) of that name, None where there is none."""

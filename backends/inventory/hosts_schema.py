@@ -208,8 +208,8 @@ class Entry(Keys):
         return self
 
 
-class Slurm(BaseModel):
-    """``[slurm]``: what jobs are asked for besides nodes, devices and time."""
+class JobKeys(BaseModel):
+    """What jobs are asked for besides nodes, devices and time."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, regex_engine="python-re")
 
@@ -223,17 +223,30 @@ class Slurm(BaseModel):
     nice: int | None = Field(default=None, description="give a number")
     exclusive: bool = Field(default=True, description="write true or false")
     requeue: bool = Field(default=False, description="write true or false")
-    allocation: Literal["run", "campaign"] = Field(
-        default="run", description='write "run", a job for each, or "campaign", one for all'
-    )
-    nodes: int | None = Field(default=None, ge=1, description="give a number of nodes")
     extra: Annotated[tuple[_JobWord, ...], Field(strict=False)] = Field(
         default=(), description='write a list of options of sbatch like ["--switches=1"]'
     )
 
+
+class Slurm(JobKeys):
+    """``[slurm]``, and ``[slurm.clusters.NAME]``."""
+
+    allocation: Literal["run", "campaign"] = Field(
+        default="run", description='write "run", a job for each, or "campaign", one for all'
+    )
+    nodes: int | None = Field(default=None, ge=1, description="give a number of nodes")
+    clusters: dict[_Label, JobKeys] = Field(default_factory=dict)
+
     @property
     def options(self) -> JobOptions:
-        return JobOptions(**self.model_dump())
+        return JobOptions(**self.model_dump(exclude={"clusters"}))
+
+    def options_by_cluster(self) -> dict[str, JobOptions]:
+        """Each over those of ``[slurm]``; the partition is called as it is, unless it says."""
+        return {
+            name: self.options.over({"partition": name, **keys.model_dump(exclude_unset=True)})
+            for name, keys in self.clusters.items()
+        }
 
 
 class HostsFile(BaseModel):
@@ -311,7 +324,7 @@ def _told(mistake: SchemaMistake, table: type[Keys]) -> tuple[str, str]:
         return f"has no {key}", f'add {key} = "node1"'
     if kind in _TABLES and key in _TABLES[kind]:
         return _TABLES[kind][key]
-    of_table: dict[object, type[BaseModel]] = {"defaults": Defaults, "slurm": Slurm}
+    of_table: dict[object, type[BaseModel]] = {"defaults": Defaults, "slurm": _slurm(at)}
     field = of_table.get(at[0], table).model_fields.get(key)
     remedy = (field.description if field else "") or ""
     value = shown(mistake.details[0]["input"])
@@ -340,12 +353,17 @@ _WORDS = {
 """By pydantic's kinds of errors; the others as :mod:`profiles.schema_mistakes` tells them."""
 
 
+def _slurm(at: Sequence[int | str]) -> type[BaseModel]:
+    return JobKeys if tuple(at[:2]) == ("slurm", "clusters") else Slurm
+
+
 def _unknown(key: str, at: Sequence[int | str], table: type[Keys]) -> tuple[str, str]:
     owner, known = "a host", tuple(Keys.model_fields)
     if at[0] == "labels":
         owner, known = "a label", tuple(Launching.model_fields)
     elif at[0] == "slurm" and len(at) > 1:
-        owner, known = "[slurm]", tuple(Slurm.model_fields)
+        of_one = at[1:2] == ("clusters",)
+        owner, known = "a cluster" if of_one else "[slurm]", tuple(_slurm(at).model_fields)
     elif at[0] == "defaults":
         if key in ONLY_ON_A_HOST:
             return f"{key!r} cannot be a default", "move it to [[hosts]]"

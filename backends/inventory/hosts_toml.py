@@ -69,9 +69,11 @@ class _HostsFile:
         if checked.defaults.engine in QUEUES:
             login = listed[0] if listed else _here(shared)
             engine, options = checked.defaults.engine, checked.slurm.options
-            return Inventory((), self._path, (), share, engine, login, options)
-        extra = aliased_hosts(ssh_config, shared, listed)
-        return Inventory(listed, self._path, extra, share, job_options=checked.slurm.options)
+            found = Inventory((), self._path, (), share, engine, login, options)
+        else:
+            extra = aliased_hosts(ssh_config, shared, listed)
+            found = Inventory(listed, self._path, extra, share, job_options=checked.slurm.options)
+        return replace(found, clusters=checked.slurm.options_by_cluster())
 
     def _parse(self) -> dict[str, Any]:
         try:
@@ -104,7 +106,9 @@ class _HostsFile:
     def _where(self, at: Sequence[int | str], document: Mapping[str, Any]) -> str:
         """The file, the table and the key that ``at`` leads to."""
         where, rest = str(self._path), tuple(at)
-        if rest[:1] in (("defaults",), ("slurm",)):
+        if rest[:2] == ("slurm", "clusters") and len(rest) > 2:
+            where, rest = f"{where}, [slurm.clusters.{rest[2]}]", rest[3:]
+        elif rest[:1] in (("defaults",), ("slurm",)):
             where, rest = f"{where}, [{rest[0]}]", rest[1:]
         elif rest[:1] == ("labels",) and len(rest) > 1:
             where, rest = f"{where}, [labels.{rest[1]}]", rest[2:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any  # the kinds of TOML and JSON
 
@@ -29,9 +29,24 @@ class JobOptions:
     nodes: int | None = None
     extra: tuple[str, ...] = ()
 
-    def with_words(self, words: Sequence[str]) -> JobOptions:
-        """More ``extra`` ones."""
-        return replace(self, extra=(*self.extra, *words))
+    def over(self, table: Mapping[str, Any]) -> JobOptions:
+        """With these in place of its own; ``extra`` ones come after."""
+        extra = (*self.extra, *table.get("extra", ()))
+        return replace(self, **{**table, "extra": extra})
+
+
+@dataclass(frozen=True, slots=True)
+class JobsAsked:
+    """What one command asks of a queue, over what the inventory says. ``words``: for sbatch;
+    ``allocation``: None: as it says; ``clusters``: these of its several, or partitions by name."""
+
+    words: tuple[str, ...] = ()
+    allocation: str | None = None
+    clusters: tuple[str, ...] = ()
+
+    def over(self, options: JobOptions) -> JobOptions:
+        allocation = self.allocation or options.allocation
+        return replace(options, allocation=allocation, extra=(*options.extra, *self.words))
 
 
 def options_of(table: Mapping[str, Any]) -> JobOptions:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from backends.inventory.aliases import aliased_hosts
 from backends.inventory.host_entry import QUEUES, Inventory, this_machine
+from backends.inventory.job_options import JobsAsked
+
+NOTHING_ASKED = JobsAsked()
 
 
 def default_inventory_path() -> Path:
@@ -24,8 +26,7 @@ def load_inventory(
     ssh_config: Path | None = None,
     hostname: str | None = None,
     engine: str | None = None,
-    job_words: Sequence[str] = (),
-    allocation: str | None = None,
+    jobs: JobsAsked = NOTHING_ASKED,
 ) -> Inventory:
     """Read the inventory, or make up the one of this machine alone.
 
@@ -36,15 +37,17 @@ def load_inventory(
     ssh_config: where the operator's ssh aliases stand; None: ``~/.ssh/config``.
     hostname: this machine's name; None: ask the system.
     engine: who gives the hosts, whatever the file says; None: as it says.
-    job_words: more options for its jobs. allocation: ``run`` or ``campaign``; None: as it says.
+    jobs: what is asked of its queue besides.
 
     Raises InventoryError, which names the file, the entry, the key and the remedy.
     """
     found = _read(path, default_path, ssh_config, hostname)
-    options = found.job_options.with_words(job_words)
-    if allocation is not None:
-        options = replace(options, allocation=allocation)
-    found = replace(found, job_options=options)
+    of_each = {name: jobs.over(options) for name, options in found.clusters.items()}
+    found = replace(found, job_options=jobs.over(found.job_options), clusters=of_each)
+    if jobs.clusters:
+        from backends.inventory.queue import chosen_clusters  # noqa: PLC0415 (when asked for)
+
+        found = chosen_clusters(found, jobs.clusters)
     return found if engine is None else by_engine(found, engine, hostname)
 
 

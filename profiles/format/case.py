@@ -9,6 +9,9 @@ from profiles.case_tag import format_tag, parse_tag
 from profiles.errors import SelectionError
 from profiles.scalars import Scalar, scalar_text
 
+CLUSTER = "cluster"
+"""Which of a queue's clusters a case is for, where there are several: a parameter of no profile."""
+
 GLOBAL_BATCH = "global_batch"
 """In place of ``batch_size``: samples of all devices per step, the same whatever their number."""
 
@@ -18,7 +21,7 @@ class Case:
     """One point of the matrix; equal and hashed by :attr:`key`.
 
     ``parameters`` are in the profile's order and hold a value for every parameter; last comes
-    :data:`GLOBAL_BATCH` where ``batch_size`` was told by it: strong scaling.
+    :data:`GLOBAL_BATCH` where ``batch_size`` was told by it, strong scaling, and :data:`CLUSTER`.
     """
 
     profile: str
@@ -31,6 +34,11 @@ class Case:
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    @property
+    def cluster(self) -> str:
+        """Empty: there is but one."""
+        return self.text(CLUSTER)
 
     @property
     def gpus(self) -> int:

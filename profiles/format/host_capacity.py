@@ -9,12 +9,14 @@ from dataclasses import dataclass
 class HostCapacity:
     """What a host can hold: its GPUs, and ``slots`` devices where there is no GPU.
 
-    None: not known yet, so that nothing is ruled out.
+    None: not known yet, so that nothing is ruled out. ``clusters``: of a queue's several those that
+    it is in.
     """
 
     name: str
     slots: int | None
     gpus: int | None
+    clusters: frozenset[str] = frozenset()
 
     def devices(self, *, gpu_only: bool) -> int | None:
         """GPUs where there are some or must be; slots otherwise; None: not known."""

@@ -6,12 +6,14 @@ import contextlib
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,11 +26,14 @@ from backends.inventory.host_entry import (
     InventoryError,
     listed_address,
     select,
+    this_machine,
     train_address_of,
 )
 from backends.inventory.host_to_toml import host_of, host_table
+from backends.inventory.job_options import JobOptions, JobsAsked
 from backends.inventory.load import default_inventory_path, load_inventory
 from backends.inventory.nodesets import expand_nodeset, fold_nodeset
+from backends.inventory.queue import Queue, queue_of, queue_table
 from backends.transports.local import LocalTransport
 from backends.transports.pool import TransportPool
 from backends.transports.transport import Completed
@@ -233,6 +238,18 @@ def test_ssh_aliases_follow_include_and_leave_patterns_out(tmp_path: Path) -> No
         ('[slurm]\nextra = "-x"\n[[hosts]]\nname = "a"\n', "key 'extra'", '["--switches=1"]'),
         ('[slurm]\nextra = ["a\\n"]\n[[hosts]]\nname = "a"\n', "key 'extra'", "word 'a\\n'"),
         ('[slurm]\nqos = "a b"\n[[hosts]]\nname = "a"\n', "key 'qos'", "'a b' is not allowed"),
+        (
+            '[slurm.clusters.h100]\npartiton = "a"\n[[hosts]]\nname = "a"\n',
+            "[slurm.clusters.h100]",
+            "mean 'partition'?",
+        ),
+        (
+            '[slurm.clusters.h100]\nallocation = "run"\n[[hosts]]\nname = "a"\n',
+            "[slurm.clusters.h100]",
+            "keys of a cluster are part",
+        ),
+        ('[slurm]\nallocation = "all"\n[[hosts]]\nname = "a"\n', "'allocation'", '"campaign", one'),
+        ('[slurm]\nnodes = 0\n[[hosts]]\nname = "a"\n', "key 'nodes'", "number of nodes"),
         ("slurm = 3\n[[hosts]]\nname = 'a'\n", "[slurm]", "must be a table"),
         ('[[hosts]]\nname = "a"\nengine = "slurm"\n', "entry 1 'a'", "unknown key 'engine'"),
         (
@@ -530,3 +547,46 @@ def test_a_campaign_files_host_wins_only_over_what_nobody_wrote(
     assert [host.name for host in cluster.inventory.hosts] == ["here", "there"]
     assert (cluster.inventory.get("here") == theirs) is not written
     assert cluster.adopt([Host("there")]) == ()
+
+
+def test_a_cluster_has_what_slurm_has_but_for_what_it_says_itself(
+    write: Callable[[str], Path],
+) -> None:
+    path = write(
+        '[defaults]\nengine = "slurm"\n[slurm]\naccount = "ml"\nextra = ["--nice=1"]\n'
+        '[slurm.clusters.h100]\n[slurm.clusters.a100]\npartition = "gpu"\nextra = ["--x"]\n'
+    )
+    asked = JobsAsked(words=("--y",), allocation="campaign")
+    found = load_inventory(path, jobs=asked).clusters
+    assert {name: some.partition for name, some in found.items()} == {"h100": "h100", "a100": "gpu"}
+    assert {some.account for some in found.values()} == {"ml"}
+    assert found["a100"].extra == ("--nice=1", "--x", "--y")
+    only = load_inventory(path, jobs=JobsAsked(clusters=("a100", "other"))).clusters
+    assert {name: some.partition for name, some in only.items()} == {
+        "a100": "gpu",
+        "other": "other",
+    }
+
+
+WORDS = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E), max_size=8)
+OPTIONS = st.builds(
+    JobOptions,
+    partition=WORDS,
+    account=WORDS,
+    constraint=WORDS,
+    nice=st.none() | st.integers(-5, 5),
+    exclusive=st.booleans(),
+    allocation=st.sampled_from(["run", "campaign"]),
+    nodes=st.none() | st.integers(1, 9),
+    extra=st.lists(WORDS, max_size=2).map(tuple),
+)
+
+
+@given(OPTIONS, st.dictionaries(st.from_regex(r"[a-z][a-z0-9]{0,5}", fullmatch=True), OPTIONS))
+def test_a_queue_is_read_as_it_was_written(
+    options: JobOptions, clusters: dict[str, JobOptions]
+) -> None:
+    """In campaign.toml and frozen/."""
+    queue = Queue("slurm", this_machine("login"), options, clusters)
+    told = tomllib.loads(tomli_w.dumps(queue_table(queue)))
+    assert queue_of(told) == queue

@@ -53,6 +53,7 @@ def want_of(planned: PlannedCase) -> Wanted:
         limit_s=parse_duration(profile.launch_for(case).timeout),
         on_cpus=profile.on_cpus,
         settle_s=parse_duration(profile.launch.settle),
+        cluster=case.cluster,
     )
     seconds = planned.expected_s
     return wanted if seconds is None else replace(wanted, expected_s=seconds)

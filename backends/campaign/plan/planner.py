@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.selection import Selection
@@ -11,7 +12,7 @@ from backends.inventory.host_entry import Host
 from backends.results.auto_repeats import MOST_REPEATS
 from profiles.case_tag import format_tag
 from profiles.errors import SelectionError
-from profiles.format.case import Case, read_key
+from profiles.format.case import CLUSTER, Case, read_key
 from profiles.format.case_matrix import can_vary, expand, infeasible
 from profiles.format.catalog import Catalog
 from profiles.format.host_capacity import HostCapacity
@@ -27,11 +28,13 @@ def make_plan(
     catalog: Catalog,
     hosts: Sequence[Host],
     snapshots: Sequence[HostSnapshot],
+    clusters: Mapping[str, Collection[str]] | None = None,
 ) -> Plan:
     """The runs that the selection means on these hosts.
 
     ``snapshots`` are the hosts' latest probes; a host without one, or not probed yet, counts with
-    its configured slots, or as unlimited where it has none.
+    its configured slots, or as unlimited where it has none. ``clusters``: a queue's several, each
+    with the names of its hosts; every case is planned on each of them.
 
     Raises
     ------
@@ -46,11 +49,15 @@ def make_plan(
         raise SelectionError(f"attempts must be 1 or more, not {selection.attempts}")
     by_name = {snapshot.name: snapshot for snapshot in snapshots}
     capacities, away = _capacities(hosts, by_name)
+    capacities = [_in_clusters(capacity, clusters or {}) for capacity in capacities]
+    of_profile: list[PlannedCase] = []
     feasible: list[PlannedCase] = []
     refused: list[PlannedCase] = []
     runs = 0
     for name in dict.fromkeys(selection.profiles):
-        cases = _cases(selection, catalog, name)
+        own = _cases(selection, catalog, name)
+        of_profile += own
+        cases = _on_each(own, clusters or {})
         runs += sum(planned.repeats for planned in cases)
         if runs > MOST_RUNS:
             raise SelectionError(
@@ -58,13 +65,13 @@ def make_plan(
                 remedy="give fewer cases, values or repeats",
             )
         for planned in cases:
-            reason = infeasible(planned.profile, planned.case, capacities)
+            reason = infeasible(planned.profile, planned.case, _of(planned.case, capacities))
             if reason is None:
                 feasible.append(planned)
             else:
                 reason = f"{reason} ({away})" if away else reason
                 refused.append(_refused(planned, reason))
-    _check_picked(selection, [*feasible, *refused])
+    _check_picked(selection, of_profile)
     return Plan(selection, tuple(hosts), tuple(feasible), tuple(refused), tuple(capacities))
 
 
@@ -87,6 +94,40 @@ def _cases(selection: Selection, catalog: Catalog, name: str) -> list[PlannedCas
     else:
         cases = expand(profile, tags, parameters)
     return [PlannedCase(profile, case, repeats, settings) for case in cases]
+
+
+def _on_each(
+    cases: Sequence[PlannedCase], clusters: Mapping[str, Collection[str]]
+) -> Sequence[PlannedCase]:
+    """Every case on every cluster; the same ones where there is but one."""
+    if not clusters:
+        return cases
+    for profile in {planned.profile.name: planned.profile for planned in cases}.values():
+        if _knows(profile, CLUSTER):
+            raise SelectionError(
+                f"profile {profile.name} has a parameter or setting of its own called {CLUSTER!r}",
+                remedy="call that something else, or use a single cluster",
+            )
+    return [
+        replace(
+            planned,
+            case=replace(planned.case, parameters={**planned.case.parameters, CLUSTER: name}),
+        )
+        for planned in cases
+        for name in clusters
+    ]
+
+
+def _in_clusters(capacity: HostCapacity, clusters: Mapping[str, Collection[str]]) -> HostCapacity:
+    names = frozenset(name for name, hosts in clusters.items() if capacity.name in hosts)
+    return replace(capacity, clusters=names)
+
+
+def _of(case: Case, capacities: Sequence[HostCapacity]) -> Sequence[HostCapacity]:
+    """Those that the case may have."""
+    if not case.cluster:
+        return capacities
+    return [capacity for capacity in capacities if case.cluster in capacity.clusters]
 
 
 def _small_first(size: tuple[int, int]) -> tuple[int, int]:

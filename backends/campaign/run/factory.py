@@ -90,6 +90,7 @@ class RunFactory:
             on_cpus=profile.on_cpus,
             repeat=run.repeat,
             settle_s=parse_duration(profile.launch.settle),
+            cluster=run.case.cluster,
         )
 
     async def free_port(self, run: RunRecord, allocation: Allocation) -> int:

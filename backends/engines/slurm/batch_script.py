@@ -30,7 +30,8 @@ class JobRequest:
     """One run as Slurm needs to know it; ``of_all``: all runs of the campaign ``run_id``.
 
     ``gpus``: whether devices are GPUs of Slurm's; else they are CPU cores. ``limit_s``: how long
-    they may take. ``avoid``: nodes that it shall not get.
+    they may take. ``avoid``: nodes that it shall not get. ``cluster``: see
+    :class:`~backends.inventory.queue.Queue`.
     """
 
     run_id: str
@@ -40,6 +41,7 @@ class JobRequest:
     limit_s: float
     avoid: tuple[str, ...] = ()
     of_all: bool = False
+    cluster: str = ""
 
 
 def request_for(want: Wanted, *, gpus: bool) -> JobRequest:
@@ -51,6 +53,7 @@ def request_for(want: Wanted, *, gpus: bool) -> JobRequest:
         gpus=want.gpu_only or (gpus and not want.on_cpus),
         limit_s=want.limit_s,
         avoid=want.avoid,
+        cluster=want.cluster,
     )
 
 

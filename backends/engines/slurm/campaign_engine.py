@@ -80,7 +80,7 @@ class CampaignEngine:
         self._runs: dict[str, RunJob] = {}  # the job that a run is in, by its id
         self._ends: asyncio.Queue[AllocationEnd] = asyncio.Queue()
         jobs: dict[str, RunJob] = {}
-        submission = Submission(login, self._commands, options)
+        submission = Submission(login, self._commands, lambda _cluster: options)
         self._watch = JobWatch(self._commands, submission, self._known, jobs, lambda job: None)
         self._job = CampaignJob(
             self._watch,

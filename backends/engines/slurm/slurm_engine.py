@@ -56,7 +56,7 @@ class SlurmEngine:
         self,
         login: Transport,
         nodes: Sequence[tuple[Host, HostSnapshot]],
-        options: JobOptions,
+        options: Callable[[str], JobOptions],
         *,
         sought: Sequence[Sought] = (),
         clock: Callable[[], float] = time.time,

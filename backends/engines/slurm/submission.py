@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from backends.engines.slurm.batch_script import JobRequest, batch_script
 from backends.engines.slurm.commands import RefusedError, SlurmCommands, said
 from backends.inventory.job_options import JobOptions
@@ -13,16 +15,20 @@ _LIMIT_S = 60.0
 
 
 class Submission:
-    """``login``: the machine that has sbatch; a job's directory is its ``work_dir``."""
+    """``login``: the machine that has sbatch; a job's directory is its ``work_dir``. ``options``:
+    what a job is asked for, by the name of its cluster."""
 
-    def __init__(self, login: Transport, commands: SlurmCommands, options: JobOptions) -> None:
+    def __init__(
+        self, login: Transport, commands: SlurmCommands, options: Callable[[str], JobOptions]
+    ) -> None:
         self._login = login
         self._commands = commands
         self._options = options
         self._directory = ""
 
     def script(self, request: JobRequest) -> str:
-        return batch_script(request, self._options, wrapper(), self._login.host.work_dir)
+        options = self._options(request.cluster)
+        return batch_script(request, options, wrapper(), self._login.host.work_dir)
 
     async def refusal(self, request: JobRequest) -> str:
         """Why such a job can never start, in Slurm's words; empty: it can, now or later.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from backends.file_modes import Share
 from backends.inventory.host_entry import ENGINES, PULLS
+from backends.inventory.job_options import JobsAsked
 from backends.transports.transport import Prompter
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
@@ -48,6 +49,12 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
         metavar="run|campaign",
         help="a job for each run, or one for all of them; as the inventory says, or run",
     )
+    parser.add_argument(
+        "--clusters",
+        metavar="NAMES",
+        default="",
+        help="every case on each of these, of the inventory or partitions: a100,h100",
+    )
 
 
 def add_pull(parser: argparse.ArgumentParser) -> None:
@@ -82,9 +89,15 @@ def open_workspace(
         profile_dirs=[*arguments.profile_dir, *(Path(d) for d in extra_profile_dirs)],
         prompter=prompter or terminal_prompter(),
         engine=getattr(arguments, "engine", None),
-        allocation=getattr(arguments, "allocation", None),
-        job_words=[w for text in getattr(arguments, "sbatch", ()) for w in shlex.split(text)],
+        jobs=_jobs_asked(arguments),
     )
+
+
+def _jobs_asked(arguments: argparse.Namespace) -> JobsAsked:
+    """Of a command that takes part in no queue: nothing."""
+    words = [word for text in getattr(arguments, "sbatch", ()) for word in shlex.split(text)]
+    clusters = [name for name in getattr(arguments, "clusters", "").split(",") if name]
+    return JobsAsked(tuple(words), getattr(arguments, "allocation", None), tuple(clusters))
 
 
 def chosen_hosts(arguments: argparse.Namespace) -> str:

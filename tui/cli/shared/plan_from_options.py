@@ -52,8 +52,12 @@ async def make_plan(
 
 
 def _refuse_named(made: Plan) -> None:
-    """A case that was asked for by name and cannot run is an error, not a remark."""
+    """A case that was asked for by name and cannot run is an error, not a remark; unless it can on
+    another cluster."""
+    elsewhere = {(p.profile.name, p.case.tag) for p in made.cases if p.case.cluster}
     for planned in made.refused:
+        if planned.case.cluster and (planned.profile.name, planned.case.tag) in elsewhere:
+            continue
         raise SelectionError(
             f"case {planned.case.tag} of {planned.profile.name} cannot run: {planned.infeasible}",
             remedy="leave it out, or give more hosts",
