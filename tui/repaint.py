@@ -31,6 +31,7 @@ class Painted:
     def __init__(self) -> None:
         self._size = Size(0, 0)
         self._lines: list[list[Cell | None]] = []
+        self._whole: list[Strip | None] = []  # of a line that was painted in one piece
 
     def forget(self) -> None:
         """Somebody else may have written there: all of it is sent again."""
@@ -46,16 +47,22 @@ class Painted:
         if size != self._size:
             self._size = size
             self._lines = [[None] * size.width for _ in range(size.height)]
+            self._whole = [None] * size.height
 
     def put(self, y: int, x: int, strip: Strip, console: Console) -> str:
         """Note what is painted on line ``y`` from column ``x`` on; gives what is to be sent."""
         known = 0 <= y < len(self._lines)
+        if known and strip == self._whole[y]:
+            return ""
         if not known or not all(_plain(text) for text, _, _ in strip):
             if known:  # terminals do not agree how wide such characters are
+                self._whole[y] = None
                 self._lines[y][x:] = [None] * max(0, len(self._lines[y]) - x)
             return Control.move_to(x, y).segment.text + strip.render(console)
+        self._whole[y] = strip if x == 0 and strip.cell_length == self._size.width else None
         cells: list[Cell] = []
-        for text, style, _ in strip:
+        for text, meant, _ in strip:
+            style = visible(meant)
             blank = _blank(style)
             cells.extend((character, blank if character == " " else style) for character in text)
         line = self._lines[y]
@@ -95,6 +102,14 @@ def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Stri
                 continue
             inside = x2 > x >= x1 and end <= x2
             yield y, x, strip if inside else strip.crop(0, min(end, x2) - x)
+
+
+@lru_cache(maxsize=4096)
+def visible(style: Style | None) -> Style | None:
+    """Without what a click there means."""
+    if style is None or not style._meta or style.link:
+        return style
+    return style.clear_meta_and_links()
 
 
 @lru_cache(maxsize=4096)

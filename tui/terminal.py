@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from codecs import getincrementaldecoder
+from select import select
 from typing import Any
 
+from textual import constants
+from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+
+ESCAPE_S = 0.025
+"""So long after an Esc a terminal may take to send the rest of a longer key, which begins with one.
+The environment's ESCDELAY (milliseconds) wins."""
+LOOK_S = 0.1
+"""Whether the console ends is looked for so often."""
+
+if "ESCDELAY" not in os.environ:
+    constants.ESCAPE_DELAY = ESCAPE_S  # type: ignore[misc]
 
 
 class Terminal(LinuxDriver):
@@ -15,3 +29,21 @@ class Terminal(LinuxDriver):
     def __init__(self, *arguments: Any, **options: Any) -> None:  # Textual's own
         super().__init__(*arguments, **options)
         self._file = sys.__stdout__
+
+    def run_input_thread(self) -> None:
+        """Textual's own sees ten times a second only that an Esc stands alone."""
+        parser = XTermParser(self._debug)
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        going = True
+        while going:
+            going = not self.exit_event.is_set()  # else: what has come is not left to the shell
+            begun = parser._timeout_time is not None
+            if select([self.fileno], [], [], constants.ESCAPE_DELAY if begun else LOOK_S)[0]:
+                typed = os.read(self.fileno, 4096)
+                if not typed:  # nobody types any more
+                    return
+                if text := decode(typed):
+                    for message in parser.feed(text):
+                        self.process_message(message)
+            for message in parser.tick():
+                self.process_message(message)

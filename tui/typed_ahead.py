@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from math import inf
+from time import monotonic
 from typing import Any, Protocol, cast
 
 from textual.app import App
@@ -81,6 +82,8 @@ class TypedAhead:
                 return
         self.typed_at = None
         self.go_on()
+        if (sight := sight_of(self._app.screen)) is not None:
+            sight.paint()
 
     @contextmanager
     def at_leisure(self) -> Iterator[None]:
@@ -128,9 +131,17 @@ class Sight:
     ``uninvited``: it comes by itself, so that what was typed before was meant for something else.
     """
 
-    def __init__(self, screen: Screen[Any], *, uninvited: bool = False) -> None:
+    def __init__(
+        self,
+        screen: Screen[Any],
+        paint: Callable[[], None] = lambda: None,
+        *,
+        uninvited: bool = False,
+    ) -> None:
         self._screen = screen
+        self.paint = paint
         self._drawing = 0
+        self._renewed_at = -inf
         self.uninvited = uninvited
         self.drawn = False
         self.since = inf
@@ -148,7 +159,13 @@ class Sight:
     def renew(self) -> None:
         """It came to the front: keys wait until it was drawn."""
         self.drawn = False
+        self._renewed_at = monotonic()
         self.changed()
+
+    @property
+    def awaited_s(self) -> float:
+        """For how long it has been in front and not drawn; inf: it was drawn."""
+        return inf if self.drawn else monotonic() - self._renewed_at
 
     def changed(self) -> None:
         """What a key would start or end is another than before: it has to be seen first."""
@@ -159,7 +176,9 @@ class Sight:
 
     def _drawn(self, drawing: int) -> None:
         if drawing == self._drawing:
-            self.drawn, self.since = True, Message().time
+            self.drawn = True
+            self.paint()
+            self.since = Message().time
             typed_ahead(self._screen).go_on()
 
 

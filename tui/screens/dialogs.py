@@ -16,10 +16,10 @@ from textual.widgets.option_list import Option
 
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings, hints
+from tui.screens.front_screen import FrontScreen
 from tui.screens.help import focused_panels, help_text
 from tui.text import plain, problem
 from tui.theme import ACCENT, MUTED
-from tui.typed_ahead import Sight
 from tui.widgets.filter_table import set_frame
 from tui.widgets.keybar import offered
 
@@ -30,7 +30,7 @@ FRAME = 6
 Result = TypeVar("Result")
 
 
-class Dialog(ModalScreen[Result | None], Generic[Result]):
+class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Result]):
     """A titled box with its keys in the lower frame; Esc leaves with None.
 
     ``AHEAD``: what may be done by a key that was typed before the dialog was there to be read.
@@ -41,7 +41,6 @@ class Dialog(ModalScreen[Result | None], Generic[Result]):
 
     def __init__(self, title: str) -> None:
         super().__init__()
-        self.sight = Sight(self)
         self._title = title
         self._box: Vertical | None = None
         self._most = BOX

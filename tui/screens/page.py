@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import Screen
 from textual.widget import Widget
 
+from tui.screens.front_screen import FrontScreen
 from tui.session import Session
-from tui.typed_ahead import Sight, typed_ahead
+from tui.typed_ahead import typed_ahead
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.header import Header, Tabs
 from tui.widgets.keybar import KeyBar
@@ -28,7 +28,7 @@ WAITS_S = 1.0
 """For keys a refresh waits so long at most."""
 
 
-class Page(Screen[None]):
+class Page(FrontScreen[None]):
     """One of the four pages. Pulls what it shows at most four times a second, while in front."""
 
     PANEL = ""
@@ -40,7 +40,6 @@ class Page(Screen[None]):
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
         self.VERTICAL_BREAKPOINTS = [(0, "-short"), (34, "-tall")]
         self.session = session
-        self.sight = Sight(self)
         self.viewed: CampaignSnapshot | None = None  # as of the last tick
         self._ticked = -inf
         self._theme = ""  # that its styles are of

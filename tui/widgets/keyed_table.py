@@ -6,8 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 from textual import events
+from textual.cache import LRUCache
 from textual.coordinate import Coordinate
 from textual.dom import DOMNode
 from textual.message import Message
@@ -17,6 +20,10 @@ from textual.widgets.data_table import CellKey, RowKey
 from tui.key_bindings import bindings
 from tui.theme import MUTED
 
+_Place = tuple[int, int, bool, bool]
+_PaintedCell = tuple[Text, object, list[list[Segment]]]
+
+CELLS_KEPT = 4096
 NOTHING = ("", "–")
 """What a cell holds of which there is nothing to tell."""
 
@@ -93,6 +100,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._needed: dict[str, int] = {}
         self._last_key: str | None = None
         self._rebuilding = False
+        self._painted: LRUCache[_Place, _PaintedCell] = LRUCache(CELLS_KEPT)
 
     @property
     def current_key(self) -> str | None:
@@ -248,6 +256,34 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                     self.update_cell_at(Coordinate(index, place), new)
             self._drawn[row.key] = cells
         self._append(rows[len(self._keys) :])
+
+    def _render_cell(
+        self,
+        row_index: int,
+        column_index: int,
+        base_style: Style,
+        width: int,
+        cursor: bool = False,
+        hover: bool = False,
+    ) -> list[list[Segment]]:
+        """Textual's own paints every cell anew when any of them has changed, or the focus has."""
+        header = row_index < 0
+        text = (
+            self.ordered_columns[column_index].label
+            if header
+            else self.get_cell_at(Coordinate(row_index, column_index))
+        )
+        styles = self._get_styles_to_render_cell(
+            header, False, False, hover, cursor, self.show_cursor, self._show_hover_cursor,
+            self.cursor_foreground_priority == "css", self.cursor_background_priority == "css",
+        )  # fmt: skip
+        looks = (base_style, width, styles)
+        place = (row_index, column_index, cursor, hover)
+        known = self._painted.get(place)
+        if known is None or known[0] is not text or known[1] != looks:
+            lines = super()._render_cell(row_index, column_index, base_style, width, cursor, hover)
+            self._painted[place] = known = (text, looks, lines)
+        return known[2]
 
     def _announce(self) -> None:
         key = self.current_key

@@ -1,0 +1,89 @@
+"""What pages and dialogs share: one that comes to the front is painted once, when it is whole.
+
+Textual paints a screen as soon as it is laid out, again when a part is filled or gets the focus,
+and all of it once more in the end; for a dialog it renders the page beside it each time, too.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TypeVar
+
+from rich.console import RenderableType
+from rich.segment import Segment
+from rich.style import Style as RichStyle
+from textual.css.styles import RulesMap
+from textual.geometry import Size
+from textual.reactive import Reactive
+from textual.renderables.background_screen import BackgroundScreen
+from textual.screen import Screen
+from textual.strip import Strip
+from textual.style import Style
+from textual.visual import RenderOptions, Visual
+from textual.widget import Widget
+
+from tui.typed_ahead import Sight
+
+Result = TypeVar("Result")
+WHOLE_WITHIN_S = 0.25
+"""It is painted then, whole or not."""
+
+
+class FrontScreen(Screen[Result]):
+    """A screen with its :class:`Sight`."""
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)  # who gets it repaints itself
+
+    def __init__(self, **named: str | None) -> None:
+        super().__init__(**named)
+        self.sight = Sight(self, self.paint)
+        self._owed = False
+
+    def _compositor_refresh(self) -> None:
+        if self.is_current and self.sight.awaited_s < WHOLE_WITHIN_S:
+            self._owed = True
+            self._dirty_widgets.clear()  # their regions are noted
+        else:
+            self._owed = False
+            super()._compositor_refresh()
+
+    def paint(self) -> None:
+        """What there is to paint, now and not with the next tick of Textual's clock."""
+        if self.is_running:
+            self._on_timer_update()
+            if self._owed:
+                self._compositor_refresh()
+
+    def render(self) -> RenderableType | Visual:  # type: ignore[override]
+        rendered = super().render()
+        return Behind(rendered.screen) if isinstance(rendered, BackgroundScreen) else rendered
+
+
+@lru_cache(maxsize=4096)
+def _unclickable(style: RichStyle | None) -> RichStyle:
+    return (style or RichStyle.null()).clear_meta_and_links()
+
+
+class Behind(Visual):
+    """The page beside a dialog, in its own colours: as it was rendered, nothing in it to click."""
+
+    def __init__(self, screen: Screen[object]) -> None:
+        self._screen = screen
+
+    def render_strips(
+        self, width: int, height: int | None, style: Style, options: RenderOptions
+    ) -> list[Strip]:
+        strips = self._screen._compositor.render_strips(Size(width, height or 0))
+        return [
+            Strip(
+                [Segment(text, _unclickable(style)) for text, style, _ in strip if text],
+                strip.cell_length,
+            )
+            for strip in strips
+        ]
+
+    def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
+        return container_width
+
+    def get_height(self, rules: RulesMap, width: int) -> int:
+        return self._screen.size.height
