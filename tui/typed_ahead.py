@@ -128,21 +128,16 @@ class Sight:
     """Whether a screen was ``drawn`` since it came to the front, and ``since`` when it shows what
     it does (as events have the time; inf: it does not yet).
 
-    ``uninvited``: it comes by itself, so that what was typed before was meant for something else.
+    ``paint``: paints it now. ``uninvited``: it comes by itself, so that what was typed before was
+    meant for something else.
     """
 
-    def __init__(
-        self,
-        screen: Screen[Any],
-        paint: Callable[[], None] = lambda: None,
-        *,
-        uninvited: bool = False,
-    ) -> None:
+    def __init__(self, screen: Screen[Any], paint: Callable[[], None]) -> None:
         self._screen = screen
         self.paint = paint
         self._drawing = 0
         self._renewed_at = -inf
-        self.uninvited = uninvited
+        self.uninvited = False
         self.drawn = False
         self.since = inf
 

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.coordinate import Coordinate
+from textual.widgets import DataTable
 
-from tests.console.conftest import words
+from tests.console.conftest import console, words
+from tests.console.fakes import FakeWorkspace
 from tui.text import cell
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 
@@ -62,6 +67,54 @@ async def test_an_update_draws_only_cells_that_differ() -> None:
         table.update_cell_at = record  # type: ignore[method-assign,assignment]
         table.refill([*rows("a"), *rows("b", note="changed")])
         assert [text.plain for text in updated] == ["changed"]
+
+
+def painted_cells(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """(row, column) of those that Textual paints from now on; row -1 has the labels."""
+    painted: list[tuple[int, int]] = []
+    textuals: Any = DataTable._render_cell
+
+    def paint(table: Any, row: int, column: int, *looks: Any, **more: Any) -> object:
+        painted.append((row, column))
+        return textuals(table, row, column, *looks, **more)
+
+    monkeypatch.setattr(DataTable, "_render_cell", paint)
+    return painted
+
+
+async def test_the_focus_paints_the_row_of_the_cursor_alone(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with console(workspace) as (app, pilot):
+        painted = painted_cells(monkeypatch)
+        table = app.screen.query_one(KeyedTable)
+        assert table.row_count > 2
+        for focused in (None, table, None):
+            app.screen.set_focus(focused)
+            await pilot.pause()
+        painted.clear()
+        for focused in (table, None):
+            app.screen.set_focus(focused)
+            await pilot.pause()
+        assert {row for row, _ in painted} <= {table.cursor_row}, painted
+
+
+async def test_only_what_looks_different_is_painted(monkeypatch: pytest.MonkeyPatch) -> None:
+    painted = painted_cells(monkeypatch)
+    app = Bench()
+    async with app.run_test(size=(50, 10)) as pilot:
+        table = app.query_one(KeyedTable)
+        table.focus()
+        table.refill(rows("a", "b", "c"))
+        await pilot.pause()
+        assert {row for row, _ in painted} == {-1, 0, 1, 2}
+        painted.clear()
+        table.refill([*rows("a", "b"), *rows("c", note="changed")])
+        await pilot.pause()
+        assert painted == [(2, 1)]
+        table.refill(rows("a", "b", "d"))
+        await pilot.pause()
+        assert words(table).splitlines()[-1].split() == ["d", "D"]
 
 
 async def test_appending_keeps_the_scroll() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from io import StringIO
 
@@ -18,6 +19,7 @@ from tests.console.conftest import LARGE, begin, console, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.repaint import Painted
+from tui.screens.front_screen import WHOLE_WITHIN_S
 
 WIDTH, HEIGHT = 24, 3
 STYLES = tuple(Style.parse(text) for text in ("red", "bold", "on #102030", "none"))
@@ -146,6 +148,36 @@ async def test_a_dialog_sends_its_own_cells_and_leaving_it_those_behind(
             await pilot.press(key)
             await until(pilot, lambda: app.typed.idle and sizes)
             assert sum(sizes) < 12_000, (key, sizes)
+
+
+async def test_what_comes_to_the_front_is_painted_once_and_whole(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        workspace.clock.tick(60)
+        await pilot.press("3")
+        sizes = displayed(app)
+        for key in ("question_mark", "escape", "2", "p", "escape", "1", "3"):
+            sizes.clear()
+            await pilot.press(key)
+            await until(pilot, lambda: app.typed.idle and sizes)
+            large = [size for size in sizes if size > 1_000]
+            assert len(large) == 1, (key, sizes)
+
+
+async def test_what_never_gets_whole_is_painted_all_the_same(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, _):
+        sizes = displayed(app)
+        sight = app.screen.sight  # type: ignore[attr-defined]
+        sight.renew()
+        sight._drawing = -1  # nothing that follows is its
+        app.screen.refresh()
+        await asyncio.sleep(WHOLE_WITHIN_S)
+        app.screen.refresh()
+        async with asyncio.timeout(10):
+            while not sizes:
+                await asyncio.sleep(0.01)
+        assert not sight.drawn
+        sight.renew()  # for the end of the test, which waits for it
 
 
 async def test_a_move_of_the_cursor_sends_little(workspace: FakeWorkspace) -> None:

@@ -1,69 +1,105 @@
-"""Where the console draws, and what it says where it cannot."""
+"""What is typed on a terminal, byte by byte."""
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
-import select
-import struct
-import sys
-import termios
+import threading
 import time
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
-import pytest
+from textual import constants, events
+from textual.message import Message
 
-DEADLINE_S = 60.0
+from tui.terminal import Terminal
+
+DEADLINE_S = 10.0
 
 
-def run(directory: Path, *, files: dict[int, Path], term: str, until: bytes) -> tuple[bytes, int]:
-    """The program on a terminal, with ``files`` in place of some of its streams, until it has
-    shown ``until`` or ended; what the terminal received, and the exit status (-9: still ran)."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        for stream, path in files.items():
-            os.dup2(os.open(path, os.O_RDWR | os.O_CREAT), stream)
-        environment = {**os.environ, "HOME": str(directory), "TERM": term}
-        command = [sys.executable, "-m", "tui.cli", "--campaigns", str(directory / "campaigns")]
-        os.execvpe(command[0], command, environment)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-    received, end = b"", time.monotonic() + DEADLINE_S
+class Typing:
+    """A keyboard, and the keys that the console is told of."""
+
+    def __init__(self) -> None:
+        inside, self.keyboard = os.pipe()
+        self.keys: list[str] = []
+        self._terminal: Any = Terminal.__new__(Terminal)  # without an application
+        self._terminal.fileno = inside
+        self._terminal.exit_event = threading.Event()
+        self._terminal._debug = False
+        self._terminal.process_message = self._take
+        self.thread = threading.Thread(target=self._terminal.run_input_thread, daemon=True)
+        self.thread.start()
+
+    def _take(self, message: Message) -> None:
+        if isinstance(message, events.Key):
+            self.keys.append(message.key)
+
+    def type(self, data: bytes) -> None:
+        os.write(self.keyboard, data)
+
+    def await_keys(self, count: int) -> list[str]:
+        end = time.monotonic() + DEADLINE_S
+        while len(self.keys) < count and time.monotonic() < end:
+            time.sleep(0.001)
+        return self.keys
+
+    def end(self) -> None:
+        self._terminal.exit_event.set()
+        self.thread.join(DEADLINE_S)
+        assert not self.thread.is_alive()
+
+
+@contextmanager
+def typing() -> Iterator[Typing]:
+    keyboard = Typing()
     try:
-        while until not in received and time.monotonic() < end:
-            if select.select([terminal], [], [], 0.1)[0]:
-                received += os.read(terminal, 65536)
-    except OSError:  # it has ended
-        pass
-    else:
-        os.kill(pid, 9)
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    os.close(terminal)
-    return received, status
+        yield keyboard
+    finally:
+        keyboard.end()
+        os.close(keyboard.keyboard)
+        os.close(keyboard._terminal.fileno)
 
 
-def test_the_console_is_drawn_where_standard_error_is_a_file(tmp_path: Path) -> None:
-    errors = tmp_path / "errors"
-    received, status = run(tmp_path, files={2: errors}, term="xterm-256color", until=b"Matrix")
-    assert b"Matrix" in received
-    assert status == -9
-    assert errors.read_bytes() == b""
+def test_an_esc_that_stands_alone_is_one_before_anything_else_is_typed() -> None:
+    with typing() as keyboard:
+        keyboard.type(b"\x1b")
+        assert keyboard.await_keys(1) == ["escape"]
 
 
-@pytest.mark.parametrize(
-    ("stream", "term", "words"),
-    [
-        (1, "xterm-256color", b"needs a terminal"),
-        (0, "xterm-256color", b"needs a terminal"),
-        (None, "dumb", b"TERM says dumb"),
-    ],
-    ids=["output to a file", "input from a file", "a terminal that cannot"],
-)
-def test_without_a_terminal_one_line_says_so(
-    tmp_path: Path, stream: int | None, term: str, words: bytes
-) -> None:
-    files = {} if stream is None else {stream: tmp_path / "file"}
-    received, status = run(tmp_path, files=files, term=term, until=b"Matrix")
-    assert words in received
-    assert received.count(b"\n") == 1
-    assert status == 2
+def test_it_is_looked_for_no_later_than_the_rest_of_a_longer_key_may_take() -> None:
+    """Not ten times a second only: this many would take that many tenths."""
+    count = 40
+    with typing() as keyboard:
+        began = time.monotonic()
+        for number in range(count):
+            keyboard.type(b"\x1b")
+            keyboard.await_keys(number + 1)
+        took = time.monotonic() - began
+    assert keyboard.keys == ["escape"] * count
+    assert took < count * 0.1 + DEADLINE_S / 10  # a busy machine has a second
+
+
+def test_the_rest_of_a_longer_key_may_come_later(monkeypatch: Any) -> None:
+    monkeypatch.setattr(constants, "ESCAPE_DELAY", DEADLINE_S)
+    with typing() as keyboard:
+        keyboard.type(b"j\x1b")
+        keyboard.await_keys(1)
+        keyboard.type(b"[")
+        keyboard.type(b"A")
+        assert keyboard.await_keys(2) == ["j", "up"]
+
+
+def test_bytes_that_are_no_text_end_nothing() -> None:
+    with typing() as keyboard:
+        keyboard.type(b"\xff\xfe\xc3")
+        keyboard.type(b"\xb6j")
+        assert keyboard.await_keys(4)[-1] == "j"
+        assert "ö" in "".join(keyboard.keys) or "o_diaeresis" in str(keyboard.keys)
+
+
+def test_a_terminal_that_is_gone_ends_the_thread() -> None:
+    keyboard = Typing()
+    os.close(keyboard.keyboard)
+    keyboard.thread.join(DEADLINE_S)
+    assert not keyboard.thread.is_alive()

@@ -10,7 +10,6 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual import events
-from textual.cache import LRUCache
 from textual.coordinate import Coordinate
 from textual.dom import DOMNode
 from textual.message import Message
@@ -100,7 +99,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._needed: dict[str, int] = {}
         self._last_key: str | None = None
         self._rebuilding = False
-        self._painted: LRUCache[_Place, _PaintedCell] = LRUCache(CELLS_KEPT)
+        self._painted: dict[_Place, _PaintedCell] = {}
 
     @property
     def current_key(self) -> str | None:
@@ -282,6 +281,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         known = self._painted.get(place)
         if known is None or known[0] is not text or known[1] != looks:
             lines = super()._render_cell(row_index, column_index, base_style, width, cursor, hover)
+            if len(self._painted) >= CELLS_KEPT:
+                self._painted.clear()
             self._painted[place] = known = (text, looks, lines)
         return known[2]
 
