@@ -217,7 +217,7 @@ PANELS: Mapping[str, Panel] = {
             Key("z", "zoom", "Zoom", "the focused panel alone, or all again", footer=9),
             Key("y", "copy", "Copy", "copy the run's commands and log path", footer=10),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=7),
-            Key("enter", "open", "Log", "read the run's log", footer=5, palette=False),
+            Key("enter", "open", "Read log", "read the run's log", footer=5, palette=False),
             Key(
                 "escape",
                 "back",
