@@ -110,6 +110,12 @@ class Starter:
                 "one job is of one cluster, and there are several",
                 remedy="use --allocation run, or a campaign for each: --clusters NAME",
             )
+        asked = {planned.profile.job_keys: planned.profile.name for planned in plan.cases}
+        if len(asked) > 1 and inventory.job_options.allocation == "campaign":
+            raise SelectionError(
+                f"one job for {' and '.join(asked.values())}, which ask Slurm for different things",
+                remedy="use --allocation run, or a campaign for each",
+            )
         ours = inventory.login is None or inventory.job_options.allocation == "campaign"
         if not ours and plan.selection.placement is Placement.LINKED:
             raise SelectionError(

@@ -28,7 +28,7 @@ class Wanted:
     ``limit_s``: how long the run may take once it has begun. ``on_cpus``: it uses no GPU, whatever
     the hosts have. ``repeat``: its round. ``expected_s``: how long it takes, or from now on still
     takes; infinite where nobody knows. ``settle_s``: for how long its hosts rest then.
-    ``cluster``: of a queue's several the one it is for.
+    ``cluster``: of a queue's several the one it is for. ``asks``: of the queue, by key.
     """
 
     run_id: str
@@ -44,6 +44,7 @@ class Wanted:
     expected_s: float = float("inf")
     settle_s: float = 0.0
     cluster: str = ""
+    asks: tuple[tuple[str, object], ...] = ()
 
     @property
     def length_s(self) -> float:

@@ -21,6 +21,7 @@ from pydantic_core import PydanticCustomError
 from backends.inventory.host_entry import ENGINES, HOST_NAME, PULLS, QUEUES, TRANSPORTS
 from backends.inventory.job_options import JobOptions
 from backends.inventory.nodesets import expand_nodeset
+from profiles.format.job_keys import JobKeys
 from profiles.nearest import did_you_mean
 from profiles.schema_mistakes import SchemaMistake, mistakes, shown
 
@@ -120,8 +121,6 @@ _Label = Annotated[str, Field(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9._-]*\Z")]
 _WorkDir = Annotated[str, Field(pattern=r"\A(?:~(?:/[^\x00-\x1f\x7f]*)?|/[^\x00-\x1f\x7f]*)\Z")]
 _Environment = Annotated[tuple[str, ...], BeforeValidator(_assignments)]
 _Word = Annotated[str, Field(pattern=r"\A[^\x00-\x1f\x7f]+\Z")]
-_JobName = Annotated[str, Field(pattern=r"\A[\x21-\x7e]*\Z")]
-_JobWord = Annotated[str, Field(pattern=r"\A[\x20-\x7e]*\Z")]
 _LeaseDir = Annotated[str, Field(pattern=r"\A(?:/[^\x00-\x1f\x7f]+)?\Z")]
 
 
@@ -206,26 +205,6 @@ class Entry(Keys):
                     key,
                 )
         return self
-
-
-class JobKeys(BaseModel):
-    """What jobs are asked for besides nodes, devices and time."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, regex_engine="python-re")
-
-    partition: _JobName = Field(default="", description="give a partition, or several: a,b")
-    account: _JobName = Field(default="", description="give an account")
-    qos: _JobName = Field(default="", description="give a quality of service")
-    reservation: _JobName = Field(default="", description="give a reservation")
-    constraint: _JobName = Field(default="", description="give features like a100&ib")
-    nodelist: _JobName = Field(default="", description="give nodes like node[1-4]")
-    exclude: _JobName = Field(default="", description="give nodes like node[1-4]")
-    nice: int | None = Field(default=None, description="give a number")
-    exclusive: bool = Field(default=True, description="write true or false")
-    requeue: bool = Field(default=False, description="write true or false")
-    extra: Annotated[tuple[_JobWord, ...], Field(strict=False)] = Field(
-        default=(), description='write a list of options of sbatch like ["--switches=1"]'
-    )
 
 
 class Slurm(JobKeys):

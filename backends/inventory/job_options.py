@@ -12,7 +12,9 @@ class JobOptions:
     """What the operator asks of the queue for every run. ``extra``: words for sbatch, verbatim.
 
     ``exclusive``: whole nodes; ``requeue``: the queue may run the job again by itself.
-    ``allocation``: a job for each run, or one for all of a campaign's, of ``nodes`` at least.
+    ``time``: of a job, a duration; None: what its runs may take. ``patience``: for so long a job
+    that has its nodes waits for somebody to start its run. ``allocation``: a job for each run, or
+    one for all of a campaign's, of ``nodes`` at least. ``asked``: of the command line; they win.
     """
 
     partition: str = ""
@@ -23,11 +25,14 @@ class JobOptions:
     nodelist: str = ""
     exclude: str = ""
     nice: int | None = None
+    time: str | None = None
+    patience: str = "15m"
     exclusive: bool = True
     requeue: bool = False
     allocation: str = "run"
     nodes: int | None = None
     extra: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
     def over(self, table: Mapping[str, Any]) -> JobOptions:
         """With these in place of its own; ``extra`` ones come after."""
@@ -46,7 +51,7 @@ class JobsAsked:
 
     def over(self, options: JobOptions) -> JobOptions:
         allocation = self.allocation or options.allocation
-        return replace(options, allocation=allocation, extra=(*options.extra, *self.words))
+        return replace(options, allocation=allocation, asked=(*options.asked, *self.words))
 
 
 def options_of(table: Mapping[str, Any]) -> JobOptions:
@@ -60,7 +65,7 @@ def options_of(table: Mapping[str, Any]) -> JobOptions:
 
     checked = TypeAdapter(with_config(ConfigDict(extra="forbid"))(JobOptions))
     options = checked.validate_python(dict(table))
-    for value in (*asdict(options).values(), *options.extra):
+    for value in (*asdict(options).values(), *options.extra, *options.asked):
         if isinstance(value, str) and not (value.isprintable() and value.isascii()):
             raise ValueError(f"{value!r} is no word of sbatch's")
     return options

@@ -24,6 +24,7 @@ from profiles.format.field_types import (
     Name,
     Pattern,
 )
+from profiles.format.job_keys import JobKeys
 from profiles.format.launch_section import Launch
 from profiles.format.measure_section import (
     Explain,
@@ -195,7 +196,13 @@ class Profile(Model):
     measure: Measure
     explain: Explain | None = None
     workload: Workload | None = None
+    slurm: JobKeys = JobKeys()
     import_: ImportPaths = Field(default=ImportPaths(), alias="import")
+
+    @property
+    def job_keys(self) -> tuple[tuple[str, Scalar | tuple[str, ...] | None], ...]:
+        """What ``[slurm]`` says, by key."""
+        return tuple(self.slurm.model_dump(exclude_unset=True).items())
 
     @property
     def on_cpus(self) -> bool:

@@ -270,6 +270,26 @@ def test_cpu_smoke_from_one_to_four_nodes_from_the_command_line(
         assert f"JobName=dlperf-{run['run_id']}" in told
 
 
+def test_a_profile_asks_over_the_inventory_and_the_command_line_over_both(
+    shell: Bench, slurm: SlurmCluster
+) -> None:
+    keys = {"exclusive": False, "time": "7m", "nice": 7, "extra": ["--comment=inventory"]}
+    defaults = {"engine": "slurm", "work_dir": str(shell.directory / "work")}
+    shell.inventory.write_text(tomli_w.dumps({"defaults": defaults, "slurm": keys}))
+    profile = shell.profiles / "steady.toml"
+    profile.write_text(
+        f'{profile.read_text()}\n[slurm]\ntime = "9m"\nextra = ["--comment=profile"]\n'
+    )
+    for words, limit, comment in (((), 9, "profile"), (("--sbatch=--time=11",), 11, "profile")):
+        run = shell.spawn("run", *shell.steady_words("1n1g", lines=2), *words, "--json")
+        out, err = run.communicate(timeout=120)
+        assert run.returncode == 0, err
+        job = slurm.run("scontrol", "show", "job", json.loads(out)["runs"][0]["job_id"])
+        assert f"TimeLimit=00:{limit:02}:00" in job
+        assert f"Comment={comment}" in job
+        assert "Nice=7" in job
+
+
 def test_a_console_that_is_killed_again_and_again_hands_in_each_run_once(
     shell: Bench, slurm: SlurmCluster
 ) -> None:

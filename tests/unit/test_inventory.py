@@ -560,7 +560,7 @@ def test_a_cluster_has_what_slurm_has_but_for_what_it_says_itself(
     found = load_inventory(path, jobs=asked).clusters
     assert {name: some.partition for name, some in found.items()} == {"h100": "h100", "a100": "gpu"}
     assert {some.account for some in found.values()} == {"ml"}
-    assert found["a100"].extra == ("--nice=1", "--x", "--y")
+    assert (found["a100"].extra, found["a100"].asked) == (("--nice=1", "--x"), ("--y",))
     only = load_inventory(path, jobs=JobsAsked(clusters=("a100", "other"))).clusters
     assert {name: some.partition for name, some in only.items()} == {
         "a100": "gpu",

@@ -54,6 +54,7 @@ def want_of(planned: PlannedCase) -> Wanted:
         on_cpus=profile.on_cpus,
         settle_s=parse_duration(profile.launch.settle),
         cluster=case.cluster,
+        asks=profile.job_keys,
     )
     seconds = planned.expected_s
     return wanted if seconds is None else replace(wanted, expected_s=seconds)

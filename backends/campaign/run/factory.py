@@ -91,6 +91,7 @@ class RunFactory:
             repeat=run.repeat,
             settle_s=parse_duration(profile.launch.settle),
             cluster=run.case.cluster,
+            asks=profile.job_keys,
         )
 
     async def free_port(self, run: RunRecord, allocation: Allocation) -> int:

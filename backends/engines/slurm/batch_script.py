@@ -15,12 +15,13 @@ from shlex import quote
 from backends.engines.engine import Wanted
 from backends.inventory.job_options import JobOptions
 from backends.remote.installation import Wrapper, command_with
+from profiles.durations import parse_duration
 
 NAME_PREFIX = "dlperf-"
 MARGIN_S = 300.0
 """Beyond the profile's own timeout: to begin, to end what is left, to be looked at."""
-PATIENCE_S = 900
-"""For so long a job that has its nodes waits for somebody to start the run."""
+STEP_PATIENCE_S = 900
+"""For so long the step of a run waits for the run, in a campaign's job."""
 OUTPUT = "jobs/%j.out"
 """Below work_dir, where the job is submitted: what srun says. It goes when all went well."""
 
@@ -31,7 +32,7 @@ class JobRequest:
 
     ``gpus``: whether devices are GPUs of Slurm's; else they are CPU cores. ``limit_s``: how long
     they may take. ``avoid``: nodes that it shall not get. ``cluster``: see
-    :class:`~backends.inventory.queue.Queue`.
+    :class:`~backends.inventory.queue.Queue`. ``asks``: what the profile says, by key.
     """
 
     run_id: str
@@ -42,6 +43,11 @@ class JobRequest:
     avoid: tuple[str, ...] = ()
     of_all: bool = False
     cluster: str = ""
+    asks: tuple[tuple[str, object], ...] = ()
+
+    def options(self, options: JobOptions) -> JobOptions:
+        """What the job is asked for, where the inventory has these."""
+        return options.over(dict(self.asks))
 
 
 def request_for(want: Wanted, *, gpus: bool) -> JobRequest:
@@ -54,6 +60,7 @@ def request_for(want: Wanted, *, gpus: bool) -> JobRequest:
         limit_s=want.limit_s,
         avoid=want.avoid,
         cluster=want.cluster,
+        asks=want.asks,
     )
 
 
@@ -73,6 +80,7 @@ def request_for_all(
         limit_s=1.5 * side_by_side_s(wanted, nodes),
         avoid=tuple(sorted({name for want in wanted for name in want.avoid})),
         of_all=True,
+        asks=wanted[0].asks,
     )
 
 
@@ -105,7 +113,10 @@ def step_post(job_id: str, run_id: str) -> str:
 def batch_script(request: JobRequest, options: JobOptions, what: Wrapper, work_dir: str) -> str:
     """For sbatch's standard input."""
     directives = "".join(f"#SBATCH {word}\n" for word in sbatch_words(request, options))
-    body = _HOLDING.format(wait_s=PATIENCE_S) if request.of_all else _body(what, work_dir)
+    wait_s = math.ceil(parse_duration(request.options(options).patience))
+    body = _body(what, work_dir, wait_s)
+    if request.of_all:
+        body = _HOLDING.format(wait_s=wait_s)
     return f"#!/bin/sh\n{directives}\n{body}"
 
 
@@ -114,6 +125,7 @@ def sbatch_words(request: JobRequest, options: JobOptions, output: str = OUTPUT)
 
     ``output``: where what is said outside of the run goes.
     """
+    options = request.options(options)
     exclude = ",".join(filter(None, (options.exclude, *request.avoid)))
     given = {
         "partition": options.partition,
@@ -131,23 +143,25 @@ def sbatch_words(request: JobRequest, options: JobOptions, output: str = OUTPUT)
         f"--nodes={request.nodes}",
         "--ntasks-per-node=1",
         f"--{devices}={request.gpus_per_node}",
-        f"--time={math.ceil(time_s(request) / 60)}",
+        f"--time={math.ceil(time_s(request, options) / 60)}",
         "--requeue" if options.requeue and not request.of_all else "--no-requeue",
         f"--output={output}",
     ]
     words += [f"--{name}={quote(value)}" for name, value in given.items() if value]
     words += ["--exclusive"] if options.exclusive else []
     words += ["--dependency=singleton"] if request.of_all else []  # never two of a campaign at once
-    return [*words, *options.extra]
+    return [*words, *options.extra, *options.asked]
 
 
-def time_s(request: JobRequest) -> float:
+def time_s(request: JobRequest, options: JobOptions) -> float:
     """The job's time limit; Slurm counts it in whole minutes."""
-    return 60.0 * math.ceil((request.limit_s + MARGIN_S) / 60)
+    own = request.options(options).time
+    seconds = request.limit_s + MARGIN_S if own is None else parse_duration(own)
+    return 60.0 * math.ceil(seconds / 60)
 
 
-def _body(what: Wrapper, work_dir: str) -> str:
-    words = f'serve "$SLURMD_NODENAME" "$SLURM_JOB_ID" {PATIENCE_S}'
+def _body(what: Wrapper, work_dir: str, wait_s: int) -> str:
+    words = f'serve "$SLURMD_NODENAME" "$SLURM_JOB_ID" {wait_s}'
     command = command_with(what, work_dir, words)
     return f"""\
 # On every node, as long as the run: what a short step detaches is ended with that step. It shares
@@ -192,7 +206,7 @@ export PRTE_MCA_plm_slurm_args="$OMPI_MCA_plm_slurm_args"
 def step_script(run_id: str, post: str, nodes: Sequence[str], what: Wrapper, work_dir: str) -> str:
     """What begins a run's step in a campaign's job; ``post``: where it waits for the run. What runs
     there sees a job that has the run's nodes and no others."""
-    serving = command_with(what, work_dir, f'serve "$SLURMD_NODENAME" {post} {PATIENCE_S}')
+    serving = command_with(what, work_dir, f'serve "$SLURMD_NODENAME" {post} {STEP_PATIENCE_S}')
     words = [
         *("exec", "srun", "--overlap", f"--job-name={run_id}"),
         *(f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}"),

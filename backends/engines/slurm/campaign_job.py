@@ -192,7 +192,7 @@ class CampaignJob:
 
     async def _ask(self, journal: Journal) -> bool:
         request = await self._request()
-        self._held = Held(request.nodes, request.gpus_per_node, time_s(request))
+        self._held = Held(request.nodes, request.gpus_per_node, time_s(request, self._options))
         await journal(self._held)
         job = self._jobs[self._campaign] = self._new_job()
 

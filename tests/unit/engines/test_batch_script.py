@@ -13,12 +13,13 @@ from backends.engines.slurm.batch_script import (
     MARGIN_S,
     JobRequest,
     batch_script,
+    request_for,
     request_for_all,
     sbatch_words,
     step_script,
     time_s,
 )
-from backends.inventory.job_options import JobOptions
+from backends.inventory.job_options import JobOptions, JobsAsked
 from backends.remote.installation import wrapper
 
 GPUS = JobRequest("r1", nodes=2, gpus_per_node=8, gpus=True, limit_s=3600.0)
@@ -99,8 +100,9 @@ def test_a_campaigns_job_is_as_wide_as_its_widest_run_and_long_enough_for_all(
     assert request.gpus == any(not want.on_cpus for want in wanted)
     takes = [want.expected_s if want.expected_s < math.inf else want.limit_s for want in wanted]
     of_nodes = sum(s * want.nodes for s, want in zip(takes, wanted, strict=True))
-    assert time_s(request) >= 1.5 * max(*takes, of_nodes / request.nodes)
-    assert time_s(request) <= sum(takes) * 1.5 + MARGIN_S + 60
+    held_s = time_s(request, JobOptions())
+    assert held_s >= 1.5 * max(*takes, of_nodes / request.nodes)
+    assert held_s <= sum(takes) * 1.5 + MARGIN_S + 60
     assert all(want.gpus_per_node <= request.gpus_per_node for want in wanted if not want.on_cpus)
 
 
@@ -119,3 +121,44 @@ def test_what_a_campaigns_job_does_is_one_that_sh_reads() -> None:
     step = step_script("c-1-a1", "7_c_1_a1", ["n1", "n2"], wrapper(), "~/it's work")
     assert "--nodelist=n1,n2" in step
     subprocess.run(["sh", "-n"], input=step.encode(), check=True)
+
+
+VALUES = st.none() | st.sampled_from(["a", "b", "c"])
+KEYS = ("partition", "account", "qos", "reservation", "constraint", "nodelist", "exclude")
+
+
+@given(st.sampled_from([*KEYS, "nice", "time"]), VALUES, VALUES, VALUES)
+def test_the_command_line_wins_over_the_profile_and_that_over_the_inventory(
+    key: str, inventory: str | None, profile: str | None, line: str | None
+) -> None:
+    numbers = {"a": "11", "b": "12", "c": "13"}  # of minutes, for some
+    told = [numbers[v] if v and key in ("nice", "time") else v for v in (inventory, profile, line)]
+    values = [
+        None if v is None else {"nice": int, "time": "{}m".format}.get(key, str)(v)  # type: ignore[operator]
+        for v in told[:2]
+    ]
+    asked = JobsAsked(words=(f"--{key}={told[2]}",) if line else ())
+    options = asked.over(JobOptions(**({key: values[0]} if inventory else {})))
+    want = Wanted("r", 1, 1, limit_s=60, asks=((key, values[1]),) if profile else ())
+    words = sbatch_words(request_for(want, gpus=True), options)
+    said = [word.partition("=")[2] for word in words if word.startswith(f"--{key}=")]
+    expected = told[2] or told[1] or told[0] or ("6" if key == "time" else None)
+    assert (said[-1] if said else None) == expected
+
+
+def test_words_for_sbatch_of_all_levels_are_handed_on_the_nearest_last() -> None:
+    options = JobsAsked(words=("--c",)).over(JobOptions(extra=("--a",)))
+    want = Wanted("r", 1, 1, limit_s=60, asks=(("extra", ("--b",)), ("exclusive", False)))
+    words = sbatch_words(request_for(want, gpus=True), options)
+    assert words[-3:] == ["--a", "--b", "--c"]
+    assert "--exclusive" not in words
+
+
+def test_a_job_waits_for_its_run_as_long_as_it_is_told() -> None:
+    want = Wanted("r", 1, 1, limit_s=60)
+    for request in (
+        request_for(want, gpus=True),
+        request_for_all("c", [want], JobOptions(), gpus=True),
+    ):
+        assert " 900" in batch_script(request, JobOptions(), wrapper(), "~/x")
+        assert " 120" in batch_script(request, JobOptions(patience="2m"), wrapper(), "~/x")
