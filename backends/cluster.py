@@ -89,6 +89,11 @@ class Cluster:
         self.inventory = replace(self.inventory, hosts=tuple(host for host, _ in found))
         self._known = {snapshot.name: snapshot for _, snapshot in found}
 
+    @property
+    def queue_hosts(self) -> QueueHosts | None:
+        """The queue that gives the hosts, to be asked; None: they are the inventory's own."""
+        return self._queue
+
     def use_engine(self, engine: str) -> None:
         """From now on another one gives the hosts."""
         self.inventory = by_engine(self.inventory, engine)

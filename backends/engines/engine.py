@@ -193,6 +193,16 @@ class Held:
     limit_s: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class QueuedJob:
+    """A job of ours that has not ended. ``of``: the id of its run, or of its campaign where it is
+    for all runs; ``hosts``: that it has, none while it waits."""
+
+    job_id: str
+    of: str
+    hosts: tuple[str, ...] = ()
+
+
 Journal = Callable[[Held | None], Awaitable[None]]
 """Writes down, on disk when it returns, what is about to be asked for and held for all runs; None:
 nothing is any more."""

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from backends.engines.engine import QueuedJob
 from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.host_entry import QUEUES, Host
 from backends.transports.transport import Transport
@@ -24,6 +25,12 @@ class QueueHosts(Protocol):
         ------
         DlperfError: it does not answer, or is not there.
         """
+
+    async def jobs(self) -> Sequence[QueuedJob]:
+        """This user's that this program asked for, whoever did. Raises as :meth:`ask`."""
+
+    async def end(self, job_id: str) -> None:
+        """Have it end. Raises as :meth:`ask`; one that has ended is ended."""
 
 
 def queue_hosts(engine: str, login: Transport, clock: Callable[[], float]) -> QueueHosts:

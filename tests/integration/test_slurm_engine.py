@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -326,6 +327,36 @@ def test_cancel_ends_the_jobs_of_a_campaign_that_nobody_follows(
     assert len(json.loads(out)["cancelled"]) == 2
     wait_until(lambda: not slurm.run("squeue", "-h"), what="the jobs have ended")
     shell.nothing_is_left()
+
+
+@pytest.mark.parametrize("allocation", ["run", "campaign"])
+def test_sweep_shows_the_jobs_of_all_and_ends_those_whose_campaign_is_gone(
+    shell: Bench, slurm: SlurmCluster, allocation: str
+) -> None:
+    process = shell.spawn(
+        "run", *shell.steady_words("1n1g", lines=1000), "--allocation", allocation
+    )
+    lines_of(process, " running ")
+
+    def swept(*words: str) -> tuple[int, str, str]:
+        done = shell.spawn("sweep", *words)
+        out, err = done.communicate(timeout=60)
+        return done.returncode, out, err
+
+    status, out, err = swept("--yes")
+    assert (status, "a console follows it" in out) == (0, True)
+    kill_hard(process)
+    status, out, err = swept("--yes")
+    assert (status, "'cancel' ends it" in out, "let be" in err) == (0, True, True)
+    assert slurm.run("squeue", "-h")
+    shutil.rmtree(shell.campaign)
+    status, out, err = swept()
+    assert (status, "no campaign here knows it" in out) == (1, True)
+    assert "dlperf-tui sweep --yes" in err
+    status, out, err = swept("--yes")
+    assert (status, out.splitlines()[-1]) == (0, "1 of 1 ended")
+    assert not slurm.run("squeue", "-h", "--states=pending,running")
+    assert swept() == (0, "no job of ours is left\n", "")
 
 
 def test_what_can_never_start_is_refused_before_anything_is_handed_in(

@@ -87,17 +87,6 @@ def test_a_controller_that_is_down_is_one_line_and_exit_code_2(
     assert "Slurm's controller does not answer" in told[0]
 
 
-def test_nodes_that_nobody_logs_in_to_are_not_called_swept(
-    slurm: SlurmCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    inventory = tmp_path / "hosts.toml"
-    inventory.write_text('[defaults]\nengine = "slurm"\n')
-    assert main(["sweep", "--inventory", str(inventory), "--campaigns", str(tmp_path)]) == 2
-    told = capsys.readouterr()
-    assert "nothing of ours is left" not in told.out
-    assert "cannot look at hosts that engine 'slurm' gives" in told.err
-
-
 async def test_the_console_lives_on_while_the_controller_is_down(
     slurm: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

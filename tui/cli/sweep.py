@@ -13,14 +13,15 @@ from backends.campaign.run.end_and_fetch import pids_text
 from backends.leftovers import Claim, Sweep
 from backends.remote.wrapper_messages import Leftover, RunPhase
 from backends.use_cases import Workspace
-from profiles.errors import SelectionError
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.options import add_hosts, chosen_hosts, open_workspace
+from tui.cli.shared.options import add_engine, add_hosts, chosen_hosts, open_workspace
 from tui.cli.shared.output import say
+from tui.cli.shared.sweep_jobs import sweep_jobs
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_hosts(parser)
+    add_engine(parser)
     parser.add_argument(
         "--running", action="store_true", help="also what a console may be measuring right now"
     )
@@ -42,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     leftovers as well: their log is fetched first where the campaign is kept here, and lost where it
     is not. What is let be because it is in use leaves the exit code 0; anything else that stays,
     and a host that cannot be looked at, make it 1.
+
+    Where a queue gives the hosts it lists its jobs, and ends those whose campaign is gone or over.
     """
     return asyncio.run(_sweep(arguments))
 
@@ -49,7 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
 async def _sweep(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     try:
-        _refuse_a_queue(workspace)
+        if (queue := workspace.cluster.queue_hosts) is not None:
+            return await sweep_jobs(workspace, queue, yes=arguments.yes, agreed=_agreed)
         chosen = workspace.cluster.chosen(chosen_hosts(arguments))
         sweep = Sweep(workspace, arguments.verified)
         leftovers, away = await sweep.look([host.name for host in chosen])
@@ -71,17 +75,6 @@ async def _sweep(arguments: argparse.Namespace) -> int:
         return await _end(workspace, sweep, rest) or (FAILED if away else OK)
     finally:
         await workspace.close()
-
-
-def _refuse_a_queue(workspace: Workspace) -> None:
-    """It would say that nothing is left where it cannot look."""
-    inventory = workspace.cluster.inventory
-    if inventory.login is not None:
-        raise SelectionError(
-            f"cannot look at hosts that engine {inventory.engine!r} gives: nobody logs in to them, "
-            "and a job's processes are for its queue to end",
-            remedy="end the jobs of a campaign with 'dlperf-tui cancel CAMPAIGN'",
-        )
 
 
 def _describe(leftover: Leftover, claim: Claim | None) -> str:
@@ -116,7 +109,7 @@ def _agreed(count: int) -> bool:
     if not sys.stdin.isatty():
         say("end them with: dlperf-tui sweep --yes")
         return False
-    answer = input(f"End these {count} and remove their files? [y/N] ")
+    answer = input(f"End these {count}, and what is left of them? [y/N] ")
     return answer.strip().lower() in ("y", "yes")
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 
-from backends.engines.slurm.commands import SlurmCommands
+from backends.engines.engine import QueuedJob
+from backends.engines.slurm.batch_script import NAME_PREFIX
+from backends.engines.slurm.commands import RefusedError, SlurmCommands
+from backends.engines.slurm.jobs import current_jobs
 from backends.engines.slurm.nodes import WORKS, Node, all_nodes
 from backends.hosts.host_facts import Concern, Gpu, GpuProcess, HostFacts, HostSnapshot, HostState
 from backends.inventory.host_entry import HOST_NAME, Host
@@ -29,6 +33,18 @@ class NodeHosts:
             for node in nodes
             if HOST_NAME.fullmatch(node.name)
         ]
+
+    async def jobs(self) -> list[QueuedJob]:
+        known = await current_jobs(self._commands, prefix=NAME_PREFIX)
+        return [
+            QueuedJob(job.job_id, job.name.removeprefix(NAME_PREFIX), job.nodes)
+            for job in known.values()
+            if not job.state.ended
+        ]
+
+    async def end(self, job_id: str) -> None:
+        with contextlib.suppress(RefusedError):
+            await self._commands.run("scancel", job_id)
 
 
 def node_host(node: Node, login: Host) -> Host:
