@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from backends.campaign.folder.create import planned_run
 from backends.campaign.plan.plan import RUN, DryRun, Plan, PlannedCase, want_of
@@ -12,11 +13,25 @@ from backends.campaign.record.run_changes import record_of
 from backends.campaign.run.factory import RunFactory, rank_address
 from backends.cluster import Cluster
 from backends.engines.choice import job_for
+from backends.engines.hosts_schedule import Slot
 from backends.hosts.host_facts import HostFacts
 from backends.hosts.placement import Placement, choose
 from backends.inventory.host_entry import Host
 from backends.inventory.queue import Queue, queue_of_inventory
+from backends.launchers.build import differs_by_repeat
 from backends.launchers.launcher import LaunchSite
+
+
+class _Case(NamedTuple):
+    """What its runs have in common. ``differs``: their commands, from repeat to repeat."""
+
+    planned: PlannedCase
+    key: str
+    title: str
+    tag: str
+    differs: bool
+    job: str
+    of_all: bool
 
 
 class DryRuns:
@@ -28,6 +43,7 @@ class DryRuns:
         self._factory = factory
         self._hosts = {host.name: self._reached(host) for host in plan.hosts}
         self._known: dict[tuple[str, str], LaunchSite] = {}
+        self._texts: dict[object, tuple[str, ...]] = {}
 
     def runs(self) -> tuple[DryRun, ...]:
         """Every run of the plan in the order of starting, with its hosts and exact commands.
@@ -38,21 +54,38 @@ class DryRuns:
         plan = self._plan
         factory = self._factory(plan)
         queue = queue_of_inventory(self._cluster.inventory, plan.hosts)
-        of_all = queue is not None and queue.one_job
         jobs = {} if queue is None else self._jobs(queue)
+        of_all = queue is not None and queue.one_job
+        cases = {id(planned): _case(planned, jobs, of_all=of_all) for planned in plan.cases}
         repeats = len(plan.rounds())
-        runs = []
-        for number, (repeat, planned) in enumerate(plan.runs()):
-            slot, again = plan.timeline[number], number >= repeats
-            which = "profiled" if again else f"#{repeat}"
-            label = f"{planned.profile.name} {planned.case.label} {which}"
-            names = slot.hosts if slot is not None else plan.idle_hosts(planned)
-            sites = [self._site(name, planned, alone=len(names) == 1) for name in names]
-            texts = _texts(factory, planned, repeat, sites, profiled=again)
-            short = f"{planned.case.tag} {which}"
-            run = DryRun(label, short, names, texts, jobs.get(planned.case.key, ""), of_all)
-            runs.append(run if slot is None else run.at(slot))
+        runs = [
+            self._run(factory, cases[id(planned)], repeat, slot, again=number >= repeats)
+            for number, ((repeat, planned), slot) in enumerate(
+                zip(plan.runs(), plan.timeline, strict=True)
+            )
+        ]
         return tuple(sorted(runs, key=lambda run: math.inf if run.start_s is None else run.start_s))
+
+    def _run(
+        self, factory: RunFactory, case: _Case, repeat: int, slot: Slot | None, *, again: bool
+    ) -> DryRun:
+        planned = case.planned
+        names = self._plan.idle_hosts(planned) if slot is None else slot.hosts
+        key = case.key, names, again, repeat if case.differs else 0
+        if (texts := self._texts.get(key)) is None:
+            sites = [self._site(name, planned, alone=len(names) == 1) for name in names]
+            texts = self._texts[key] = _texts(factory, planned, repeat, sites, profiled=again)
+        which = "profiled" if again else f"#{repeat}"
+        return DryRun(
+            f"{case.title} {which}",
+            f"{case.tag} {which}",
+            names,
+            texts,
+            case.job,
+            case.of_all,
+            None if slot is None else slot.start,
+            None if slot is None or slot.end == math.inf else slot.end,
+        )
 
     def _jobs(self, queue: Queue) -> dict[str, str]:
         """The script of a case, by its key."""
@@ -103,6 +136,12 @@ class DryRuns:
                 DryRun(label, planned.case.tag, tuple(names), _texts(factory, planned, 1, sites))
             )
         return tuple(runs)
+
+
+def _case(planned: PlannedCase, jobs: Mapping[str, str], *, of_all: bool) -> _Case:
+    profile, case = planned.profile, planned.case
+    title, differs = f"{profile.name} {case.label}", differs_by_repeat(profile, case)
+    return _Case(planned, case.key, title, case.tag, differs, jobs.get(case.key, ""), of_all)
 
 
 def _site(

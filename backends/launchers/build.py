@@ -44,8 +44,13 @@ def build(request: LaunchRequest) -> tuple[HostCommand, ...]:
     """
     launch = request.profile.launch_for(request.case)
     every_node = LAUNCHERS[launch.launcher].every_node
+    values = [_values(request, launch, rank) for rank in range(len(request.sites))]
+    environments = [
+        _environment(request, launch, site, own)
+        for site, own in zip(request.sites, values, strict=True)
+    ]
     return tuple(
-        _node_command(request, launch, rank)
+        _node_command(Node(request, rank, launch, values[rank], environments))
         if every_node or rank == 0
         else HostCommand(host=site.host.name, argv=())
         for rank, site in enumerate(request.sites)
@@ -55,13 +60,20 @@ def build(request: LaunchRequest) -> tuple[HostCommand, ...]:
 def needs_port(profile: Profile, case: Case) -> bool:
     """Whether a rendezvous port has to be found on the first host."""
     launch = profile.launch_for(case)
-    return LAUNCHERS[launch.launcher].needs_port or any(
-        "{master_port}" in template.text for template in launch.templates()
-    )
+    return LAUNCHERS[launch.launcher].needs_port or _names(launch, "{master_port}")
 
 
-def _node_command(request: LaunchRequest, launch: Launch, rank: int) -> HostCommand:
-    node = _node(request, launch, rank)
+def differs_by_repeat(profile: Profile, case: Case) -> bool:
+    """Whether a command says which repeat it is."""
+    return _names(profile.launch_for(case), "{repeat}")
+
+
+def _names(launch: Launch, placeholder: str) -> bool:
+    return any(placeholder in template.text for template in launch.templates())
+
+
+def _node_command(node: Node) -> HostCommand:
+    launch = node.launch
     words = render_words(launch.command, node.values)
     command = HostCommand(
         host=node.site.host.name,
@@ -83,15 +95,6 @@ def _bound(command: HostCommand, node: Node) -> HostCommand:
     if not node.site.cpus or not ours:
         return command
     return replace(command, argv=(BINDER, "-c", node.site.cpus, *command.argv))
-
-
-def _node(request: LaunchRequest, launch: Launch, rank: int) -> Node:
-    values = [_values(request, launch, node) for node in range(len(request.sites))]
-    environments = [
-        _environment(request, launch, site, own)
-        for site, own in zip(request.sites, values, strict=True)
-    ]
-    return Node(request, rank, launch, values[rank], environments)
 
 
 def _values(request: LaunchRequest, launch: Launch, rank: int) -> Values:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from profiles.errors import ProfileError
 from profiles.scalars import Scalar
@@ -61,7 +62,7 @@ def render_words(template: str, values: Mapping[str, Scalar | Sequence[str]]) ->
     ProfileError: the template cannot be split, or a placeholder has no value.
     """
     try:
-        words = shlex.split(template)
+        words = _words(template)
     except ValueError as error:
         raise ProfileError(
             f"command {template!r} cannot be split into words: {error}",
@@ -77,6 +78,11 @@ def render_words(template: str, values: Mapping[str, Scalar | Sequence[str]]) ->
                 continue
         rendered.append(render_text(word, values))
     return tuple(rendered)
+
+
+@lru_cache(maxsize=256)  # a plan of thousands has as many commands, of a few templates
+def _words(template: str) -> tuple[str, ...]:
+    return tuple(shlex.split(template))
 
 
 def _value(

@@ -156,7 +156,3 @@ class DryRun:
     of_all: bool = False
     start_s: float | None = None
     end_s: float | None = None
-
-    def at(self, slot: Slot) -> DryRun:
-        end_s = None if slot.end == math.inf else slot.end
-        return replace(self, start_s=slot.start, end_s=end_s)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.engines.engine import Waiting, WaitKind, Wanted
 from backends.engines.filling import Offer, Use
-from backends.engines.hosts_schedule import schedule_on, timeline
+from backends.engines.hosts_schedule import MOST_PLAYED, ends_at, schedule_on, timeline
 from profiles.format.host_capacity import HostCapacity
 from tests.support.played_schedule import Played, lower_bound_s, play
 
@@ -278,3 +279,18 @@ def test_the_timeline_is_what_comes_of_the_schedule(matrix: tuple[int, list[Want
     assert {one.want.run_id: (one.hosts, one.start) for one in runs} == {
         run_id: (slot.hosts, slot.start) for run_id, slot in slots.items()
     }
+
+
+def test_when_very_many_runs_have_ended_is_told_by_the_first_of_them() -> None:
+    wanted = [
+        run(f"{case}#{repeat}", nodes, 30.0 + 10 * case, repeat, settle_s=5.0)
+        for repeat in range(1, MOST_PLAYED)
+        for case, nodes in enumerate((1, 2, 4))
+    ]
+    slots = timeline(hosts(4), wanted)
+    assert ends_at(hosts(4), wanted[:99]) == max(
+        slot.end for slot in timeline(hosts(4), wanted[:99]).values()
+    )
+    whole = max(slot.end for slot in slots.values())
+    assert ends_at(hosts(4), wanted) == pytest.approx(whole, rel=0.02)
+    assert ends_at(hosts(3), wanted) == math.inf
