@@ -128,6 +128,23 @@ async def test_a_job_that_loses_its_node_is_tried_again_later(
     assert state.runs[second.run_id].state is RunState.SUCCEEDED
 
 
+async def test_an_engine_that_tells_of_no_end_is_asked_before_a_run_is_judged(
+    bench: Bench, queue: Queue
+) -> None:
+    """What ends a job ends its processes first, and those say no more than that they were."""
+    controller = await bench.start(lines=30)
+    run = await queued(controller, queue)
+    queue.give(run.run_id)
+    await until_running(controller)
+    await queue.take_back(run.run_id, EndKind.TIME_LIMIT, tell=False)
+    await until(lambda: controller.state.runs[run.run_id].state.ended)
+    ended = controller.state.runs[run.run_id]
+    assert (ended.category, ended.reason) == (
+        EndKind.TIME_LIMIT,
+        "the job reached its time limit",
+    )
+
+
 @pytest.mark.parametrize("given_meanwhile", [False, True])
 async def test_a_request_is_found_again_after_a_restart_and_not_made_twice(
     bench: Bench, queue: Queue, given_meanwhile: bool

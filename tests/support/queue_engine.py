@@ -74,15 +74,18 @@ class Queue:
         job.ended = kind
         job.given.set()
 
-    async def take_back(self, run_id: str, kind: EndKind, next_id: str = "") -> None:
-        """Tell, and end what runs there, as a controller does; requeued: it waits again."""
+    async def take_back(
+        self, run_id: str, kind: EndKind, next_id: str = "", *, tell: bool = True
+    ) -> None:
+        """Tell, and end what runs there, as a controller does; requeued: it waits again. Not told,
+        it knows why when it is asked."""
         job = self.of(run_id)
         if kind is EndKind.REQUEUED:
             job.run_id = next_id
             job.given = asyncio.Event()
         else:
             job.ended = kind
-        for listener in self._listeners:
+        for listener in self._listeners if tell else ():
             listener.put_nowait(AllocationEnd(run_id, kind, job_id=job.job_id))
         for host in self.hosts(job):
             await RemoteHost(self.transport(host.name)).cancel(run_id, grace_s=1.0)

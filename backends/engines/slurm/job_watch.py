@@ -151,9 +151,18 @@ class JobWatch:
                     await self.look()
 
     async def known(self) -> Mapping[str, Job]:
-        """Raises SlurmError, HostUnreachableError."""
-        ids = {job.job_id for job in self._jobs.values()}
-        return await current_jobs(self._commands, prefix=NAME_PREFIX, ids=ids)
+        """What Slurm says; of what it has forgotten (``MinJobAge``), what the accounting does.
+
+        Raises
+        ------
+        SlurmError, HostUnreachableError.
+        """
+        ids = {job.job_id for job in self._jobs.values() if job.job_id and not job.gone}
+        found = await current_jobs(self._commands, prefix=NAME_PREFIX, ids=ids)
+        if forgotten := sorted(ids - set(found)):
+            with contextlib.suppress(*NO_ANSWER):
+                found |= await accounted_jobs(self._commands, forgotten)
+        return found
 
     async def answers(self) -> AsyncIterator[Mapping[str, Job]]:
         """What Slurm knows of our jobs, as often as it is asked for; waits until it answers."""
