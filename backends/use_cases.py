@@ -210,17 +210,21 @@ class Workspace:
         return self._attached(await resumed)
 
     async def cancel(
-        self, path: Path, run_ids: Collection[str] | None = None, *, take_over: bool = False
+        self,
+        path: Path,
+        run_ids: Collection[str] | None = None,
+        *,
+        take_over: bool = False,
+        say: Callable[[str], None] = lambda why: None,
     ) -> CancelOutcome:
         """End runs (default: all) of a campaign that no console is at work on, and verify it.
 
         Their logs are fetched to the last byte. What cannot be verified now is taken up again by
-        the next call, by ``resume``, and by ``sweep``; the campaign has not finished before.
+        the next call, by ``resume``, and by ``sweep``. ``say``: what it waits for.
 
         Raises
         ------
-        SelectionError: it has no such run. CampaignLockedError: a console is at work on it.
-        ElsewhereError: it is a copy.
+        SelectionError: it has no such run. CampaignLockedError, ElsewhereError: see :meth:`resume`.
         """
         from backends.campaign import cancelling  # noqa: PLC0415 (the engine: loads when needed)
         from backends.campaign.folder.directory_identity import check_place  # noqa: PLC0415
@@ -229,12 +233,12 @@ class Workspace:
         check_place(path, state)
         chosen = list(state.runs if run_ids is None else run_ids)
         open_before = [run_id for run_id in chosen if not state.run(run_id).state.ended]
-        to_do = open_before or any(state.runs[run_id].cleanup.doubts for run_id in chosen)
-        if not to_do and (state.finished or run_ids is not None):
+        if not cancelling.is_left(state, chosen) and (state.finished or run_ids is not None):
             return cancelling.CancelOutcome()
         order = cancelling.order_of(run_ids)
         controller = await self._starter.resume(path, take_over=take_over, order=order)
-        await self._attached(controller).wait()
+        work = self._attached(controller).wait()
+        await cancelling.until_ended(work, controller.snapshot, say)
         return cancelling.outcome_of(
             controller.state.runs, controller.unverified, chosen, open_before
         )
@@ -345,11 +349,7 @@ class Workspace:
         self, source: Path, profile: str | None, output: Path, *, share: Share | None = None
     ) -> Imported:
         """Make a campaign of logs, or of a file of figures; see
-        :func:`backends.campaign.folder.imported.import_campaign`.
-
-        Raises
-        ------
-        ProfileError: there is no such profile.
+        :func:`backends.campaign.folder.imported.import_campaign`. Raises ProfileError.
         """
         from backends.campaign.folder.imported import import_campaign  # noqa: PLC0415 (as above)
 

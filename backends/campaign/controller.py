@@ -12,6 +12,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from backends import debug
@@ -115,11 +116,14 @@ class CampaignController:
 
     def snapshot(self) -> CampaignSnapshot:
         """The campaign now; cheap enough to be asked for a few times a second."""
+        waiting = dict(self._dispatcher.schedule.waiting)
+        for run_id in self._dispatcher.cancel_asked & waiting.keys():
+            waiting[run_id] = replace(waiting[run_id], ending=True)
         shown = take(
             self.state,
             self.path,
             now=self._clock(),
-            waiting=self._dispatcher.schedule.waiting,
+            waiting=waiting,
             revision=self._recorder.revision,
             ended=self._ended_views,
             remaining=self._remaining,

@@ -81,7 +81,7 @@ class Dispatcher:
         self._unadopted: set[str] = set()
         self._supervisors: dict[str, RunSupervisor] = {}
         self._queued: dict[str, asyncio.Task[Allocation]] = {}
-        self._cancel_asked: set[str] = set()
+        self.cancel_asked: set[str] = set()
         self._wake = asyncio.Event()
 
     # Asked from outside --------------------------------------------------------------------------
@@ -119,7 +119,7 @@ class Dispatcher:
 
     def cancel(self, run_id: str) -> None:
         """Ask for one run's end, planned, queued or live. Unknown and ended: nothing happens."""
-        self._cancel_asked.add(run_id)  # of a run that has just failed, too: it is not tried again
+        self.cancel_asked.add(run_id)  # of a run that has just failed, too: it is not tried again
         run = self._recorder.state.runs.get(run_id)
         if run is None or run.state.ended:
             return
@@ -262,7 +262,7 @@ class Dispatcher:
             taken=lambda: self._engine.ended(run_id),
             patience_s=None if self._order is None else self._order.patience_s,
         )
-        if run_id in self._cancel_asked:
+        if run_id in self.cancel_asked:
             supervisor.request_cancel()
         ended = await supervisor.execute()
         if not self._recorder.state.runs[run_id].state.ended:
@@ -298,7 +298,7 @@ class Dispatcher:
     def _unwanted(self, run_id: str) -> bool:
         """Nothing is started of it, though hosts were asked for or are given."""
         run = self._recorder.state.runs[run_id]
-        return not run.state.active and (run.paused or run_id in self._cancel_asked)
+        return not run.state.active and (run.paused or run_id in self.cancel_asked)
 
     def _ticket_of(self, given: Allocation) -> Ticket:
         want = self._due.want(self._recorder.state.runs[given.run_id])
@@ -320,7 +320,7 @@ class Dispatcher:
             self._queued.pop(run_id, None)
 
     async def _go_without(self, run_id: str) -> None:
-        if run_id in self._cancel_asked:
+        if run_id in self.cancel_asked:
             await self._recorder.record(ev.RunCancelled(t=self._clock(), run_id=run_id))
         else:
             await self._back_to_planned(run_id, "paused")
@@ -375,7 +375,7 @@ class Dispatcher:
     async def _after(self, run: RunRecord, kept: Kept, tasks: asyncio.TaskGroup) -> None:
         self._under_way.discard(run.run_id)
         self.wake()
-        if run.state is RunState.PLANNED and run.run_id in self._cancel_asked:
+        if run.state is RunState.PLANNED and run.run_id in self.cancel_asked:
             await self._recorder.record(ev.RunCancelled(t=self._clock(), run_id=run.run_id))
             return
         if run.state is RunState.FAILED:
@@ -390,7 +390,7 @@ class Dispatcher:
             tasks.create_task(self._cleaner.tidy(run, names, kept))
 
     async def _plan_retry(self, run: RunRecord) -> None:
-        if run.attempt >= self._max_attempts or run.run_id in self._cancel_asked:
+        if run.attempt >= self._max_attempts or run.run_id in self.cancel_asked:
             return
         if self._order is not None or self._recorder.state.cancel_asked:
             return

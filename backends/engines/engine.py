@@ -71,7 +71,8 @@ class WaitKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """Why a run waits and for which hosts. ``known``: how many hosts could take it at all;
-    ``expected_at``: when a queue expects to give them, seconds since the epoch."""
+    ``expected_at``: when a queue expects to give them, seconds since the epoch. ``ending``: it is
+    to be cancelled, and that waits for the same."""
 
     kind: WaitKind
     hosts: tuple[str, ...] = ()
@@ -80,6 +81,7 @@ class Waiting:
     gpus_per_node: int = 0
     known: int = 0
     expected_at: float | None = None
+    ending: bool = False
 
 
 @dataclass(frozen=True, slots=True)

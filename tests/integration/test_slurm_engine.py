@@ -329,6 +329,46 @@ def test_cancel_ends_the_jobs_of_a_campaign_that_nobody_follows(
     shell.nothing_is_left()
 
 
+def queued_and_nobody_there(shell: Bench, slurm: SlurmCluster, allocation: str) -> None:
+    """A campaign of one run whose job waits, after its console and the controller went."""
+    slurm.submit("sleep 600", "--nodes=4", "--exclusive", "--time=10")
+    words = shell.steady_words("4n1g", lines=1000)
+    process = shell.spawn("run", *words, "--allocation", allocation)
+    lines_of(process, "campaign ")
+    wait_until(lambda: "dlperf-" in slurm.run("squeue", "-h", "--format=%j"), what="it is queued")
+    kill_hard(process)
+    slurm.stop_controller()
+
+
+def test_a_cancellation_says_that_it_waits_for_the_controller(
+    shell: Bench, slurm: SlurmCluster
+) -> None:
+    queued_and_nobody_there(shell, slurm, "run")
+    cancelling = shell.spawn("cancel", str(shell.campaign))
+    lines_of(cancelling, "waiting: to be cancelled, queued: Slurm's controller does not answer")
+    slurm.start_controller()
+    _, err = cancelling.communicate(timeout=120)
+    assert cancelling.returncode == 0, err
+    assert "1 run cancelled" in err
+    assert "dlperf-" not in slurm.run("squeue", "-h", "--format=%j")
+
+
+def test_a_campaigns_job_that_could_not_be_given_back_is_told_and_given_back_later(
+    shell: Bench, slurm: SlurmCluster
+) -> None:
+    queued_and_nobody_there(shell, slurm, "campaign")
+    cancelling = shell.spawn("cancel", str(shell.campaign))
+    _, err = cancelling.communicate(timeout=120)
+    assert cancelling.returncode == 1, err
+    assert "may still hold nodes: Slurm's controller does not answer" in err
+    slurm.start_controller()
+    wait_until(lambda: "dlperf-" in slurm.run("squeue", "-h", "--format=%j", check=False))
+    again = shell.spawn("cancel", str(shell.campaign))
+    _, err = again.communicate(timeout=120)
+    assert again.returncode == 0, err
+    assert "dlperf-" not in slurm.run("squeue", "-h", "--format=%j")
+
+
 @pytest.mark.parametrize("allocation", ["run", "campaign"])
 def test_sweep_shows_the_jobs_of_all_and_ends_those_whose_campaign_is_gone(
     shell: Bench, slurm: SlurmCluster, allocation: str

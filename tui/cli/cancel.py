@@ -37,8 +37,8 @@ async def _cancel(arguments: argparse.Namespace) -> int:
         path = workspace.find_campaign(arguments.campaign)
         state = await asyncio.to_thread(workspace.state, path)
         chosen = chosen_run_ids(state, arguments.run, path)
-        outcome = await workspace.cancel(path, chosen, take_over=arguments.take_over)
-        finished = (await asyncio.to_thread(workspace.state, path)).finished
+        outcome = await workspace.cancel(path, chosen, take_over=arguments.take_over, say=say)
+        after = await asyncio.to_thread(workspace.state, path)
     finally:
         await workspace.close()
     unverified = [
@@ -60,7 +60,10 @@ async def _cancel(arguments: argparse.Namespace) -> int:
             }
         )
     else:
-        _say(path.name, outcome.cancelled, unverified, finished=finished)
+        _say(path.name, outcome.cancelled, unverified, finished=after.finished)
+    if after.held is not None and after.finished:  # what is held for all runs did not go back
+        say(after.notes[-1][2] if after.notes else "the job of all runs may still hold nodes")
+        return FAILED
     return FAILED if unverified else OK
 
 

@@ -286,7 +286,8 @@ def waiting_text(waiting: Waiting, now: float) -> str:
             return "waiting for runs ahead"
         case WaitKind.QUEUED:
             why = f"queued: {waiting.detail}" if waiting.detail else "queued"
-            at = waiting.expected_at
+            why = f"to be cancelled, {why}" if waiting.ending else why
+            at = None if waiting.ending else waiting.expected_at
             return why if at is None else f"{why}, expected in {format_duration(at - now)}"
 
 
