@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from profiles.nearest import did_you_mean
 from tui.cli.commands import COMMANDS, CONSOLE, command_file
+from tui.cli.shared.engine_option import add_engine
 from tui.cli.shared.exit_codes import WRONG
 
 
@@ -82,6 +83,7 @@ def build_parser() -> Parser:
     )
     parser.add_argument("-V", "--version", action=_PrintVersion, nargs=0, help="print the version")
     parser.add_argument("--readonly", action="store_true", help="look only; start nothing")
+    add_engine(parser)
     add_common(parser)
     parser.set_defaults(command=CONSOLE)
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)

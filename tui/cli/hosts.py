@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.hosts_json import host_document
 from backends.inventory.nodesets import fold_nodeset
+from tui.cli.shared.engine_option import add_engine
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.host_rows import print_hosts
-from tui.cli.shared.options import add_engine, add_hosts, add_json, chosen_hosts, open_workspace
+from tui.cli.shared.options import add_hosts, add_json, chosen_hosts, open_workspace
 from tui.cli.shared.output import print_json, say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_hosts(parser)
-    add_engine(parser)
+    add_engine(parser, again=True)
     parser.add_argument(
         "--wide", action="store_true", help="more columns, and each host's GPUs and topology"
     )

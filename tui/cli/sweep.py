@@ -13,15 +13,16 @@ from backends.campaign.run.end_and_fetch import pids_text
 from backends.leftovers import Claim, Sweep
 from backends.remote.wrapper_messages import Leftover, RunPhase
 from backends.use_cases import Workspace
+from tui.cli.shared.engine_option import add_engine
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.options import add_engine, add_hosts, chosen_hosts, open_workspace
+from tui.cli.shared.options import add_hosts, chosen_hosts, open_workspace
 from tui.cli.shared.output import say
 from tui.cli.shared.sweep_jobs import sweep_jobs
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_hosts(parser)
-    add_engine(parser)
+    add_engine(parser, again=True)
     parser.add_argument(
         "--running", action="store_true", help="also what a console may be measuring right now"
     )

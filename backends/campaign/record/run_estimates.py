@@ -8,7 +8,7 @@ from statistics import median
 
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
-from backends.engines.engine import Wanted
+from backends.engines.engine import Waiting, WaitKind, Wanted
 from backends.engines.filling import Offer, Use
 from backends.engines.hosts_schedule import ends_at
 from profiles.format.host_capacity import HostCapacity
@@ -59,20 +59,44 @@ class Remaining:
 
     def __init__(self) -> None:
         self._of: object = None
+        self._played_at = 0.0
         self._ends_at: float | None = None
 
     def seconds(
-        self, left: Sequence[RunRecord], expected: Mapping[CaseKey, float], now: float, hosts: int
+        self,
+        left: Sequence[RunRecord],
+        expected: Mapping[CaseKey, float],
+        now: float,
+        hosts: int,
+        waiting: Mapping[str, Waiting],
     ) -> float | None:
         """Until the last of these runs has ended, as they are scheduled on so many ``hosts`` (0:
-        not known); None where nothing is known of one, or one has outlived what was expected."""
+        not known); None where nothing is known of one, or of when a queue lets the first begin, or
+        one has outlived what was expected."""
         active = [run for run in left if run.state.active and run.started_at is not None]
         of = len(left), tuple((run.run_id, run.state, run.started_at) for run in active)
         if of != self._of:
-            self._of, self._ends_at = of, _ends_at(left, expected, now, hosts)
+            self._of, self._played_at = of, now
+            self._ends_at = _ends_at(left, expected, now, hosts)
         if self._ends_at is None or any(_outlived(run, expected, now) for run in active):
             return None
-        return max(0.0, self._ends_at - now)
+        if active:
+            return max(0.0, self._ends_at - now)
+        delay_s = _until_given(left, waiting, now)
+        return None if delay_s is None else delay_s + self._ends_at - self._played_at
+
+
+def _until_given(
+    left: Sequence[RunRecord], waiting: Mapping[str, Waiting], now: float
+) -> float | None:
+    """Seconds until the queue gives hosts to the first of these runs, of which none is at work; 0
+    where none is queued, None where the queue does not say."""
+    why = [waiting[run.run_id] for run in left if run.run_id in waiting]
+    queued = [one for one in why if one.kind is WaitKind.QUEUED]
+    if not queued:
+        return 0.0
+    known = [one.expected_at for one in queued if one.expected_at is not None]
+    return max(0.0, min(known) - now) if known else None
 
 
 def _ends_at(

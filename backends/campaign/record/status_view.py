@@ -168,6 +168,7 @@ def take(
             durations,
             now,
             state.hosts,
+            waiting,
         ),
         finished=state.finished,
         simulated=state.simulated,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
+from backends.campaign.record.run_estimates import Remaining
 from backends.campaign.record.state import CampaignState, fold
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, take
 from backends.engines.engine import Waiting, WaitKind
@@ -73,6 +74,22 @@ def test_the_estimate_is_the_profiles_until_the_campaign_has_its_own() -> None:
     assert shown(state, 5.0).eta_s == pytest.approx(16.0 + 20.0)
     state = fold([succeeded(A, t=31.0)], state)
     assert shown(state, 31.0).eta_s == pytest.approx(30.0)
+
+
+def test_the_estimate_does_not_run_down_while_nothing_runs() -> None:
+    """It counts from when the queue will give the nodes; where that does not say, there is none."""
+    kept = Remaining()
+    state = fold([planned(A, expected_s=20.0), planned(B, expected_s=20.0)])
+    assert shown(state, 5.0, remaining=kept).eta_s == pytest.approx(40.0)
+    assert shown(state, 15.0, remaining=kept).eta_s == pytest.approx(40.0)
+    first = Waiting(WaitKind.QUEUED, detail="Resources", expected_at=115.0)
+    later = Waiting(WaitKind.QUEUED, detail="Priority", expected_at=300.0)
+    silent = Waiting(WaitKind.QUEUED, detail="Priority")
+    for waiting, eta_s in (({A: first, B: later}, 140.0), ({A: first, B: silent}, 140.0)):
+        assert shown(state, 15.0, waiting=waiting, remaining=kept).eta_s == pytest.approx(eta_s)
+    assert shown(state, 15.0, waiting={A: silent, B: silent}, remaining=kept).eta_s is None
+    at_work = fold([replace(assigned(A), t=16.0)], state)
+    assert shown(at_work, 20.0, waiting={B: first}, remaining=kept).eta_s == pytest.approx(36.0)
 
 
 def test_a_retry_is_expected_to_take_what_its_first_attempt_was() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 import tui.cli
 from tui.cli import main
+from tui.cli.arguments import build_parser
 from tui.cli.commands import COMMANDS, CONSOLE, Command, command_file
 
 NO_COMMANDS = {"__init__", "__main__", "commands", "arguments", "program", CONSOLE}
@@ -55,6 +56,16 @@ def test_an_option_of_every_command_may_stand_before_or_after_its_name(
     option = ("--campaigns", str(tmp_path / "none"))
     assert main([*option, "status"] if before else ["status", *option]) == 0
     assert str(tmp_path / "none") in capsys.readouterr().err
+
+
+def test_an_engine_is_said_to_the_console_or_to_a_command_before_or_after_its_name() -> None:
+    def engine(*words: str) -> object:
+        return build_parser().parse_args(words).engine
+
+    assert (engine(), engine("--engine", "slurm")) == (None, "slurm")
+    assert engine("hosts", "--engine", "slurm") == "slurm"
+    assert engine("--engine", "slurm", "hosts") == "slurm"
+    assert engine("--engine", "slurm", "hosts", "--engine", "direct") == "direct"
 
 
 @pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if command.changes])

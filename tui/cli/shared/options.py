@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from backends.file_modes import Share
-from backends.inventory.host_entry import ENGINES, PULLS
+from backends.inventory.host_entry import PULLS
 from backends.inventory.job_options import JobsAsked
 from backends.transports.transport import Prompter
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
+from tui.cli.shared.engine_option import add_engine
 from tui.cli.shared.ssh_prompt import terminal_prompter
 
 
@@ -24,17 +25,8 @@ def add_hosts(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hosts", metavar="NODESET", help="only these")
 
 
-def add_engine(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--engine",
-        choices=ENGINES,
-        metavar="|".join(ENGINES),
-        help="who gives the hosts; as the inventory says, or direct",
-    )
-
-
 def add_jobs(parser: argparse.ArgumentParser) -> None:
-    add_engine(parser)
+    add_engine(parser, again=True)
     parser.add_argument(
         "--sbatch",
         metavar="OPTIONS",
@@ -88,7 +80,7 @@ def open_workspace(
         campaigns=arguments.campaigns,
         profile_dirs=[*arguments.profile_dir, *(Path(d) for d in extra_profile_dirs)],
         prompter=prompter or terminal_prompter(),
-        engine=getattr(arguments, "engine", None),
+        engine=arguments.engine,
         jobs=_jobs_asked(arguments),
     )
 
