@@ -21,17 +21,22 @@ MOST_SAID = 600
 _STDOUT = 1
 
 
-async def lend_terminal(app: App[Any], command: Sequence[str]) -> tuple[int, str]:
+async def lend_terminal(
+    app: App[Any], command: Sequence[str], *, overhear: bool = True
+) -> tuple[int, str]:
     """Run a command in the console's place; its exit status, and what it last said on stderr,
     which the console covers when it is back. The event loop goes on, and nothing is drawn until it
     is the console's terminal again.
+
+    ``overhear``: False leaves stderr the terminal, as a shell needs it that is to show its prompt.
 
     Raises
     ------
     SuspendNotSupported: there is no terminal to lend. OSError: there is no such program.
     """
     with app.batch_update(), app.suspend(), _interrupts_are_theirs(), _Overheard() as overheard:
-        process = await asyncio.create_subprocess_exec(*command, stderr=overheard.stderr)
+        stderr = overheard.stderr if overhear else None
+        process = await asyncio.create_subprocess_exec(*command, stderr=stderr)
         status = await process.wait()
     app.refresh(layout=True)
     return status, overheard.last_lines()

@@ -227,3 +227,10 @@ async def test_what_ssh_says_when_it_ends_is_not_lost_beneath_the_console(
     status, said = await lend_terminal(lender, ["sh", "-c", says])  # who holds stderr is left alone
     assert (status, said) == (255, "ssh: connect to host node7 port 22: Connection refused")
     assert "Connection refused" in capfd.readouterr().out, "it is seen when it is said as well"
+
+
+async def test_a_shell_on_this_machine_keeps_the_terminal_for_stderr_and_shows_its_prompt() -> None:
+    lender: Any = Lender()
+    command = ["sh", "-c", "test -p /dev/stderr"]  # a pipe: no shell is interactive then
+    assert (await lend_terminal(lender, command, overhear=False))[0] == 1
+    assert (await lend_terminal(lender, command))[0] == 0

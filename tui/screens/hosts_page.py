@@ -321,19 +321,19 @@ class HostsPage(Page):
         inventory = self.session.workspace.cluster.inventory
         host = inventory.get(key) if key is not None else None
         if host is not None:
-            self.log_in(login_command(host, inventory))
+            self.log_in(login_command(host, inventory), by_ssh=host.transport != "local")
 
     @work(exclusive=True, group="login", description="lend the terminal to ssh")
-    async def log_in(self, command: Sequence[str]) -> None:
+    async def log_in(self, command: Sequence[str], *, by_ssh: bool) -> None:
         """Runs go on meanwhile: nothing but the drawing waits."""
         words = shlex.join(command)
         try:
-            status, said = await lend_terminal(self.app, command)
+            status, said = await lend_terminal(self.app, command, overhear=by_ssh)
         except SuspendNotSupported:
             self.post_message(Said(f"this terminal cannot be lent; type: {words}"))
         except OSError as error:
             self.post_message(Said(f"{words}: {error.strerror}"))
         else:
-            if status == SSH_FAILED:
+            if by_ssh and status == SSH_FAILED:
                 told = said or f"ssh failed (exit status {status})"
                 self.post_message(Problem(DlperfError(told, remedy=f"try it by hand: {words}")))
