@@ -28,7 +28,7 @@ DIALOGS: Mapping[str, Panel] = {
         "",
         (
             Key("enter", "choose", "Choose", "take the answer under the cursor", footer=1),
-            Key("escape", "leave", "Cancel", "change nothing", footer=2, said="Esc"),
+            Key("escape", "leave", "Back", "change nothing", footer=2, said="Esc"),
             Key("down,j", "down", "Down", "next answer", said="↓ j"),
             Key("up,k", "up", "Up", "answer before", said="↑ k"),
             HELP,

@@ -38,16 +38,24 @@ def remarks(findings: Sequence[Finding]) -> list[str]:
 
 
 def price_text(plan: Plan) -> str:
-    """ "about 12.5 GPU-hours, costs 31.25 to 50"; "at least": repeats go on until it is known."""
+    """ "about 12.5 GPU-hours, costs 31.25 to 50", "about 11 device-minutes"; "at least": repeats go
+    on until it is known."""
     price = plan_price(plan)
     gpus = all(planned.profile.devices == "gpu" for planned in plan.cases)
     device = "GPU" if gpus else "device"
     if price is None:
         return f"an unknown number of {device}-hours"
     least = "at least" if price.at_least else "about"
-    hours = price.device_hours
-    told = number(hours) if hours >= 1 else significant(hours, 2)
-    return f"{least} {told} {device}-hours{_cost(price)}"
+    return f"{least} {_device_time(price.device_hours, device)}{_cost(price)}"
+
+
+def _device_time(hours: float, device: str) -> str:
+    """In the unit that gives a figure to read: 30 s are no 0.0083 hours."""
+    if hours >= 1:
+        return f"{number(hours)} {device}-hours"
+    if hours * 60 >= 1:
+        return f"{significant(hours * 60, 2)} {device}-minutes"
+    return f"{significant(hours * 3600, 2)} {device}-seconds"
 
 
 def _cost(price: PlanPrice) -> str:

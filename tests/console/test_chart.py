@@ -308,6 +308,16 @@ def test_readings_that_came_together_are_no_vertical_line() -> None:
     assert spread(many, 0.0) == pytest.approx(many, abs=0.05), "a fast log is no single piece"
 
 
+def test_what_a_run_said_before_it_ended_unwatched_is_not_stretched_to_the_return() -> None:
+    """Its end comes after its log, and the chart stood stretched over minutes till then."""
+    rest = [150.0] * 3 + [150.2] * 2  # two pieces of what it said from 5 s to 9 s
+    assert spread([1.0, 2.0, 3.0, 4.0, *rest], 0.0) == pytest.approx(
+        [float(n) for n in range(1, 10)]
+    )
+    stall = [1.0, 2.0, 3.0, 60.0, 61.0]
+    assert spread(stall, 0.0) == stall, "a reading alone came when it was made"
+
+
 @given(st.lists(st.floats(0, 1e6), max_size=50).map(sorted), st.floats(0, 1e6))
 def test_spreading_keeps_the_order_and_never_goes_past_the_receipt(
     times: list[float], start: float

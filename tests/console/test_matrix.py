@@ -47,7 +47,7 @@ async def test_the_first_profile_that_can_run_is_marked_so_that_enter_has_a_mean
         shown = screen_text(app)
         assert "Matrix · cpu-smoke" in shown
         assert "6 cases × 1 = 6 runs · ≈2m00s · 3 hosts" in shown
-        assert "device-hours; node3 busy" in shown.replace(" ││", " ")
+        assert "device-minutes; node3 busy" in shown.replace(" ││", " ")
 
 
 async def test_on_one_host_with_two_slots_the_cases_1n1g_and_1n2g_are_marked(
@@ -367,7 +367,7 @@ async def test_enter_checks_the_hosts_and_starts(workspace: FakeWorkspace) -> No
             "python3 is there",
         ]
         assert lines[here + 4 : here + 6] == ["✓ node[2-4]", "nothing to object"]
-        assert "6 runs · about 2m00s · about 0.19 device-hours" in screen_text(app)
+        assert "6 runs · about 2m00s · about 11 device-minutes" in screen_text(app)
         assert not workspace.started
         await pilot.press("enter")
         await until(pilot, lambda: workspace.started and app.current_mode == "runs")

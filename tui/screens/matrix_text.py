@@ -79,7 +79,7 @@ def cell_text(here: Cell | None, part: Marks, asked: Asked) -> Text:
     if others := _others(part, asked):
         text.append(f"also marked: {others}\n", WARN)
     if asked.plan is not None and asked.plan.cases:
-        text.append(f"takes {price_text(asked.plan)}")
+        text.append(f"in all {price_text(asked.plan)}")
         if away := not_counted(asked.plan, asked.snapshots):
             text.append(f"; {away}", WARN)
         text.append("\n")

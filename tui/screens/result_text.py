@@ -144,9 +144,15 @@ def flags(case: CaseResult) -> Text:
     """The concerns of a case in a few words; "running" where nothing has ended yet."""
     if not case.flags:
         return cell("–" if case.repeats else "nothing ended yet", MUTED)
-    words = ", ".join(SHORT.get(concern, str(concern)) for concern in case.flags)
+    words = ", ".join(_in_short(concern, case) for concern in case.flags)
     grave = any(concern in _GRAVE for concern in case.flags)
     return cell(f"{'✗' if grave else '▲'} {words}", BAD if grave else WARN)
+
+
+def _in_short(concern: Concern, case: CaseResult) -> str:
+    if concern is Concern.FAILED_RUNS and all(r.state == "cancelled" for r in case.failed_runs):
+        return "cancelled"
+    return SHORT.get(concern, str(concern))
 
 
 def case_text(case: CaseResult, group: Group, rule: AutoRepeats | None = None) -> Text:

@@ -117,6 +117,8 @@ def _progress(run: RunView) -> Text:
         return cell("–", MUTED)
     if run.state is RunState.PLANNED:
         return bar(0.0, 8)
+    if run.outlived:
+        return bar(1.0, 8, MUTED)  # all of its time is used up; an empty track would be a start
     percent = "" if run.progress is None else f" {run.progress:>4.0%}"
     return bar(run.progress, 8).append(percent)
 

@@ -42,7 +42,10 @@ def make_plan(
         more than :data:`MOST_RUNS`.
     """
     if not selection.profiles:
-        raise SelectionError("no profile was chosen", remedy="name one with --profile")
+        raise SelectionError(
+            "no profile was chosen",
+            remedy="name one with --profile; 'dlperf-tui profiles' lists them",
+        )
     if selection.repeats is not None and not 1 <= selection.repeats <= MOST_REPEATS:
         raise SelectionError(f"repeats must be 1 to {MOST_REPEATS}, not {selection.repeats}")
     if selection.attempts < 1:

@@ -7,14 +7,18 @@ from collections.abc import Sequence
 
 TOGETHER_S = 0.05
 """What comes within this time came in one piece."""
+MUCH_SLOWER = 3.0
+"""A piece that would have been made so many times slower than all before it was over long before it
+came."""
 
 
 def spread(times: Sequence[float], start: float) -> list[float]:
     """Times of receipt as the times at which the readings were made, as far as anybody can tell.
 
     Readings that came in one piece, after a lost connection or while nobody was attached, are put
-    evenly between the one before them and their receipt; ``start``: when the first could have been
-    made. In order, as they came.
+    evenly between the one before them and their receipt, or at the pace of those before where that
+    is far shorter: the run had ended meanwhile. ``start``: when the first could have been made. In
+    order, as they came.
     """
     made: list[float] = []
     before, first = start, 0
@@ -23,7 +27,15 @@ def spread(times: Sequence[float], start: float) -> list[float]:
             continue
         many = number + 1 - first
         since = min(before, at)
-        made += [since + (at - since) * (n + 1) / many for n in range(many - 1)]
-        made.append(at)
-        before, first = (at if math.isfinite(at) else before), number + 1
+        end = _ended(since, at, many, usual=(before - start) / first if first else math.inf)
+        made += [since + (end - since) * (n + 1) / many for n in range(many - 1)]
+        made.append(end)
+        before, first = (end if math.isfinite(end) else before), number + 1
     return made
+
+
+def _ended(since: float, at: float, many: int, usual: float) -> float:
+    """When the last of a piece was made: at its receipt, unless the usual step says it was over."""
+    if many == 1 or not 0.0 < usual * MUCH_SLOWER < (at - since) / many:
+        return at
+    return since + usual * many

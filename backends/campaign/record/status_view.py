@@ -51,6 +51,7 @@ class RunView:
     log: Path | None  # the local raw log of rank 0
     commands: tuple[str, ...]
     cleanup: Cleanup
+    outlived: bool = False  # it runs for longer than was expected: nobody knows what share is done
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +234,7 @@ def _view(
         log=path / run.log if run.log else None,
         commands=run.commands,
         cleanup=run.cleanup,
+        outlived=_outlived(run, now, expected),
     )
 
 
@@ -253,10 +255,14 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
     return ""
 
 
+def _outlived(run: RunRecord, now: float, expected: float | None) -> bool:
+    began = run.started_at if run.state is RunState.RUNNING else None
+    return began is not None and expected is not None and now - began >= expected > 0
+
+
 def _at_work(run: RunRecord, now: float, expected: float | None) -> str:
     """Its state, and whether it has outlived the estimate, which then says no more."""
-    began = run.started_at if run.state is RunState.RUNNING else None
-    if began is None or not expected or now - began < expected:
+    if not expected or not _outlived(run, now, expected):
         return str(run.state)
     none = "" if run.reading_count else ", no reading yet"
     return f"{run.state} longer than ≈{format_duration(expected)}{none}"

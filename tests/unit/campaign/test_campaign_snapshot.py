@@ -177,6 +177,8 @@ def test_a_run_that_outlives_its_estimate_has_no_share_done_and_says_so() -> Non
     late = shown(state, 61.0)
     assert (view(late, A).progress, view(late, A).eta_s, late.eta_s) == (None, None, None)
     assert view(late, A).state_text == "running longer than ≈20s, no reading yet"
+    assert (view(early, A).outlived, view(late, A).outlived) == (False, True)
+    assert not view(shown(fold([*before, succeeded(A, t=61.0)]), 61.0), A).outlived
     read = shown(fold([readings(A, 0, 2)], state), 61.0)
     assert view(read, A).state_text == "running longer than ≈20s"
 

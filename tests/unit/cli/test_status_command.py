@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ from tests.unit.cli.conftest import (
     planned,
     succeeded,
 )
-from tui.cli.shared.progress import show_progress
+from tui.cli.shared.progress import bar_text, show_progress
 
 Campaign = Callable[..., Path]
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
@@ -228,3 +229,18 @@ def test_the_bar_says_how_the_last_run_ended_and_what_was_noted(
     assert said.count("cpu-smoke 1n1g #1 succeeded on node1 100.00 images/s") == 1
     assert said.count("warn: node2 is away") == 1
     assert said.count("cpu-smoke 1n1g #2 failed on node1 – no space") == 1
+
+
+def test_the_bar_does_not_fall_back_where_a_run_takes_longer_than_expected(
+    campaign: Campaign,
+) -> None:
+    path = campaign(
+        "c",
+        replace(planned("a"), expected_s=8.0),
+        assigned("a"),
+        ev.RunLaunched(t=BEGUN + 1, run_id="a"),
+    )
+    state = read_campaign(path)
+    filled = [bar_text(take(state, path, now=BEGUN + at), 80).count("━") for at in (5, 9, 60)]
+    assert filled == sorted(filled)
+    assert filled[-1] == 40

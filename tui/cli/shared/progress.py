@@ -101,14 +101,16 @@ async def _bar(snapshot: Callable[[], CampaignSnapshot], prompter: Prompter | No
             while True:
                 now = snapshot()
                 changes.tell(now, out)
-                live.update(Text(_bar_text(now, console.width)))
+                live.update(Text(bar_text(now, console.width)))
                 await asyncio.sleep(EVERY_S)
         finally:
             changes.tell(snapshot(), out)
 
 
-def _bar_text(now: CampaignSnapshot, width: int) -> str:
-    part = sum(view.progress or 0.0 for view in now.runs if not view.state.ended)
+def bar_text(now: CampaignSnapshot, width: int) -> str:
+    """The bar of all runs, and a line for each that is at work, in ``width`` columns."""
+    at_work = (view for view in now.runs if not view.state.ended)
+    part = sum(1.0 if view.outlived else view.progress or 0.0 for view in at_work)
     fraction = min(1.0, (now.done + part) / max(1, now.total))
     cells = max(10, min(40, width - 40))
     filled = round(fraction * cells)
