@@ -257,7 +257,7 @@ class DlperfApp(App[str]):
                     self.show_problem(error)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self.session.viewed is not None if action == "notes" else True
+        return self.session.views if action == "notes" else True
 
     def action_notes(self) -> None:
         from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed

@@ -73,7 +73,7 @@ class ActionsProvider(Provider):
     def _elsewhere(self) -> Iterator[tuple[Key, str, Act]]:
         app = cast(Console, self.app)
         for name, page in PAGES.items():
-            empty = page.of_campaign and app.session.viewed is None
+            empty = page.of_campaign and not app.session.views
             if name == app.current_mode or empty:
                 continue
             opened = app.opened_page(name)

@@ -50,6 +50,11 @@ class Session:
         return self.opened if self.opened is not None else self.live
 
     @property
+    def views(self) -> bool:
+        """Whether there is a campaign to show."""
+        return self.opened is not None or self.controller is not None
+
+    @property
     def at_work(self) -> bool:
         """A campaign is attached and has runs to do."""
         live = self.live

@@ -29,9 +29,8 @@ from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.journal import LostJournalError
 from backends.campaign.record.lock import HEARTBEAT_S, CampaignLock
 from backends.campaign.record.recorder import Recorder
-from backends.campaign.record.run_estimates import Remaining
-from backends.campaign.record.state import CampaignState, RunRecord, RunState
-from backends.campaign.record.status_view import CampaignSnapshot, RunView, take
+from backends.campaign.record.state import CampaignState, RunState
+from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
 from backends.campaign.run.factory import RunFactory
 from backends.engines.engine import Engine
 from profiles.errors import DlperfError
@@ -105,8 +104,7 @@ class CampaignController:
             order=order,
         )
         self._main: asyncio.Task[None] | None = None
-        self._ended_views: dict[str, tuple[RunRecord, RunView]] = {}
-        self._remaining = Remaining()
+        self._kept = Kept()
 
     # The face ----------------------------------------------------------------------------------
 
@@ -125,8 +123,7 @@ class CampaignController:
             now=self._clock(),
             waiting=waiting,
             revision=self._recorder.revision,
-            ended=self._ended_views,
-            remaining=self._remaining,
+            kept=self._kept,
         )
         problem = self._recorder.problem
         return shown.with_note(self._clock(), problem) if problem else shown

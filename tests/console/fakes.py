@@ -19,7 +19,7 @@ from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
-from backends.campaign.record.status_view import CampaignSnapshot, take
+from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
 from backends.hosts.host_condition import concerns, state_of
 from backends.hosts.host_facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
 from backends.inventory.host_entry import Host, Inventory
@@ -203,6 +203,7 @@ class FakeController:
     cancelled: list[str] = field(default_factory=list)
     retried: list[str] = field(default_factory=list)
     detached: bool = False
+    kept: Kept = field(default_factory=Kept)
 
     def __post_init__(self) -> None:
         if not self.state.campaign:
@@ -248,11 +249,7 @@ class FakeController:
 
     def snapshot(self) -> CampaignSnapshot:
         self.advance()
-        return take(
-            self.state,
-            self.path,
-            now=self.clock(),
-        )
+        return take(self.state, self.path, now=self.clock(), kept=self.kept)
 
     def _runs(self) -> list[RunRecord]:
         return list(self.state.runs.values())

@@ -66,7 +66,8 @@ class RunRows:
         known, self._known = self._known, {}
         for run in viewed.runs:
             before = known.get(run.run_id)
-            if before is None or before[0] != run or before[1] != several:
+            same = before is not None and (before[0] is run or before[0] == run)
+            if before is None or not same or before[1] != several:
                 before = (run, several, _row(run, several=several))
             self._known[run.run_id] = before
         return [row for _, _, row in self._known.values()]
@@ -206,7 +207,7 @@ def rows_signature(viewed: CampaignSnapshot | None) -> object:
     clocks = tuple(
         (run.run_id, run.state_text, int(run.elapsed_s or 0), int(run.eta_s or 0))
         for run in viewed.runs
-        if not run.state.ended
+        if not run.state.ended and run.state_text != RunState.PLANNED
     )
     return (viewed.path, viewed.revision, viewed.read_only, clocks)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -52,6 +52,10 @@ class Row:
     key: str
     cells: tuple[Text, ...]
     find: str = ""
+    widths: tuple[int, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "widths", tuple(cell.cell_len for cell in self.cells))
 
     def matches(self, words: Sequence[str]) -> bool:
         text = " ".join([self.find, *(c.plain for c in self.cells)]).casefold()
@@ -94,7 +98,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._shown: tuple[tuple[str, int], ...] = ()
         self._rows: tuple[Row, ...] = ()
         self._keys: list[str] = []
-        self._drawn: dict[str, tuple[Text, ...]] = {}
+        self._drawn: dict[str, tuple[Row, tuple[Text, ...]]] = {}
         self._words: tuple[str, ...] = ()
         self._needed: dict[str, int] = {}
         self._last_key: str | None = None
@@ -185,7 +189,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
     def _needs(self, column: Column) -> int:
         """For the longest of its cells."""
         number = self._all_columns.index(column)
-        return max((row.cells[number].cell_len for row in self._rows), default=0)
+        return max((row.widths[number] for row in self._rows), default=0)
 
     def _draw(self) -> None:
         if not self.is_mounted or not self._laid_out():
@@ -242,18 +246,18 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             cells = self._visible(row)
             self.add_row(*cells, key=row.key)
             self._keys.append(row.key)
-            self._drawn[row.key] = cells
+            self._drawn[row.key] = row, cells
 
     def _update(self, rows: Sequence[Row]) -> None:
         for index, row in enumerate(rows[: len(self._keys)]):
-            cells = self._visible(row)
-            drawn = self._drawn[row.key]
-            if all(new is old for new, old in zip(cells, drawn, strict=True)):
+            before, drawn = self._drawn[row.key]
+            if row is before:
                 continue
+            cells = self._visible(row)
             for place, (new, old) in enumerate(zip(cells, drawn, strict=True)):
                 if new.plain != old.plain or new.spans != old.spans or new.style != old.style:
                     self.update_cell_at(Coordinate(index, place), new)
-            self._drawn[row.key] = cells
+            self._drawn[row.key] = row, cells
         self._append(rows[len(self._keys) :])
 
     def _render_cell(

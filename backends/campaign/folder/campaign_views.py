@@ -8,7 +8,7 @@ from pathlib import Path
 from backends.campaign.folder.directory_identity import elsewhere_words
 from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.record.state import CampaignState
-from backends.campaign.record.status_view import CampaignSnapshot, take
+from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
 
 
 class CampaignViews:
@@ -29,12 +29,14 @@ class CampaignViews:
         self._complete = complete
         self._completed: dict[Path, tuple[CampaignState, CampaignState]] = {}
         self._readers: dict[Path, CampaignReader] = {}
+        self._kept: dict[Path, Kept] = {}
 
     def load(self, path: Path) -> CampaignSnapshot:
         """A read-only view of any campaign, live or past, of this or another console."""
         reader = self._reader(path)
         state = self._with_what_is_lost(path, reader.state())
-        shown = take(state, path, now=self._clock(), read_only=True)
+        kept = self._kept.setdefault(path, Kept())
+        shown = take(state, path, now=self._clock(), read_only=True, kept=kept)
         known = {"", *(text for _, _, text in state.notes)}
         for remark in (elsewhere_words(state) if not state.finished else "", reader.changed):
             if remark not in known:

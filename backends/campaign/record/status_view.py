@@ -7,14 +7,14 @@ pushed. Estimates are labelled as such by their names.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_doubts import Cleanup
-from backends.campaign.record.run_estimates import Remaining, case_key, estimates
+from backends.campaign.record.run_estimates import CaseKey, Remaining, case_key, estimates
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.engines.engine import Waiting, WaitKind
@@ -128,54 +128,90 @@ def take(
     waiting: Mapping[str, Waiting] | None = None,
     revision: int = 0,
     read_only: bool = False,
-    ended: dict[str, tuple[RunRecord, RunView]] | None = None,
-    remaining: Remaining | None = None,
+    kept: Kept | None = None,
 ) -> CampaignSnapshot:
     """A snapshot at ``now`` (seconds since the epoch).
 
-    ``waiting``: by run id, what a planned run waits for. ``ended``: kept by the caller between
-    snapshots of one campaign; the views of ended runs, which do not change, as is ``remaining``.
+    ``waiting``: by run id, what a planned run waits for. ``kept``: by the caller, between snapshots
+    of one campaign.
     """
-    latest = state.latest_attempts()
-    durations = estimates(state.runs.values())
     waiting = waiting or {}
-    known = {} if ended is None else ended
+    kept = kept or Kept()
+    latest = kept.latest(state)
+    done: list[RunRecord] = []
+    left: list[RunRecord] = []
+    for run in latest:
+        (done if run.state.ended else left).append(run)
+    active = [run for run in left if run.state.active]
+    to_do = [run for run in left if not run.paused]
+    durations = kept.estimates(state, len(done))
     views = []
     for run in state.runs.values():
-        before = known.get(run.run_id)
-        if before is None or before[0] is not run:
-            expected = durations.get(case_key(run))
-            view = _view(run, path, now, expected, waiting.get(run.run_id), watched=not read_only)
-            before = (run, view)
-            if run.state.ended:
-                known[run.run_id] = before
-        views.append(before[1])
-    done = [run for run in latest if run.state.ended]
-    active = [run for run in latest if run.state.active]
+        what_for = waiting.get(run.run_id)
+        view = kept.view(run, what_for)
+        if view is None:
+            expected = durations.get(case_key(run)) if run.state.active else None
+            view = _view(run, path, now, expected, what_for, watched=not read_only)
+            kept.keep(run, what_for, view, now)
+        views.append(view)
     return CampaignSnapshot(
         name=state.campaign,
         path=path,
         revision=revision,
         state=state,
         runs=tuple(views),
-        series=_series(state),
+        series=_series(state, active),
         done=len(done),
         failed=sum(run.state is RunState.FAILED for run in done),
         active=len(active),
-        paused=sum(run.paused for run in latest),
+        paused=len(left) - len(to_do),
         total=len(latest),
-        eta_s=(remaining or Remaining()).seconds(
-            [run for run in latest if not (run.state.ended or run.paused)],
-            durations,
-            now,
-            state.hosts,
-            waiting,
-        ),
+        eta_s=kept.remaining.seconds(to_do, durations, now, state.hosts, waiting),
         finished=state.finished,
         simulated=state.simulated,
         read_only=read_only,
         notes=_notes(state),
     )
+
+
+class Kept:
+    """What snapshots of one campaign have in common: views of runs that no clock changes, and what
+    is worked out anew only when a run has ended."""
+
+    def __init__(self) -> None:
+        self.remaining = Remaining()
+        self._views: dict[str, tuple[RunRecord, Waiting | None, RunView]] = {}
+        self._latest: tuple[str, ...] = ()
+        self._attempts = 0
+        self._ended = (0, 0)
+        self._durations: Mapping[CaseKey, float] = {}
+
+    def latest(self, state: CampaignState) -> list[RunRecord]:
+        """The last attempt of every repeat, in planning order; runs are never taken away."""
+        if len(state.runs) != self._attempts:
+            self._attempts = len(state.runs)
+            self._latest = tuple(run.run_id for run in state.latest_attempts())
+        return [state.runs[run_id] for run_id in self._latest]
+
+    def view(self, run: RunRecord, waiting: Waiting | None) -> RunView | None:
+        """None where it may be another one by now."""
+        known = self._views.get(run.run_id)
+        if known is None or known[0] is not run:
+            return None
+        return known[2] if run.state.ended or known[1] == waiting else None
+
+    def keep(self, run: RunRecord, waiting: Waiting | None, view: RunView, now: float) -> None:
+        """For as long as it holds: words for a run that waits may have the time in them."""
+        dated = run.paused or run.delay_s(now) or (waiting and waiting.expected_at is not None)
+        if run.state.ended or (run.state is RunState.PLANNED and not dated):
+            self._views[run.run_id] = (run, waiting, view)
+
+    def estimates(self, state: CampaignState, ended: int) -> Mapping[CaseKey, float]:
+        """``ended``: of how many repeats the last attempt has."""
+        if (len(state.runs), ended) != self._ended:
+            self._ended = len(state.runs), ended
+            self._durations = estimates(state.runs.values())
+        return self._durations
 
 
 def _notes(state: CampaignState) -> tuple[tuple[float, str, str], ...]:
@@ -200,7 +236,7 @@ def _view(
 ) -> RunView:
     elapsed = None
     if run.started_at is not None:
-        elapsed = max(0.0, (run.ended_at or now) - run.started_at)
+        elapsed = max(0.0, (now if run.ended_at is None else run.ended_at) - run.started_at)
     progress = eta = None
     if run.state.ended:
         progress = 1.0 if run.state is RunState.SUCCEEDED else None
@@ -298,8 +334,8 @@ def waiting_text(waiting: Waiting, now: float) -> str:
             return why if at is None else f"{why}, expected in {format_duration(at - now)}"
 
 
-def _series(state: CampaignState) -> tuple[ChartSeries, ...]:
-    shown = [r for r in state.runs.values() if r.state.active and len(r.series)]
+def _series(state: CampaignState, active: Sequence[RunRecord]) -> tuple[ChartSeries, ...]:
+    shown = [run for run in active if len(run.series)]
     if not shown:
         ended = [r for r in state.runs.values() if r.ended_at and len(r.series)]
         shown = [max(ended, key=lambda r: r.ended_at or 0.0)] if ended else []

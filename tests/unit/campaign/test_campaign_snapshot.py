@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
-from backends.campaign.record.run_estimates import Remaining
-from backends.campaign.record.state import CampaignState, fold
-from backends.campaign.record.status_view import CampaignSnapshot, RunView, take
+from backends.campaign.record.state import CampaignState, apply, fold
+from backends.campaign.record.status_view import CampaignSnapshot, Kept, RunView, take
 from backends.engines.engine import Waiting, WaitKind
-from tests.unit.campaign.strategies import RUN_IDS, planned
+from tests.unit.campaign.strategies import RUN_IDS, events, planned
 from tests.unit.campaign.test_campaign_state import assigned, readings, succeeded
 
 A, B = "r-0001-a1", "r-0002-a1"
@@ -56,6 +55,40 @@ def test_a_waiting_run_says_what_for() -> None:
     assert view(shown(queued, 2.0, waiting=priority), A).state_text == "queued: Priority"
 
 
+waitings = st.none() | st.builds(
+    Waiting,
+    st.sampled_from(WaitKind),
+    detail=st.sampled_from(["", "Priority"]),
+    expected_at=st.none() | st.floats(0, 2e9),
+)
+pauses = st.builds(ev.RunPaused, t=st.just(0.0), run_id=st.sampled_from((A, B)))
+later = st.builds(replace, st.builds(planned, st.just("r-0002-a2")), not_before=st.floats(0, 2e9))
+steps = st.tuples(
+    events | pauses | later, st.floats(0, 2e9), st.dictionaries(st.sampled_from(RUN_IDS), waitings)
+)
+
+
+@given(st.lists(steps, max_size=30))
+def test_what_is_kept_between_snapshots_changes_none(
+    steps: list[tuple[ev.Event, float, dict[str, Waiting | None]]],
+) -> None:
+    state, kept = fold([planned(A), planned(B)]), Kept()
+    for event, now, waiting in steps:
+        state = apply(state, event)
+        shown(state, now / 2, kept=kept)
+        why = {run_id: found for run_id, found in waiting.items() if found is not None}
+        one = shown(state, now, waiting=why, kept=kept)
+        assert replace(one, eta_s=None) == replace(shown(state, now, waiting=why), eta_s=None)
+
+
+def test_views_of_what_no_clock_changes_are_not_made_again() -> None:
+    state, kept = fold([planned(A), planned(B), assigned(B)]), Kept()
+    first = shown(state, 10.0, kept=kept)
+    again = shown(state, 11.0, kept=kept)
+    assert view(first, A) is view(again, A)
+    assert view(first, B).elapsed_s != view(again, B).elapsed_s or view(first, B).elapsed_s is None
+
+
 @given(st.floats(0, 2e9), st.floats(0, 1e6), st.floats(0, 2e9))
 def test_a_retry_is_never_told_or_made_to_wait_longer_than_was_meant(
     planned_at: float, delay_s: float, now: float
@@ -78,18 +111,18 @@ def test_the_estimate_is_the_profiles_until_the_campaign_has_its_own() -> None:
 
 def test_the_estimate_does_not_run_down_while_nothing_runs() -> None:
     """It counts from when the queue will give the nodes; where that does not say, there is none."""
-    kept = Remaining()
+    kept = Kept()
     state = fold([planned(A, expected_s=20.0), planned(B, expected_s=20.0)])
-    assert shown(state, 5.0, remaining=kept).eta_s == pytest.approx(40.0)
-    assert shown(state, 15.0, remaining=kept).eta_s == pytest.approx(40.0)
+    assert shown(state, 5.0, kept=kept).eta_s == pytest.approx(40.0)
+    assert shown(state, 15.0, kept=kept).eta_s == pytest.approx(40.0)
     first = Waiting(WaitKind.QUEUED, detail="Resources", expected_at=115.0)
     later = Waiting(WaitKind.QUEUED, detail="Priority", expected_at=300.0)
     silent = Waiting(WaitKind.QUEUED, detail="Priority")
     for waiting, eta_s in (({A: first, B: later}, 140.0), ({A: first, B: silent}, 140.0)):
-        assert shown(state, 15.0, waiting=waiting, remaining=kept).eta_s == pytest.approx(eta_s)
-    assert shown(state, 15.0, waiting={A: silent, B: silent}, remaining=kept).eta_s is None
+        assert shown(state, 15.0, waiting=waiting, kept=kept).eta_s == pytest.approx(eta_s)
+    assert shown(state, 15.0, waiting={A: silent, B: silent}, kept=kept).eta_s is None
     at_work = fold([replace(assigned(A), t=16.0)], state)
-    assert shown(at_work, 20.0, waiting={B: first}, remaining=kept).eta_s == pytest.approx(36.0)
+    assert shown(at_work, 20.0, waiting={B: first}, kept=kept).eta_s == pytest.approx(36.0)
 
 
 def test_a_retry_is_expected_to_take_what_its_first_attempt_was() -> None:

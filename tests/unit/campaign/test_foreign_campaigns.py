@@ -62,7 +62,7 @@ def test_a_log_outside_of_the_campaign_is_a_damaged_line(tmp_path: Path, log: st
     state = read_campaign(path)
     assert "3" in state.damage
     assert [run.log for run in state.runs.values()] == ["", "", ""]
-    shown = take(state, path, now=3.0, waiting={}, revision=1, ended={})
+    shown = take(state, path, now=3.0, waiting={}, revision=1)
     assert [run.log for run in shown.runs] == [None, None, None]
 
 
