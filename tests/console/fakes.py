@@ -204,6 +204,7 @@ class FakeController:
     retried: list[str] = field(default_factory=list)
     detached: bool = False
     kept: Kept = field(default_factory=Kept)
+    events: int = 0
 
     def __post_init__(self) -> None:
         if not self.state.campaign:
@@ -221,6 +222,7 @@ class FakeController:
 
     def _apply(self, event: ev.Event) -> None:
         self.state = apply(self.state, event)
+        self.events += 1
 
     def _plan(self, run_id: str, case: Case, repeat: int, attempt: int, expected_s: float) -> None:
         self._apply(
@@ -249,7 +251,7 @@ class FakeController:
 
     def snapshot(self) -> CampaignSnapshot:
         self.advance()
-        return take(self.state, self.path, now=self.clock(), kept=self.kept)
+        return take(self.state, self.path, now=self.clock(), revision=self.events, kept=self.kept)
 
     def _runs(self) -> list[RunRecord]:
         return list(self.state.runs.values())

@@ -152,7 +152,7 @@ def take(
         if view is None:
             expected = durations.get(case_key(run)) if run.state.active else None
             view = _view(run, path, now, expected, what_for, watched=not read_only)
-            kept.keep(run, what_for, view, now)
+            kept.keep(run, what_for, view)
         views.append(view)
     return CampaignSnapshot(
         name=state.campaign,
@@ -200,9 +200,9 @@ class Kept:
             return None
         return known[2] if run.state.ended or known[1] == waiting else None
 
-    def keep(self, run: RunRecord, waiting: Waiting | None, view: RunView, now: float) -> None:
+    def keep(self, run: RunRecord, waiting: Waiting | None, view: RunView) -> None:
         """For as long as it holds: words for a run that waits may have the time in them."""
-        dated = run.paused or run.delay_s(now) or (waiting and waiting.expected_at is not None)
+        dated = run.paused or run.not_before or (waiting and waiting.expected_at is not None)
         if run.state.ended or (run.state is RunState.PLANNED and not dated):
             self._views[run.run_id] = (run, waiting, view)
 
