@@ -22,6 +22,7 @@ NAMES = (
     "thousand",
     "probing",
     "schedule",
+    "slurm",
 )
 
 

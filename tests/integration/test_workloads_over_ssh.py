@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,28 @@ from tests.support.sshd import ROOT, SshHosts
 from tests.support.torch_python import torchrun_beside
 
 SSH_KEYS = ("name", "address", "port", "user", "identity", "known_hosts", "ssh_config", "work_dir")
+
+
+def run_json(
+    directory: Path,
+    *first: str,
+    selection: Sequence[str],
+    environment: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """What ``run --json`` prints; ``first``: words before the command."""
+    program = (sys.executable, "-m", "tui.cli", *first, "--campaigns", str(directory / "campaigns"))
+    done = subprocess.run(
+        [*program, "run", "--json", *selection],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 def run_campaign(hosts: SshHosts, directory: Path, *selection: str) -> dict[str, Any]:
@@ -26,21 +49,7 @@ def run_campaign(hosts: SshHosts, directory: Path, *selection: str) -> dict[str,
         lines += ["[[hosts]]", *(f"{key} = {json.dumps(value)}" for key, value in values.items())]
     inventory = directory / "hosts.toml"
     inventory.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "tui.cli"),
-            *("--inventory", str(inventory), "--campaigns", str(directory / "campaigns")),
-            *("run", "--json", *selection),
-        ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    document: dict[str, Any] = json.loads(done.stdout)
-    return document
+    return run_json(directory, "--inventory", str(inventory), selection=selection)
 
 
 def check(document: dict[str, Any], hosts_by_case: dict[str, int]) -> None:
