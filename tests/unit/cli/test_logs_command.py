@@ -100,6 +100,17 @@ def test_a_run_is_named_by_as_much_as_tells_it_apart(cli: Cli, campaign: Campaig
     assert f"did you mean {ids[0]!r}?" in cli.complaint("logs", "done", "1f0c77ba-0001-a1")
 
 
+def test_a_run_is_named_by_its_case_where_that_has_one_run(cli: Cli, campaign: Campaign) -> None:
+    path = campaign("one", planned("aa-0001-a1"), assigned("aa-0001-a1"))
+    write(path, "aa-0001-a1.log", b"it")
+    assert cli("logs", "one", "1n1g").out == "it"
+    ids = ("bb-0001-a1", "bb-0002-a1")
+    campaign("two", *map(planned, ids), *map(assigned, ids))
+    complaint = cli.complaint("logs", "two", "1n1g")
+    assert "'1n1g' is 2 runs" in complaint
+    assert ", ".join(ids) in complaint
+
+
 def test_without_a_name_it_is_the_run_at_work_else_the_last_one(
     cli: Cli, campaign: Campaign
 ) -> None:

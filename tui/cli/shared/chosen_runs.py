@@ -8,12 +8,14 @@ from pathlib import Path
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
+from profiles.case_tag import format_tag
 from profiles.errors import SelectionError
 from profiles.nearest import did_you_mean
 
 
 def chosen_run(state: CampaignState, text: str, path: Path) -> RunRecord:
-    """By its id, or by as much of its beginning or its end as no other run has.
+    """By its id, by as much of its beginning or its end as no other run has, or by its case, such
+    as 1n1g, where that has one run.
 
     Raises
     ------
@@ -23,6 +25,7 @@ def chosen_run(state: CampaignState, text: str, path: Path) -> RunRecord:
         return state.runs[text]
     found = [run_id for run_id in state.runs if run_id.startswith(text)]
     found = found or [run_id for run_id in state.runs if run_id.endswith(text)]
+    found = found or [i for i, run in state.runs.items() if text in _names(run)]
     if len(found) == 1 and text:
         return state.runs[found[0]]
     if found and text:
@@ -36,6 +39,10 @@ def chosen_run(state: CampaignState, text: str, path: Path) -> RunRecord:
         where=str(path),
         remedy="'dlperf-tui status CAMPAIGN' lists them",
     )
+
+
+def _names(run: RunRecord) -> tuple[str, str]:
+    return format_tag(run.case.nodes, run.case.gpus_per_node), run.case.label
 
 
 def chosen_run_ids(
