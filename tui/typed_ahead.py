@@ -38,6 +38,7 @@ class TypedAhead:
         self._hand_on = hand_on
         self._waiting: deque[Key | Paste] = deque()
         self._held = 0
+        self._handed_on = 0
         self._alarm: Timer | None = None
         self.typed_at: float | None = None
         """Of the key that is being dealt with, -inf where it waited too long; None: none is."""
@@ -59,6 +60,7 @@ class TypedAhead:
             event = self._waiting.popleft()
             if sight is None or sight.takes(event):
                 self.typed_at = event.time if ready else -inf
+                self._handed_on += 1
                 return event
         return None
 
@@ -70,16 +72,19 @@ class TypedAhead:
     def follow(self, target: MessagePump) -> None:
         """A key was handed to ``target``: come back when it is dealt with, up to the application,
         and then whatever it had told the widgets in front."""
-        self._pass(chain(_upwards(target), self._front()))
+        self._pass(chain(_upwards(target), self._front()), self._handed_on)
 
     def _front(self) -> Iterator[MessagePump]:
         yield from _upwards(self._app.focused or self._app.screen)
 
-    def _pass(self, nodes: Iterator[MessagePump]) -> None:
-        """When each of the nodes has dealt with what lay before it, the turn is the next key's."""
+    def _pass(self, nodes: Iterator[MessagePump], number: int) -> None:
+        """When each of the nodes has dealt with what lay before it, the turn is the next key's;
+        one that did not wait for its turn has it already."""
         for node in nodes:
-            if node.call_later(self._pass, nodes):
+            if node.call_later(self._pass, nodes, number):
                 return
+        if number != self._handed_on:
+            return
         self.typed_at = None
         self.go_on()
         if (sight := sight_of(self._app.screen)) is not None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from math import inf
+from typing import Any
 
 import pytest
 from textual.events import Key
+from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -142,6 +145,40 @@ async def test_nobody_is_locked_in_by_what_does_not_come(
             # No key's turn comes, so that nothing settles.
             await until(Pilot(app), lambda: app.current_mode == "runs")
         assert not workspace.started
+
+
+async def test_a_key_that_waited_too_long_is_not_taken_for_a_new_one_when_the_one_before_it_ends(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(typed_ahead, "PATIENCE_S", 0.0)
+    async with console(workspace) as (app, pilot):
+        first, second = Slow(), Slow()
+        for slow in (first, second):
+            app.typed.add(Key("r", "r"))
+            assert app.typed.next() is not None
+            app.typed.follow(slow)
+        assert app.typed.typed_at == -inf
+        first.go_on()  # the key before it has been dealt with at last
+        for _ in range(20):
+            await asyncio.sleep(0.002)
+        assert app.typed.typed_at == -inf
+        second.go_on()
+        await until(pilot, lambda: app.typed.typed_at is None)
+
+
+class Slow(MessagePump):
+    """Deals with what it is told when it may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: list[partial[None]] = []
+
+    def call_later(self, callback: Any, *args: Any, **kwargs: Any) -> bool:
+        self._told.append(partial(callback, *args, **kwargs))
+        return True
+
+    def go_on(self) -> None:
+        self._told.pop()()
 
 
 async def test_a_key_whose_turn_comes_when_the_console_is_leaving_goes_nowhere(
