@@ -259,6 +259,12 @@ class DlperfApp(App[str]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self.session.views if action == "notes" else True
 
+    def action_command_palette(self) -> None:
+        from tui.command_palette import Palette  # noqa: PLC0415 - when it is opened
+
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
     def action_notes(self) -> None:
         from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed
         from tui.screens.help import notes_text  # noqa: PLC0415

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.widget import Widget
@@ -34,6 +34,14 @@ class Console(Protocol):
     def current_mode(self) -> str: ...
     def opened_page(self, name: str) -> Screen[Any] | None: ...
     async def act_on(self, name: str, key: Key) -> None: ...
+
+
+class Palette(CommandPalette):
+    """Textual's; its list is not moved in before it was laid out, which ends the program there."""
+
+    def _action_command_list(self, action: str) -> None:
+        if self.query_one(CommandList).size:
+            super()._action_command_list(action)
 
 
 class ActionsProvider(Provider):

@@ -13,7 +13,7 @@ from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.console.conftest import begin, console, screen_text, type_ahead, until
+from tests.console.conftest import LARGE, begin, console, screen_text, type_ahead, until
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_matrix_choices import one_case_marked, open_matrix
 from tui import typed_ahead
@@ -131,6 +131,18 @@ async def test_something_to_read_is_left_and_the_page_goes_on(
         await type_ahead(app, pilot, key, "j", "j", "escape", "2", "j")
         assert not isinstance(app.screen, Reading)
         assert app.current_mode == "matrix"
+
+
+@pytest.mark.parametrize("key", ["pagedown", "pageup", "end", "home", "down", "up", "enter"])
+async def test_a_palette_without_a_list_yet_moves_nowhere(
+    workspace: FakeWorkspace, key: str
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        for _ in range(5):
+            await type_ahead(app, pilot, "ctrl+p", key, key, "q", key, "escape")
+            assert app._exception is None
+            while len(app.screen_stack) > 1:
+                await pilot.press("escape")
 
 
 async def test_nobody_is_locked_in_by_what_does_not_come(
