@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from textual.pilot import Pilot
 
+from backends.campaign.record.run_state import RunState
 from tests.console.conftest import LARGE, begin, console, screen_text, shows, tick, until, words
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.screens.dialogs import Choice
-from tui.screens.run_text import details_text
+from tui.screens.run_text import RunRows, details_text
 from tui.screens.runs_page import RunsPage
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
@@ -304,3 +306,16 @@ async def test_details_of_a_campaign_that_is_only_looked_at_offer_no_change(
     looked_at = details_text(failed, snapshot.state, read_only=True).plain
     assert "t tries" not in looked_at
     assert "Enter reads the log" in looked_at
+
+
+async def test_what_keeps_a_queued_run_is_told_beside_its_state_and_once(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, _):
+        run_id = next(iter(begin(app, workspace).state.runs))
+        viewed = app.session.live
+        assert viewed is not None
+        run = replace(viewed.runs[0], state=RunState.QUEUED, state_text="queued: Resources")
+        row = RunRows()(replace(viewed, runs=(run,)))[0]
+        assert row.key == run_id
+        assert [cell.plain for cell in row.cells[:2]] == ["· queued", f"{run.label}  Resources"]

@@ -104,7 +104,8 @@ def _label(run: RunView, *, several: bool) -> Text:
     if several:
         text = join([(f"{plain(run.profile)} ", MUTED), text])
     said = plain(run.reason) if run.state is RunState.FAILED else plain(run.state_text)
-    said = said.removeprefix(f"{run.state} ")  # which has a column
+    for begin in (f"{run.state} ", f"{run.state}: "):
+        said = said.removeprefix(begin)  # which has a column
     if said and said != str(run.state):
         lost = run.state.active
         text.append(f"  {said}", WARN if lost else BAD if run.state is RunState.FAILED else MUTED)
