@@ -37,7 +37,7 @@ def test_nothing_that_means_harm_reaches_the_terminal(
     terminal = Terminal(program, size, tmp_path)
     try:
         assert terminal.told()
-        assert b"Left before their end" in terminal.received
+        assert terminal.shows(b"Left before their end")
         terminal.press(LOOK)
         terminal.press(START)  # fails, with a hostile error
         assert not (tmp_path / "live").exists()

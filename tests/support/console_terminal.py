@@ -85,6 +85,14 @@ class Terminal:
             pass
         return bool(done)
 
+    def shows(self, text: bytes) -> bool:
+        """Whether it comes: a thread of the program's writes what another has painted."""
+        end = time.monotonic() + DEADLINE_S
+        while text not in self.received and time.monotonic() < end:
+            self.drain()
+            time.sleep(0.01)
+        return text in self.received
+
     def ends(self) -> int:
         """Receive the rest; the exit code."""
         end = time.monotonic() + DEADLINE_S

@@ -50,6 +50,8 @@ def summary(viewed: CampaignSnapshot | None) -> Text:
     parts.append((f"{viewed.done} done", GOOD if viewed.finished and not viewed.failed else TEXT))
     if viewed.failed:
         parts.append((f"✗ {viewed.failed} failed", BAD))
+    if viewed.cancelled:
+        parts.append((f"{viewed.cancelled} cancelled", MUTED))
     if viewed.read_only:
         parts.append(("read-only", MUTED))
     return join(parts, " · ")

@@ -86,6 +86,7 @@ class CampaignSnapshot:
     series: tuple[ChartSeries, ...]  # of the runs that are running now, else of the last ended one
     done: int
     failed: int
+    cancelled: int
     active: int
     paused: int
     total: int
@@ -111,6 +112,8 @@ class CampaignSnapshot:
         parts = [f"{self.done}/{self.total} runs"]
         if self.failed:
             parts.append(f"{self.failed} failed")
+        if self.cancelled:
+            parts.append(f"{self.cancelled} cancelled")
         if self.paused:
             parts.append(f"{self.paused} paused")
         if self.finished:
@@ -163,6 +166,7 @@ def take(
         series=_series(state, active),
         done=len(done),
         failed=sum(run.state is RunState.FAILED for run in done),
+        cancelled=sum(run.state is RunState.CANCELLED for run in done),
         active=len(active),
         paused=len(left) - len(to_do),
         total=len(latest),
