@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from backends import debug
@@ -12,7 +12,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.recorder import Recorder
-from backends.campaign.record.run_estimates import CaseKey, case_key, estimates
+from backends.campaign.record.run_estimates import CaseKey, Estimates, case_key
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.factory import RunFactory
 from backends.engines.engine import Schedule, Wanted
@@ -44,9 +44,8 @@ class DueRuns:
         self.left_open: dict[str, Cleanup] = {}
         """Runs that are left ``cancelling``, with what could not be verified of them."""
         self._wanted: dict[str, tuple[CaseKey, Wanted]] = {}
-        self._durations: dict[CaseKey, float] = {}
-        self._known = (0, 0)
-        """Of how many runs, and of how many that succeeded, the durations are."""
+        self._estimates = Estimates()
+        self._durations: Mapping[CaseKey, float] = {}
 
     def ours(self) -> list[RunRecord]:
         """The runs that we are to see through."""
@@ -92,10 +91,7 @@ class DueRuns:
 
     def _learn(self) -> None:
         """How long runs take, where one more has told."""
-        runs = self._recorder.state.runs.values()
-        known = len(runs), sum(run.state is RunState.SUCCEEDED for run in runs)
-        if known != self._known:
-            self._known, self._durations = known, estimates(runs)
+        self._durations = self._estimates.of(self._recorder.state.runs.values())
 
     def hopeless(self, schedule: Schedule) -> list[ev.RunFailed]:
         """The ends of runs that need hosts which are not coming back."""

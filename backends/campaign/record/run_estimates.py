@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
 
 from backends.campaign.record.run_record import RunRecord
@@ -52,6 +52,21 @@ def case_key(run: RunRecord) -> CaseKey:
     """What takes the same time: the case; a profiled run of it may take another."""
     size = (run.profile, run.nodes, run.gpus_per_node, run.profiled)
     return (*size, *sorted(run.parameters.items()))
+
+
+class Estimates:
+    """:func:`estimates` of one campaign's runs, worked out anew only when one more has told."""
+
+    def __init__(self) -> None:
+        self._known = (0, 0)
+        self._seconds: Mapping[CaseKey, float] = {}
+
+    def of(self, runs: Collection[RunRecord]) -> Mapping[CaseKey, float]:
+        """Runs are never taken away, and one that has succeeded stays so."""
+        known = len(runs), sum(run.state is RunState.SUCCEEDED for run in runs)
+        if known != self._known:
+            self._known, self._seconds = known, estimates(runs)
+        return self._seconds
 
 
 class Remaining:

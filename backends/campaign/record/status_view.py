@@ -14,7 +14,7 @@ from pathlib import Path
 
 from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_doubts import Cleanup
-from backends.campaign.record.run_estimates import CaseKey, Remaining, case_key, estimates
+from backends.campaign.record.run_estimates import Estimates, Remaining, case_key
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.engines.engine import Waiting, WaitKind
@@ -147,7 +147,7 @@ def take(
         (done if run.state.ended else left).append(run)
     active = [run for run in left if run.state.active]
     to_do = [run for run in left if not run.paused]
-    durations = kept.estimates(state, len(done))
+    durations = kept.estimates.of(state.runs.values())
     views = []
     for run in state.runs.values():
         what_for = waiting.get(run.run_id)
@@ -184,11 +184,10 @@ class Kept:
 
     def __init__(self) -> None:
         self.remaining = Remaining()
+        self.estimates = Estimates()
         self._views: dict[str, tuple[RunRecord, Waiting | None, RunView]] = {}
         self._latest: tuple[str, ...] = ()
         self._attempts = 0
-        self._ended = (0, 0)
-        self._durations: Mapping[CaseKey, float] = {}
 
     def latest(self, state: CampaignState) -> list[RunRecord]:
         """The last attempt of every repeat, in planning order; runs are never taken away."""
@@ -209,13 +208,6 @@ class Kept:
         dated = run.paused or run.not_before or (waiting and waiting.expected_at is not None)
         if run.state.ended or (run.state is RunState.PLANNED and not dated):
             self._views[run.run_id] = (run, waiting, view)
-
-    def estimates(self, state: CampaignState, ended: int) -> Mapping[CaseKey, float]:
-        """``ended``: of how many repeats the last attempt has."""
-        if (len(state.runs), ended) != self._ended:
-            self._ended = len(state.runs), ended
-            self._durations = estimates(state.runs.values())
-        return self._durations
 
 
 def _notes(state: CampaignState) -> tuple[tuple[float, str, str], ...]:
