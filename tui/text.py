@@ -90,8 +90,12 @@ def age(host: HostSnapshot, now: float | None) -> str:
     return format_duration(passed // step * step)
 
 
-def run_state(state: RunState, *, paused: bool = False) -> Text:
-    symbol, word, colour = ("‖", "paused", WARN) if paused else RUN_STATES[state]
+def run_state(state: RunState, *, paused: bool = False, collecting: bool = False) -> Text:
+    symbol, word, colour = RUN_STATES[state]
+    if paused:
+        symbol, word, colour = "‖", "paused", WARN
+    elif collecting:
+        symbol, word = "◌", "collecting"
     return cell(f"{symbol} {word}", colour)
 
 

@@ -5,6 +5,7 @@ from functools import partial
 
 from textual.pilot import Pilot
 
+from backends.campaign.record import events as ev
 from backends.campaign.record.run_state import RunState
 from tests.console.conftest import LARGE, begin, console, screen_text, shows, tick, until, words
 from tests.console.fakes import FakeWorkspace
@@ -40,6 +41,30 @@ async def test_runs_show_state_progress_rate_and_eta(workspace: FakeWorkspace) -
         for part in ("▶ running", "node2", "50%", "2,930.8", "20s"):
             assert part in row
         assert "▶ 3 at work · 5 to come · 0 done" in screen_text(app)
+
+
+async def test_a_run_whose_program_has_ended_is_collecting(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        row = next(r for r in screen_text(app).splitlines() if "1n8g b128 fp32 #1" in r)
+        assert "▶ running" in row
+        [run] = [r for r in controller.snapshot().runs if r.label == "1n8g b128 fp32 #1"]
+        controller._apply(ev.RunOver(t=workspace.clock(), run_id=run.run_id))
+        tick(app)
+        await pilot.pause()
+        row = next(r for r in screen_text(app).splitlines() if "1n8g b128 fp32 #1" in r)
+        assert "◌ collecting" in row
+        assert "running" not in row
+        assert row.count("collecting") == 1  # its column says so, and nothing twice
+        page = app.screen
+        assert isinstance(page, RunsPage)
+        assert page.viewed
+        shown = next(r for r in page.viewed.runs if r.run_id == run.run_id)
+        told = details_text(shown, page.viewed.state).plain
+        assert told.startswith("◌ collecting")
+        assert "its program has ended" in told
 
 
 async def test_the_cursor_stays_on_its_run_while_others_end(workspace: FakeWorkspace) -> None:

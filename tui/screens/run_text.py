@@ -81,7 +81,7 @@ def _row(run: RunView, *, several: bool) -> Row:
     return Row(
         run.run_id,
         (
-            run_state(run.state, paused=run.paused),
+            _state(run),
             _label(run, several=several),
             cell(fold_nodeset(run.hosts) if run.hosts else "–", "" if run.hosts else MUTED),
             _progress(run),
@@ -101,6 +101,10 @@ def _row(run: RunView, *, several: bool) -> Row:
     )
 
 
+def _state(run: RunView) -> Text:
+    return run_state(run.state, paused=run.paused, collecting=run.collecting)
+
+
 def _label(run: RunView, *, several: bool) -> Text:
     text = cell(run.label)
     if several:
@@ -108,7 +112,7 @@ def _label(run: RunView, *, several: bool) -> Text:
     said = plain(run.reason) if run.state is RunState.FAILED else plain(run.state_text)
     for begin in (f"{run.state} ", f"{run.state}: "):
         said = said.removeprefix(begin)  # which has a column
-    if said and said != str(run.state):
+    if said and said not in (str(run.state), "collecting"):
         lost = run.state.active
         text.append(f"  {said}", WARN if lost else BAD if run.state is RunState.FAILED else MUTED)
     return text
@@ -134,11 +138,19 @@ _NEXT_STEPS = {
 }
 
 
+def _next_step(run: RunView, *, read_only: bool) -> str:
+    if read_only:
+        return "Enter reads the log · y copies its path"
+    if run.paused:
+        return "p lets it start when its turn comes · c leaves it out"
+    return _NEXT_STEPS.get(run.state, "")
+
+
 def details_text(run: RunView, state: CampaignState, *, read_only: bool = False) -> Text:
     """State, reason with its evidence, what to do next; then hosts, commands, figures."""
     record = state.runs[run.run_id]
     text = Text(end="")
-    text.append_text(run_state(run.state, paused=run.paused)).append("  ")
+    text.append_text(_state(run)).append("  ")
     text.append(f"{plain(run.profile)}\n", MUTED)
     if run.reason:
         colour = BAD if run.state is RunState.FAILED else WARN
@@ -147,18 +159,16 @@ def details_text(run: RunView, state: CampaignState, *, read_only: bool = False)
         if record.exit_status is not None:
             text.append(f"  exit status {record.exit_status}", MUTED)
         text.append("\n")
+    elif run.collecting and not run.out_of_reach:
+        text.append("its program has ended; its log is fetched, compared and measured\n", MUTED)
     elif run.state_text != str(run.state):
         text.append(f"{plain(run.state_text)}\n", WARN)
     for line in run.evidence:
         text.append("  │ ", MUTED).append(f"{clean_text(line)}\n")
     if run.state is RunState.FAILED and run.reason in REMEDIES:
         text.append("→ ", ACCENT).append(f"{REMEDIES[run.reason]}\n")
-    if read_only:
-        text.append("→ ", ACCENT).append("Enter reads the log · y copies its path\n")
-    elif run.paused:
-        text.append("→ ", ACCENT).append("p lets it start when its turn comes · c leaves it out\n")
-    elif run.state in _NEXT_STEPS:
-        text.append("→ ", ACCENT).append(f"{_NEXT_STEPS[run.state]}\n")
+    if step := _next_step(run, read_only=read_only):
+        text.append("→ ", ACCENT).append(f"{step}\n")
     text.append("\n")
     meanwhile = usual_lines([run_result(record, state)])
     for name, value in (*_facts(run, record), *meanwhile):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # only a journal that is read needs pydantic
         Whole,
     )
 
-SCHEMA = 5
+SCHEMA = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +187,15 @@ class RunLaunched(Event):
     placement: Text = ""
     port: Port = 0
     log: RelativePath = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOver(Event):
+    """Nothing of the run is at work on its hosts any more. How it ended is not known before its
+    logs are here and compared, and it has been measured."""
+
+    durable: ClassVar[bool] = False
+    run_id: Text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

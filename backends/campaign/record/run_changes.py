@@ -130,6 +130,12 @@ def _launched(run: RunRecord, event: ev.RunLaunched) -> RunRecord:
     return replace(run, state=RunState.RUNNING, boot_ids=event.boot_ids, launched_at=event.t)
 
 
+def _over(run: RunRecord, event: ev.RunOver) -> RunRecord:
+    if not run.state.active or run.over_at is not None:
+        return run
+    return replace(run, over_at=event.t)
+
+
 def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
     if run.state not in (RunState.QUEUED, RunState.STARTING):
         return run
@@ -145,6 +151,7 @@ def _deferred(run: RunRecord, event: ev.RunDeferred) -> RunRecord:
         log="",
         started_at=None,
         launched_at=None,
+        over_at=None,
         lost_hosts={},
     )
 
@@ -277,6 +284,7 @@ RUN_CHANGES: Mapping[type[ev.Event], Callable[[RunRecord, Any], RunRecord]] = {
     ev.RunQueued: _queued,
     ev.RunAssigned: _assigned,
     ev.RunLaunched: _launched,
+    ev.RunOver: _over,
     ev.RunDeferred: _deferred,
     ev.ReadingsArrived: _readings,
     ev.ReadingsSampled: _readings,

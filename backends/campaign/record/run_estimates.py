@@ -89,7 +89,10 @@ class Remaining:
         not known); None where nothing is known of one, or of when a queue lets the first begin, or
         one has outlived what was expected."""
         active = [run for run in left if run.state.active and run.started_at is not None]
-        of = len(left), tuple((run.run_id, run.state, run.started_at) for run in active)
+        of = (
+            len(left),
+            tuple((run.run_id, run.state, run.started_at, run.collecting) for run in active),
+        )
         if of != self._of:
             self._of, self._played_at = of, now
             self._ends_at = _ends_at(left, expected, now, hosts)
@@ -126,14 +129,14 @@ def _ends_at(
         if not run.state.active:
             wanted.append(_wanted(run, seconds))
         elif run.started_at is not None:
-            ends[run.run_id] = max(now, run.started_at + seconds)
+            ends[run.run_id] = now if run.collecting else max(now, run.started_at + seconds)
     last = ends_at(_offers(left, ends, hosts), wanted, now)
     return max([last, *ends.values()])
 
 
 def _outlived(run: RunRecord, expected: Mapping[CaseKey, float], now: float) -> bool:
     end = (run.started_at or now) + expected[case_key(run)]
-    return end <= now and run.state is not RunState.CANCELLING
+    return end <= now and not (run.collecting or run.state is RunState.CANCELLING)
 
 
 def _wanted(run: RunRecord, expected_s: float) -> Wanted:

@@ -102,6 +102,7 @@ class RunRecord:
     boot_ids: tuple[str, ...] = ()
     started_at: float | None = None
     launched_at: float | None = None
+    over_at: float | None = None  # when it was seen that nothing of it is at work any more
     ended_at: float | None = None  # on its hosts, where they told; else when that was learnt
     reading_count: int = 0
     warmup: int = 0
@@ -143,6 +144,11 @@ class RunRecord:
     @property
     def paused(self) -> bool:
         return self.state.waits and self.paused_at is not None
+
+    @property
+    def collecting(self) -> bool:
+        """Its program has ended; its logs are fetched and compared, and it is measured."""
+        return self.state is RunState.RUNNING and self.over_at is not None
 
     def delay_s(self, now: float) -> float:
         """How long it is still to wait, ``now`` in seconds since the epoch; never longer than was

@@ -35,6 +35,7 @@ class RunView:
     attempt: int
     state: RunState
     paused: bool  # planned or queued, and not to be started
+    collecting: bool  # running by its state, but its program has ended
     state_text: str  # "running", "host2: connection lost 12 s ago, retrying", "waiting for node3"
     hosts: tuple[str, ...]
     out_of_reach: tuple[str, ...]  # of its hosts, while it is active
@@ -232,10 +233,13 @@ def _view(
 ) -> RunView:
     elapsed = None
     if run.started_at is not None:
-        elapsed = max(0.0, (now if run.ended_at is None else run.ended_at) - run.started_at)
+        until = run.ended_at or run.over_at or now
+        elapsed = max(0.0, until - run.started_at)
     progress = eta = None
     if run.state.ended:
         progress = 1.0 if run.state is RunState.SUCCEEDED else None
+    elif run.collecting:
+        progress = 1.0
     elif run.state.active and expected and elapsed is not None and elapsed < expected:
         progress = elapsed / expected
         eta = expected - elapsed
@@ -250,6 +254,7 @@ def _view(
         attempt=run.attempt,
         state=run.state,
         paused=run.paused,
+        collecting=run.collecting,
         state_text=_state_text(run, now, waiting, watched=watched) or _at_work(run, now, expected),
         hosts=run.hosts,
         out_of_reach=tuple(run.lost_hosts) if run.state.active else (),
@@ -259,7 +264,7 @@ def _view(
         elapsed_s=elapsed,
         readings=run.reading_count,
         last_step=run.last_step,
-        throughput_now=None if run.state is RunState.CANCELLING else run.last_throughput,
+        throughput_now=_throughput_now(run),
         throughput=run.throughput,
         reason=run.reason,
         evidence=run.evidence,
@@ -284,11 +289,17 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
         lost = f"{host}: {reason or 'connection lost'} {format_duration(now - since)} ago"
         lost = f"{lost}, retrying" if watched else lost
         return f"{run.state}, {lost}" if run.state is RunState.CANCELLING else lost
-    return ""
+    return "collecting" if run.collecting else ""
+
+
+def _throughput_now(run: RunRecord) -> float | None:
+    over = run.collecting or run.state is RunState.CANCELLING
+    return None if over else run.last_throughput
 
 
 def _outlived(run: RunRecord, now: float, expected: float | None) -> bool:
-    began = run.started_at if run.state is RunState.RUNNING else None
+    running = run.state is RunState.RUNNING and not run.collecting
+    began = run.started_at if running else None
     return began is not None and expected is not None and now - began >= expected > 0
 
 

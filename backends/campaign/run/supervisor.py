@@ -168,6 +168,7 @@ class RunSupervisor:
                 self._cancel.set()
             ended = await self._live()
             if not ended.well and not self._taken.done():
+                self._tell_over()
                 ended = replace(ended, cleanup=await self._ending.collect(ended.cleanup))
             if ended.cancelled:
                 ended = self._over_before(ended)
@@ -287,7 +288,8 @@ class RunSupervisor:
         self, follows: Mapping[asyncio.Task[RunStatus], Member], watch: asyncio.Task[Ended]
     ) -> Ended:
         pending: set[asyncio.Task[RunStatus] | asyncio.Task[Ended]] = {*follows, watch}
-        while any(task in pending for task, member in follows.items() if not member.passive):
+        at_work = {task for task, member in follows.items() if not member.passive}
+        while at_work & pending:
             done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
             if self._cancel.is_set():  # who cancels ends it, with the grace time of that
                 await asyncio.wait(follows)
@@ -296,6 +298,8 @@ class RunSupervisor:
                 stalled = watch.result()
                 cleanup = await self._ending.tear_down(TEAR_DOWN_GRACE_S)
                 return replace(stalled, cleanup=cleanup)
+            if not at_work & pending:
+                self._tell_over()
             ends = (self._judge(member, task) for task, member in follows.items() if task in done)
             failed = [ended for ended in ends if ended is not None]
             if failed:
@@ -310,6 +314,11 @@ class RunSupervisor:
             cleanup = cleanup_of({name: mirror.ended for name, mirror in self._mirrors.items()})
         self._idle()
         return Ended(cleanup=await self._ending.collect(cleanup))
+
+    def _tell_over(self) -> None:
+        run = self._recorder.state.runs[self.run.run_id]
+        if run.state is RunState.RUNNING and not run.collecting:
+            self._recorder.note(ev.RunOver(t=self._clock(), run_id=run.run_id))
 
     def _judge(self, member: Member, task: asyncio.Task[RunStatus]) -> Ended | None:
         """How a member's end ends the run; None when it went well."""

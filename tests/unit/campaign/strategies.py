@@ -109,6 +109,7 @@ events = st.one_of(
         hosts=st.sampled_from([(), HOSTS]),
         log=st.just("logs/x.log"),
     ),
+    st.builds(ev.RunOver, t=times, run_id=run_ids),
     st.builds(ev.RunDeferred, t=times, run_id=run_ids, reason=texts),
     readings(),
     readings(),

@@ -239,3 +239,16 @@ def test_runs_that_were_cancelled_are_counted_apart_from_those_that_are_done() -
     state = fold([planned(A), planned(B), ev.RunCancelled(t=1.0, run_id=B)])
     assert shown(state, 2.0).summary.startswith("1/2 runs · 1 cancelled")
     assert "cancelled" not in shown(fold([planned(A)]), 2.0).summary
+
+
+def test_a_run_that_is_over_is_collecting_and_no_longer_waited_for() -> None:
+    launched = ev.RunLaunched(t=2.0, run_id=A)
+    runs = [planned(A, expected_s=20.0), planned(B, expected_s=20.0)]
+    state = fold([*runs, assigned(A), launched, ev.RunOver(t=31.0, run_id=A)])
+    now = shown(state, 39.0)
+    assert (view(now, A).state_text, view(now, A).outlived) == ("collecting", False)
+    assert view(now, A).elapsed_s == pytest.approx(30.0)
+    assert now.eta_s == pytest.approx(20.0)  # of the other; it has not outlived its estimate
+    ending = fold([ev.RunCancelling(t=40.0, run_id=A)], state)
+    assert view(shown(ending, 41.0), A).state_text == "cancelling"
+    assert fold([succeeded(A, t=42.0)], state).runs[A].ended_at == 42.0
