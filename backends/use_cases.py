@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from backends.hosts.preflight_finding import Finding, Say
     from backends.results.comparison import Comparison
     from backends.results.gained_parameters import Assumed
+    from backends.results.history import History
     from backends.results.run_result import RunResult
     from backends.transports.transport import Prompter
     from profiles.format.catalog import Catalog
@@ -332,6 +333,12 @@ class Workspace:
 
         defaults = defaults_of((baseline, candidate), lambda: self.catalog)
         return compare(self.runs(baseline), self.runs(candidate), threshold, defaults)
+
+    def history(self, paths: Sequence[Path], threshold: float = 0.02) -> History:
+        """How the cases of these campaigns went over time; raises like :meth:`compare`."""
+        from backends.campaign.folder.history_of import history_of  # noqa: PLC0415 (as above)
+
+        return history_of(paths, self.state, lambda: self.catalog, threshold)
 
     def runs_together(
         self, paths: Sequence[Path]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.statistics import comparisons, intervals, projections, steadiness, stopping
+from tests.statistics import comparisons, histories, intervals, projections, steadiness, stopping
 from tests.statistics.table import replaced
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "statistics.md"
@@ -18,6 +18,7 @@ SIMULATIONS = (
     *steadiness.SIMULATIONS,
     *stopping.SIMULATIONS,
     *projections.SIMULATIONS,
+    *histories.SIMULATIONS,
 )
 
 

@@ -118,6 +118,10 @@ COMMANDS = {
         "exit 1 when the candidate is slower",
         example="dlperf-tui compare baseline 2026-11-21-resnet50 --threshold 3%",
     ),
+    "history": Command(
+        "trend and change points per case over many campaigns; exit 1 on a regression",
+        example="dlperf-tui history --tag nightly --threshold 3%",
+    ),
     "completion": Command(
         "a script that completes commands, options and names in bash, zsh or fish",
         example="dlperf-tui completion bash",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import os
 from pathlib import Path
 
@@ -17,10 +16,10 @@ from backends.results.comparison_report import (
 )
 from backends.results.escaping import md_text
 from backends.results.result_files import write_atomically
-from profiles.errors import DlperfError, SelectionError
+from profiles.errors import DlperfError
 from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.options import add_json, open_workspace
+from tui.cli.shared.options import add_json, add_threshold, open_workspace, parse_threshold
 from tui.cli.shared.output import print_json, say
 from tui.cli.shared.print_table import print_tables
 
@@ -30,7 +29,7 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("baseline", metavar="BASELINE")
     parser.add_argument("candidate", metavar="CANDIDATE")
-    parser.add_argument("--threshold", metavar="PERCENT", default="2%")
+    add_threshold(parser)
     parser.add_argument("--strict", action="store_true", help="exit 1 on what is inconclusive too")
     parser.add_argument(
         "--junit", metavar="FILE", type=Path, help="the verdicts as JUnit XML, for CI servers"
@@ -72,23 +71,3 @@ def _tell_ci(result: Comparison, text: str, arguments: argparse.Namespace) -> No
                 where=str(arguments.junit),
                 remedy="give another --junit",
             ) from error
-
-
-def parse_threshold(text: str) -> float:
-    """``2%`` or ``2`` as 0.02.
-
-    Raises
-    ------
-    SelectionError: it is no number, or none from 0 up to 100.
-    """
-    try:
-        found = float(text.strip().removesuffix("%")) / 100
-    except ValueError:
-        found = math.nan
-    if not 0 <= found < 1:
-        raise SelectionError(
-            f"{text!r} is no percentage from 0 up to 100",
-            where="--threshold",
-            remedy="give one such as 2%",
-        )
-    return found

@@ -22,6 +22,8 @@ from backends.results.grade import (
     MOST_THROTTLED,
     WIDEST_INTERVAL,
 )
+from backends.results.history import Campaign, history
+from backends.results.history_report import history_document
 from backends.results.layouts.dlperf_json import dlperf_document
 from backends.results.layouts.speedup import COLUMNS, speedup_tables
 from backends.results.render import markdown_rows
@@ -83,6 +85,27 @@ def test_keys_of_a_comparison_are_listed(runs_of):
     top, cases = listed[1].split('"cases"')
     assert set(re.findall(r'"(\w+)"', top)) - {"baseline", "candidate"} == set(written) - {"cases"}
     assert set(re.findall(r'"(\w+)"', cases)) == set(written["cases"][0])
+
+
+def test_keys_of_a_history_are_listed(runs_of):
+    levels = (*[1.0] * 6, *[0.9] * 6)
+    written = history_document(
+        history(
+            [
+                Campaign(
+                    f"c{n}", Path(f"c{n}"), n, True, False, False, tuple(runs_of("1n1g", values))
+                )
+                for n, level in enumerate(levels)
+                for values in [[level, 1.001 * level, 0.999 * level]]
+            ]
+        )
+    )
+    listed = re.search(r"```\n(.*?)```", section("A history of campaigns"), re.S)
+    assert listed is not None
+    (case,) = written["cases"]
+    parts = [written, written["campaigns"][0], case, case["points"][0], case["changes"][0]]
+    keys = {key for part in parts for key in part}
+    assert set(re.findall(r'"(\w+)"', listed[1])) == keys
 
 
 def test_flags_verdicts_and_columns_are_listed():

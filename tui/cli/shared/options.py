@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,35 @@ from tui.cli.shared.ssh_prompt import terminal_prompter
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+
+
+def add_threshold(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--threshold",
+        metavar="PERCENT",
+        default="2%",
+        help="the change that counts, by default 2%%",
+    )
+
+
+def parse_threshold(text: str) -> float:
+    """``2%`` or ``2`` as 0.02.
+
+    Raises
+    ------
+    SelectionError: it is no number, or none from 0 up to 100.
+    """
+    try:
+        found = float(text.strip().removesuffix("%")) / 100
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < 1:
+        raise SelectionError(
+            f"{text!r} is no percentage from 0 up to 100",
+            where="--threshold",
+            remedy="give one such as 2%",
+        )
+    return found
 
 
 def add_hosts(parser: argparse.ArgumentParser) -> None:

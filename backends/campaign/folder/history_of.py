@@ -1,0 +1,37 @@
+"""Campaigns on disk as a history takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from backends.campaign.folder.parameter_defaults import defaults_of
+from backends.campaign.record.run_results import run_results
+from backends.campaign.record.state import CampaignState
+from backends.results.history import Campaign, History, history
+from backends.results.side_by_side import named_apart
+from profiles.format.catalog import Catalog
+
+
+def history_of(
+    paths: Sequence[Path],
+    read: Callable[[Path], CampaignState],
+    catalog: Callable[[], Catalog],
+    threshold: float,
+) -> History:
+    """Raises like :func:`backends.results.history.history`, and as ``read`` does. Blocking."""
+    states = [read(path) for path in paths]
+    runs = named_apart(paths, [run_results(state) for state in states])
+    campaigns = [
+        Campaign(
+            name=next((run.campaign for run in own), path.name),
+            path=path,
+            began_at=state.created_at or 0.0,
+            finished=state.finished,
+            simulated=state.simulated,
+            imported=state.imported,
+            runs=tuple(own),
+        )
+        for path, state, own in zip(paths, states, runs, strict=True)
+    ]
+    return history(campaigns, threshold, defaults_of(paths, catalog))

@@ -1,0 +1,277 @@
+"""The same cases over many campaigns: how their figures went, where they changed, and whether what
+they are at now is a regression.
+
+Simulated and measured campaigns are never in one series, nor are units. In words:
+docs/reports.md, "History".
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backends.hosts.fingerprint import apart, joined, several
+from backends.results.case_result import CaseResult
+from backends.results.change_points import Change, change_points, last_against_level
+from backends.results.comparison import FAMILY_ALPHA, Verdict, judge
+from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
+from backends.results.ratios import Welch
+from backends.results.run_result import RunResult
+from backends.results.statistics import Drift, drift
+from backends.results.student import quantile
+from backends.results.summary import summarise
+from profiles.errors import SelectionError
+
+if TYPE_CHECKING:
+    from profiles.format.profile import Scalar
+
+SEEN_MOSTLY = 0.8
+"""Two-sided: a drop is told as one that would be seen when nine of ten such are."""
+
+
+FEWEST_FOR_TREND = 6
+"""Campaigns that can have one: see :func:`backends.results.statistics.drift`."""
+_BEYOND = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
+
+
+class Why(StrEnum):
+    """What a verdict on a history rests on."""
+
+    CHANGE = "change"  # the last one that is beyond the threshold
+    TREND = "trend"  # since then, or over all, beyond the threshold
+    LAST = "last"  # nothing changed: the last campaign against its level
+    FAILED = "failed"  # nothing succeeded in the last one
+    ONE = "one"  # campaign with a figure, or none
+    SCATTER = "scatter"  # campaigns too few, or with too few repeats, to know how much they scatter
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """A campaign as a history takes it. ``began_at``: seconds since the epoch; of an imported one
+    when it was imported."""
+
+    name: str
+    path: Path
+    began_at: float
+    finished: bool
+    simulated: bool
+    imported: bool
+    runs: tuple[RunResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A case in one campaign, by its place in :attr:`History.campaigns`.
+
+    ``environment``: what differs between the last known environment and this one, of each.
+    """
+
+    campaign: int
+    case: CaseResult
+    environment: tuple[str, str] | None = None
+
+    @property
+    def measured(self) -> bool:
+        return bool(self.case.throughputs)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelChange:
+    """``point``: the first after it, in :attr:`CaseHistory.points`. ``change``: its statistics, the
+    ratio being after over before. ``verdict``: as of a comparison of both levels."""
+
+    point: int
+    change: Change
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class CaseHistory:
+    """One case over the campaigns that have it.
+
+    Parameters
+    ----------
+    trend: since the last change that is beyond the threshold, or over all points.
+    last: the last figure against its level before; None where it is the first of it.
+    would_see: the relative drop in the last campaign that nine of ten times had been found; None
+        where nobody can tell.
+    decisive: a regression that stands among all cases, which the exit code rests on.
+    """
+
+    profile: str
+    case: str
+    parameters: tuple[tuple[str, Scalar], ...]
+    unit: str
+    simulated: bool
+    points: tuple[Point, ...]
+    verdict: Verdict
+    why: Why
+    changes: tuple[LevelChange, ...] = ()
+    trend: Drift | None = None
+    last: Welch | None = None
+    would_see: float | None = None
+    decisive: bool = False
+
+    @property
+    def measured(self) -> tuple[Point, ...]:
+        return tuple(point for point in self.points if point.measured)
+
+    @property
+    def last_change(self) -> LevelChange | None:
+        """The last that is beyond the threshold."""
+        return next((c for c in reversed(self.changes) if c.verdict in _BEYOND), None)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """``campaigns``: in the order in which they began. ``judged``: tests that were made, over
+    which a regression of chance is guarded against."""
+
+    threshold: float
+    campaigns: tuple[Campaign, ...]
+    cases: tuple[CaseHistory, ...]
+    judged: int
+    assumed: tuple[Assumed, ...] = ()
+
+    @property
+    def regressions(self) -> tuple[CaseHistory, ...]:
+        return tuple(case for case in self.cases if case.verdict is Verdict.REGRESSION)
+
+    @property
+    def fails(self) -> tuple[CaseHistory, ...]:
+        """What makes the exit code 1: decisive regressions, and cases that succeeded before and
+        only failed in their last campaign."""
+        return tuple(case for case in self.cases if case.decisive or case.why is Why.FAILED)
+
+
+def history(
+    campaigns: Sequence[Campaign], threshold: float = 0.02, defaults: Defaults = no_defaults
+) -> History:
+    """Case by case, over the successful repeats of each campaign.
+
+    A regression: the last change of level that is beyond ``threshold`` (0.02: 2%) went down, or
+    there is a downward trend since that is; of two campaigns, what ``compare`` says.
+
+    Raises
+    ------
+    SelectionError: a threshold out of 0 … 1, or no campaign.
+    """
+    if not 0 <= threshold < 1:
+        raise SelectionError(
+            f"threshold {threshold:g} is out of range", remedy="give a percentage such as 2%"
+        )
+    if not campaigns:
+        raise SelectionError("no campaigns", remedy="name some, or a tag that some have")
+    ordered = sorted(campaigns, key=lambda campaign: campaign.began_at)
+    runs, assumed = with_defaults([campaign.runs for campaign in ordered], defaults)
+    series: dict[_Key, list[Point]] = {}
+    for place, own in enumerate(runs):
+        for case in (case for group in summarise(own) for case in group.cases if case.runs):
+            series.setdefault(_key(case), []).append(Point(place, case))
+    cases = [_case_history(key, points, threshold) for key, points in series.items()]
+    tests = [(p, at) for at, case in enumerate(cases) for p in _tests(case)]
+    stands = _standing(tests)
+    cases = [
+        replace(case, decisive=case.verdict is Verdict.REGRESSION and at in stands)
+        for at, case in enumerate(cases)
+    ]
+    return History(threshold, tuple(ordered), tuple(cases), len(tests), assumed)
+
+
+_Key = tuple[str, str, tuple[tuple[str, "Scalar"], ...], str, bool]
+
+
+def _key(case: CaseResult) -> _Key:
+    parameters = tuple(sorted(case.parameters.items()))
+    return case.profile, case.case, parameters, case.unit, case.simulated
+
+
+def _case_history(key: _Key, points: Sequence[Point], threshold: float) -> CaseHistory:
+    points = tuple(_with_environments(points))
+    found = CaseHistory(*key, points, Verdict.INSUFFICIENT, Why.ONE)
+    places = [at for at, point in enumerate(points) if point.measured]
+    if places and not points[-1].measured:
+        found = replace(found, why=Why.FAILED)
+    if len(places) < 2:
+        return found
+    values = [points[at].case.throughputs for at in places]
+    changes = tuple(
+        LevelChange(places[change.at], change, judge(change.evidence, threshold)[0])
+        for change in change_points(values, threshold)
+    )
+    found = replace(found, changes=changes)
+    last = found.last_change
+    since = [at for at in places if last is None or at >= last.point]
+    trend = drift([statistics.median(points[at].case.throughputs) for at in since])
+    against = last_against_level(values, [change.change.at for change in changes])
+    if against is not None:
+        sees = _would_see(*against)
+        found = replace(found, last=against[0], would_see=sees)
+    found = replace(found, trend=trend)
+    return found if found.why is Why.FAILED else _judged(found, threshold)
+
+
+def _judged(case: CaseHistory, threshold: float) -> CaseHistory:
+    last, trend = case.last_change, case.trend
+    if trend is not None and trend.change < -threshold:
+        return replace(case, verdict=Verdict.REGRESSION, why=Why.TREND)
+    if last is not None:
+        return replace(case, verdict=last.verdict, why=Why.CHANGE)
+    if trend is not None and trend.change > threshold:
+        return replace(case, verdict=Verdict.IMPROVEMENT, why=Why.TREND)
+    if case.last is None:
+        if not case.changes:
+            return replace(case, verdict=Verdict.INCONCLUSIVE, why=Why.SCATTER)
+        # The last campaign is alone on its level, by a change that is not beyond the threshold.
+        return replace(case, verdict=case.changes[-1].verdict, why=Why.CHANGE)
+    verdict, _ground = judge(case.last, threshold)
+    if verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
+        verdict = Verdict.INCONCLUSIVE  # it does not stand over all places that were looked at
+    return replace(case, verdict=verdict, why=Why.LAST)
+
+
+def _would_see(last: Welch, places: int) -> float | None:
+    if not last.error:
+        return 0.0
+    reach = quantile(1 - FAMILY_ALPHA / places, last.df) + quantile(SEEN_MOSTLY, last.df)
+    return 1 - math.exp(-reach * last.error)
+
+
+def _with_environments(points: Sequence[Point]) -> Iterator[Point]:
+    known = ""
+    for point in points:
+        now = joined(point.case.fingerprints) if point.case.fingerprints else ""
+        if known and now and several((known, now)):
+            before, after = apart((known, now))
+            yield replace(point, environment=(before, after))
+        else:
+            yield point
+        known = now or known
+
+
+def _tests(case: CaseHistory) -> Iterator[float]:
+    """One-sided: how often a history without a slow-down gives what this one did; of each test
+    that was made of it. What found nothing counts among them."""
+    if case.last is None and not case.changes:
+        return
+    last = case.last_change
+    slower = last is not None and last.verdict is Verdict.REGRESSION
+    yield last.change.p / 2 if last is not None and slower else 1.0
+    if len(case.measured) >= FEWEST_FOR_TREND:
+        trend = case.trend
+        yield trend.p / 2 if trend is not None and trend.change < 0 else 1.0
+
+
+def _standing(tests: Sequence[tuple[float, int]]) -> set[int]:
+    """Holm's step-down, as in a comparison."""
+    stands: set[int] = set()
+    for rank, (p, at) in enumerate(sorted(tests)):
+        if p > FAMILY_ALPHA / (len(tests) - rank):
+            break
+        stands.add(at)
+    return stands

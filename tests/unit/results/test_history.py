@@ -1,0 +1,360 @@
+"""Many campaigns: where a figure changed, and no verdict that they do not carry."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from backends.results.change_points import change_points, last_against_level, tellable
+from backends.results.comparison import Verdict, compare
+from backends.results.history import Campaign, CaseHistory, History, Why, history
+from backends.results.history_report import history_document, history_tables, history_words
+from backends.results.run_result import RunResult
+from backends.results.sparkline import sparkline
+from profiles.errors import SelectionError
+from tests.unit.results.conftest import Dlperf
+from tui.cli import main
+
+Runs = Callable[..., list[RunResult]]
+STEADY = [99.8, 100.0, 100.2, 100.1, 99.9]
+NIGHTS = [1.001, 0.999, 1.0, 1.002, 0.998, 1.001, 1.0, 0.999, 1.002, 0.998]
+
+
+def times(factor: float, values: Sequence[float] = STEADY) -> list[float]:
+    return [factor * value for value in values]
+
+
+def campaign(place: int, runs: Sequence[RunResult], **fields: object) -> Campaign:
+    name = f"night-{place}"
+    known = Campaign(
+        name=name,
+        path=Path(name),
+        began_at=float(place),
+        finished=True,
+        simulated=any(run.simulated for run in runs),
+        imported=any(run.imported for run in runs),
+        runs=tuple(replace(run, campaign=name) for run in runs),
+    )
+    return replace(known, **fields)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def watched(runs_of: Runs) -> Callable[..., CaseHistory]:
+    """The history of one case whose campaigns have these levels of the steady repeats."""
+
+    def watched(levels: Sequence[float], threshold: float = 0.02, **fields: object) -> CaseHistory:
+        nights = [
+            campaign(at, runs_of("1n1g", times(level), **fields)) for at, level in enumerate(levels)
+        ]
+        return history(nights, threshold).cases[0]
+
+    return watched
+
+
+@pytest.mark.parametrize(
+    ("levels", "verdict", "why", "since"),
+    [
+        ([1.0], Verdict.INSUFFICIENT, Why.ONE, None),
+        ([1.0, 1.0], Verdict.SAME, Why.LAST, None),
+        ([1.0, 0.97], Verdict.REGRESSION, Why.CHANGE, 1),
+        ([1.0, 1.03], Verdict.IMPROVEMENT, Why.CHANGE, 1),
+        ([1.0, 0.985], Verdict.SAME, Why.CHANGE, None),
+        ([*NIGHTS, 0.97], Verdict.REGRESSION, Why.CHANGE, 10),
+        ([*NIGHTS, *times(0.97, NIGHTS)], Verdict.REGRESSION, Why.CHANGE, 10),
+        ([*NIGHTS, *times(0.97, NIGHTS[:3]), *NIGHTS], Verdict.IMPROVEMENT, Why.CHANGE, 13),
+        ([*NIGHTS, *times(1.05, NIGHTS), 1.0], Verdict.REGRESSION, Why.CHANGE, 20),
+        (NIGHTS, Verdict.SAME, Why.LAST, None),
+        ([1 - 0.004 * at for at in range(9)], Verdict.REGRESSION, Why.TREND, None),
+        ([1 + 0.004 * at for at in range(9)], Verdict.IMPROVEMENT, Why.TREND, None),
+    ],
+)
+def test_verdict_is_that_of_the_level_now(watched, levels, verdict, why, since):
+    found = watched(levels)
+    trending = found.why is Why.TREND or why is Why.TREND
+    assert found.verdict is verdict
+    if trending:  # a straight slope may also be told as steps
+        assert found.why in (Why.TREND, Why.CHANGE)
+        return
+    assert found.why is why
+    assert (found.last_change.point if found.last_change else None) == since
+    assert found.decisive == (verdict is Verdict.REGRESSION)
+
+
+def test_a_slope_without_a_step_beyond_the_threshold_is_a_trend(watched):
+    rng = np.random.default_rng(5)
+    levels = [1 - 0.0035 * at + 0.0005 * rng.standard_normal() for at in range(10)]
+    found = watched(levels, 0.025)
+    assert (found.verdict, found.why) == (Verdict.REGRESSION, Why.TREND)
+    assert found.trend is not None
+    assert found.trend.change == pytest.approx(-0.031, abs=0.008)
+    assert found.decisive
+
+
+_sides = st.tuples(
+    st.lists(st.floats(95, 105), min_size=1, max_size=12),
+    st.lists(st.floats(90, 110), min_size=1, max_size=12),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(_sides, st.sampled_from([0.0, 0.005, 0.02, 0.05]))
+def test_of_two_campaigns_it_says_what_compare_says(runs_of: Runs, sides, threshold: float):
+    ours, theirs = (runs_of("1n1g", values) for values in sides)
+    compared = compare(ours, theirs, threshold)
+    seen = history([campaign(0, ours), campaign(1, theirs)], threshold)
+    assert seen.cases[0].verdict is compared.cases[0].verdict
+    assert bool(seen.fails) == bool(compared.fails())
+
+
+_nights = st.lists(st.lists(st.floats(50, 150), min_size=1, max_size=6), min_size=2, max_size=12)
+
+
+@given(_nights, st.floats(0.01, 100))
+def test_changes_do_not_know_the_unit(nights: list[list[float]], factor: float):
+    scaled = [[factor * value for value in night] for night in nights]
+    ours, theirs = change_points(nights, 0.02), change_points(scaled, 0.02)
+    assert [c.at for c in ours] == [c.at for c in theirs]
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.evidence.ratio == pytest.approx(other.evidence.ratio)
+
+
+@given(_nights)
+def test_a_change_stands_between_two_levels_and_excludes_one(nights: list[list[float]]):
+    changes = change_points(nights, 0.02)
+    assert [c.at for c in changes] == sorted({c.at for c in changes})
+    for change in changes:
+        assert 0 < change.at < len(nights)
+        assert 0 <= change.p <= 0.05
+        assert abs(change.evidence.ratio - 1) >= 0.01
+        interval = change.evidence.interval()
+        assert interval.low <= change.evidence.ratio <= interval.high
+        assert not interval.low < 1 < interval.high
+    assert tellable(nights) or not changes
+
+
+@given(_nights)
+def test_turned_round_in_time_the_changes_are_the_same_inverse_ones(nights: list[list[float]]):
+    forth, back = change_points(nights, 0.02), change_points(nights[::-1], 0.02)
+    if len(forth) == len(back) == 1:  # of several, which is the weakest may be a tie
+        assert forth[0].at == len(nights) - back[0].at
+        assert forth[0].evidence.ratio * back[0].evidence.ratio == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "known"),
+    [
+        ([5], False), ([3, 3], True), ([3, 2], False), ([1, 1, 1], False), ([1, 2, 1], True),
+        ([1] * 4, False), ([1] * 5, True),
+    ],
+)  # fmt: skip
+def test_how_few_campaigns_tell_nothing_is_said(runs_of: Runs, sizes: list[int], known: bool):
+    nights = [[100.0 + 0.01 * at + 0.1 * i for i in range(n)] for at, n in enumerate(sizes)]
+    assert tellable(nights) == known
+    seen = history([campaign(at, runs_of("1n1g", v)) for at, v in enumerate(nights)]).cases[0]
+    assert (seen.why in (Why.ONE, Why.SCATTER)) == (not known)
+    assert (seen.would_see is not None) == known
+    if len(sizes) > 1 and not known:
+        assert seen.verdict is Verdict.INCONCLUSIVE
+
+
+def test_what_days_scatter_is_no_change():
+    """Their repeats agree to 0.1%, and the campaigns differ by 1%: that is how they are."""
+    levels = [1.01, 0.99, 1.0, 0.985, 1.015, 1.01, 0.99, 1.005, 0.985]
+    values = [times(level) for level in levels]
+    assert change_points(values, 0.02) == ()
+    found = last_against_level([*values, times(0.99)], [])
+    assert found is not None
+    assert found[0].error > 0.009
+
+
+def test_one_campaign_too_many_is_told_by_what_would_be_seen(watched):
+    """The drop that is promised to be seen is seen, and half of it is not."""
+    few = watched(NIGHTS[:8])
+    assert few.would_see is not None
+    assert 0.002 < few.would_see < 0.02
+    rng = np.random.default_rng(2)
+    seen = [
+        any(
+            change.at == 8
+            for change in change_points(
+                [
+                    [100 * level * (1 + 0.004 * rng.standard_normal()) for _ in range(5)]
+                    for level in [*[1.0] * 8, 0.98]
+                ],
+                0.01,
+            )
+        )
+        for _ in range(60)
+    ]
+    assert statistics.fmean(seen) > 0.9
+
+
+def test_simulated_campaigns_and_other_units_are_series_of_their_own(runs_of: Runs):
+    nights = [
+        campaign(0, runs_of("1n1g", STEADY)),
+        campaign(1, runs_of("1n1g", times(0.5), simulated=True)),
+        campaign(2, runs_of("1n1g", times(0.1), unit="tokens/s")),
+        campaign(3, runs_of("1n1g", STEADY)),
+    ]
+    seen = history(nights)
+    series = {(c.simulated, c.unit): [p.campaign for p in c.points] for c in seen.cases}
+    assert series == {
+        (False, "samples/s"): [0, 3],
+        (True, "samples/s"): [1],
+        (False, "tokens/s"): [2],
+    }
+    assert not seen.fails
+    assert "SIMULATED" in str(history_words(seen)[0])
+
+
+def test_the_environment_that_changed_stands_beside_the_change(runs_of: Runs):
+    def night(at: int, level: float, driver: str) -> Campaign:
+        environment = f"H200, driver {driver}, Debian; image: sha256:a"
+        return campaign(at, runs_of("1n1g", times(level), fingerprint=environment))
+
+    unknown = campaign(3, runs_of("1n1g", times(1.0)))
+    seen = history(
+        [night(0, 1, "1"), night(1, 1, "1"), night(2, 1, "1"), unknown, night(4, 0.9, "2")]
+    )
+    (case,) = seen.cases
+    assert [p.environment is not None for p in case.points] == [False] * 4 + [True]
+    text = str(history_tables(seen))
+    assert "driver 1, Debian → H200, driver 2" in text
+    document = history_document(seen)["cases"][0]
+    assert "driver 2" in document["changes"][-1]["environment"]["after"]
+    assert document["points"][3]["environment"] is None
+
+
+def test_a_case_that_only_fails_now_fails_the_watch(runs_of: Runs):
+    nights = [campaign(at, runs_of("1n1g", STEADY)) for at in range(3)]
+    nights.append(campaign(3, runs_of("1n1g", [None, None])))
+    seen = history(nights)
+    assert seen.cases[0].why is Why.FAILED
+    assert seen.fails
+    assert "×" in history_tables(seen)[0].rows[0][3]
+
+
+def test_campaigns_stand_in_the_order_in_which_they_began(runs_of: Runs):
+    nights = [campaign(at, runs_of("1n1g", times(level))) for at, level in enumerate([1, 1, 0.9])]
+    assert history(nights[::-1]).cases == history(nights).cases
+
+
+def test_among_many_unchanged_cases_a_doubtful_one_is_not_decisive(runs_of: Runs):
+    def night(at: int, level: float) -> Campaign:
+        doubtful = runs_of("1n1g", times(level, [95, 97, 100, 103, 105]))
+        others = [
+            run
+            for batch in range(40)
+            for run in runs_of("1n1g", STEADY, parameters={"batch_size": batch})
+        ]
+        return campaign(at, [*doubtful, *others])
+
+    def doubtful(seen: History) -> CaseHistory:
+        return next(case for case in seen.cases if "precision" in dict(case.parameters))
+
+    level = next(
+        x for x in np.arange(1.0, 0.8, -0.002).tolist()
+        if doubtful(history([night(0, 1), night(1, x)])).verdict is Verdict.REGRESSION
+    )  # fmt: skip
+    seen = history([night(0, 1), night(1, level)])
+    assert not doubtful(seen).decisive
+    assert "chance" in str(history_words(seen)[1])
+    assert doubtful(history([night(0, 1), night(1, 0.5)])).decisive
+
+
+@given(
+    st.lists(st.none() | st.just(math.nan) | st.floats(1, 1e9), max_size=60),
+    st.sets(st.integers(0, 60)),
+)
+def test_a_sparkline_has_a_mark_for_each_of_its_campaigns(values, changed):
+    line = sparkline(values, changed)
+    shown = values[-40:]
+    if all(v is None or math.isnan(v) for v in shown):
+        assert line == "–"
+        return
+    marks = line.removeprefix("…").replace("│", "")
+    assert len(marks) == len(shown)
+    for value, mark in zip(shown, marks, strict=True):
+        expected = "×" if value is None else "·" if math.isnan(value) else "▁▂▃▄▅▆▇█"
+        assert mark in expected
+    order = [(v, m) for v, m in zip(shown, marks, strict=True) if v is not None and v == v]
+    assert [m for _, m in sorted(order)] == sorted(m for _, m in order)
+
+
+def test_noise_below_the_threshold_is_flat():
+    assert set(sparkline([100.0, 100.1, 99.9, 100.0])) <= set("▄▅")
+
+
+# Through the command line ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def nightly(dlperf: Dlperf, tmp_path: Path) -> Callable[[Sequence[float]], list[Path]]:
+    """Imported campaigns with the tag nightly."""
+
+    def nightly(levels: Sequence[float]) -> list[Path]:
+        paths = []
+        for at, level in enumerate(levels):
+            values = times(level)
+            file = tmp_path / f"{at}.toml"
+            file.write_text(
+                f'framework = "F"\nmodel = "M"\n'
+                f'figures = [{{ case = "1n1g", throughput = {values} }}]\n'
+            )
+            path = tmp_path / "kept" / f"night-{at}"
+            dlperf("import", file, "-o", path)
+            dlperf("--campaigns", tmp_path / "kept", "campaigns", "tag", path, "nightly")
+            paths.append(path)
+        return paths
+
+    return nightly
+
+
+def test_exit_code_1_for_a_regression_by_tag_and_by_name(
+    dlperf: Dlperf, nightly: Callable[..., list[Path]], tmp_path: Path
+):
+    paths = nightly([1.0, 1.001, 0.95])
+    kept = ("--campaigns", tmp_path / "kept")
+    said = dlperf(*kept, "history", "--tag", "nightly", code=1)
+    assert "| regression |" in said
+    assert "night-2" in said
+    assert dlperf(*kept, "history", *paths, code=1) == said
+    assert "| same |" in dlperf(*kept, "history", *paths[:2])
+    assert "1 campaign with a figure" in dlperf(*kept, "history", paths[0])
+    assert "| same |" in dlperf(*kept, "history", *paths, "--threshold", "10%")
+    wide = dlperf(*kept, "history", *paths, "--wide", code=1)
+    assert wide.count("night-1") == said.count("night-1") + 1
+    document = json.loads(dlperf(*kept, "history", "--tag", "nightly", "--json", code=1))
+    assert [set(c) >= {"campaign", "path"} for c in document["campaigns"]] == [True] * 3
+    (case,) = document["cases"]
+    assert [p["throughput"] for p in case["points"]] == pytest.approx([100, 100.1, 95])
+    (change,) = case["changes"]
+    assert change["campaign"] == "night-2"
+    assert change["ratio_interval"][0] < change["ratio"] < change["ratio_interval"][1] < 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [[], ["--tag", "none"], ["x", "--tag", "y"], ["nowhere"], ["x", "--threshold", "much"]],
+)
+def test_a_wrong_request_is_one_line(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["--campaigns", str(tmp_path), "history", *words]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_no_campaigns_and_no_threshold_at_all_are_refused(runs_of: Runs):
+    with pytest.raises(SelectionError):
+        history([])
+    with pytest.raises(SelectionError):
+        history([campaign(0, runs_of("1n1g", STEADY))], 1.5)

@@ -1,0 +1,68 @@
+"""``history``: how the same cases went over many campaigns."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from backends.results.history_report import history_document, history_tables, history_words
+from backends.use_cases import Workspace
+from profiles.errors import SelectionError
+from tui.cli.shared.campaign_remarks import say_remarks
+from tui.cli.shared.exit_codes import FAILED, OK
+from tui.cli.shared.options import add_json, add_threshold, open_workspace, parse_threshold
+from tui.cli.shared.output import print_json, say
+from tui.cli.shared.print_table import print_tables
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("campaigns_named", metavar="CAMPAIGN", nargs="*")
+    parser.add_argument("--tag", metavar="TAG", help="all campaigns that have it")
+    add_threshold(parser)
+    parser.add_argument(
+        "--wide", action="store_true", help="also every figure of every case, with its interval"
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Exit code 1 where a case is at a regression that stands among all cases."""
+    if bool(arguments.campaigns_named) == bool(arguments.tag):
+        raise SelectionError(
+            "wants campaigns, or a tag that they have, and not both",
+            where="history",
+            remedy="for example: dlperf-tui history --tag nightly",
+        )
+    threshold = parse_threshold(arguments.threshold)
+    workspace = open_workspace(arguments)
+    if arguments.tag:
+        paths = _tagged(workspace, arguments.tag)
+    else:
+        paths = tuple(map(workspace.find_campaign, arguments.campaigns_named))
+    for path in paths:
+        say_remarks(workspace, path)
+    found = workspace.history(paths, threshold)
+    if arguments.json:
+        print_json(history_document(found))
+    else:
+        print_tables(history_tables(found, wide=arguments.wide), history_words(found))
+    return FAILED if found.fails else OK
+
+
+def _tagged(workspace: Workspace, tag: str) -> tuple[Path, ...]:
+    """Those that have figures of their own: not copies of another."""
+    found = []
+    for campaign in workspace.campaigns():
+        if tag not in campaign.about.tags:
+            continue
+        if campaign.elsewhere or not campaign.total:
+            say(f"note: {campaign.name} is left out: {campaign.problem or 'it has no runs'}")
+        else:
+            found.append(campaign.path)
+    if not found:
+        raise SelectionError(
+            f"no campaign with the tag {tag!r}",
+            where=str(workspace.campaigns_dir),
+            remedy="'dlperf-tui campaigns tag CAMPAIGN TAG' gives one",
+        )
+    return tuple(found)
