@@ -25,6 +25,7 @@ class Problem(StrEnum):
     CONFIGURATION = "ssh configuration"
     LOST = "connection lost"
     NO_STEP = "the job takes no step"
+    JOB_ENDS = "its job is ending"
     OTHER = "connection failed"
 
     @property

@@ -19,6 +19,7 @@ from backends.campaign.record.run_record import Series
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.engines.engine import Waiting, WaitKind
 from backends.inventory.nodesets import fold_nodeset
+from backends.transports.transport import Problem
 from profiles.durations import format_duration
 from profiles.format.case import Case
 
@@ -286,8 +287,10 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
         return waiting_text(waiting, now)
     if run.lost_hosts and run.state.active:
         host, (since, reason) = next(iter(run.lost_hosts.items()))
-        lost = f"{host}: {reason or 'connection lost'} {format_duration(now - since)} ago"
-        lost = f"{lost}, retrying" if watched else lost
+        lost = f"{host}: {reason or 'connection lost'}"
+        if reason != Problem.JOB_ENDS:
+            again = ", retrying" if watched else ""
+            lost = f"{lost} {format_duration(now - since)} ago{again}"
         return f"{run.state}, {lost}" if run.state is RunState.CANCELLING else lost
     return "collecting" if run.collecting else ""
 

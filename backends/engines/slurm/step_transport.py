@@ -20,6 +20,14 @@ _MARKED = (
 )
 _OVER = "export DLPERF_JOB_OVER=1\n"  # for the wrapper: all that ran in the job was ended
 _BEGUN = b"\x1edlperf\x1e\n"
+_OF_ITS_END = (
+    b" has expired",
+    b"Invalid job id specified",
+    b"already completing or completed",
+    b"credential revoked",
+    b" CANCELLED AT ",
+)
+"""What srun says of a step whose job is ending or over, whyever: that is for Slurm to tell."""
 _ENDED = re.compile(rb"\x1edlperf (\d+)\x1e\n")
 
 
@@ -90,6 +98,9 @@ class StepTransport:
         return Completed(int(end[1]), done.stdout, own[: end.start()])
 
     def _lost(self, problem: Problem, said: bytes) -> HostUnreachableError:
-        lines = clean_text(said.decode("utf-8", "replace")).split("\n")
+        if any(words in said for words in _OF_ITS_END):
+            return HostUnreachableError(self._host.name, Problem.JOB_ENDS)
+        lines = said.decode("utf-8", "replace").splitlines()
         errors = [line.partition("error: ")[2] for line in lines if "error: " in line]
-        return HostUnreachableError(self._host.name, problem, next(iter(errors), ""))
+        detail = clean_text(next(iter(errors), ""), cap=500)
+        return HostUnreachableError(self._host.name, problem, detail)

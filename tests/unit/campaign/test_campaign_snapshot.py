@@ -15,6 +15,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.state import CampaignState, apply, fold
 from backends.campaign.record.status_view import CampaignSnapshot, Kept, RunView, take
 from backends.engines.engine import Waiting, WaitKind
+from backends.transports.transport import Problem
 from tests.unit.campaign.strategies import RUN_IDS, events, planned
 from tests.unit.campaign.test_campaign_state import assigned, readings, succeeded
 
@@ -39,6 +40,9 @@ def test_a_lost_connection_is_told_with_its_age() -> None:
     told = view(shown(ending, 112.0, read_only=True), A)
     assert told.state_text == "cancelling, node2: connection lost 12s ago"
     assert told.throughput_now is None
+    over = ev.ContactChanged(t=100.0, run_id=A, host="node2", lost=True, reason=Problem.JOB_ENDS)
+    state_over = fold([over], fold([planned(A), assigned(A), ev.RunLaunched(t=2.0, run_id=A)]))
+    assert view(shown(state_over, 112.0), A).state_text == "node2: its job is ending"
     back = ev.ContactChanged(t=120.0, run_id=A, host="node2", lost=False)
     assert view(shown(fold([back], state), 121.0), A).state_text == "running"
 
