@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.inventory.nodesets import fold_nodeset
 from tui.text import count
 
 CHANGES = frozenset({"cancel_run", "cancel_all", "retry", "pause", "pause_all"})
@@ -40,8 +41,28 @@ def _is_last(viewed: CampaignSnapshot, run: RunView) -> bool:
     return any(one.run_id == run.run_id for one in viewed.state.latest_attempts())
 
 
-def ending_words(at_work: int, waiting: int) -> str:
+def cancel_question(viewed: CampaignSnapshot, run: RunView) -> str:
+    """What ending a run means, for it and for its job, if it is in one."""
+    where = f" on {fold_nodeset(run.hosts)}" if run.hosts else ""
+    what = "Its processes are ended on every host; its log stays."
+    job = viewed.state.run(run.run_id).job_id
+    if viewed.state.held is not None:
+        what = "The campaign's job goes on with the other runs."
+    elif run.state is RunState.QUEUED:
+        what = f"Its job {job}".rstrip() + " leaves the queue."
+    elif job:
+        what = f"Its job {job} ends, and all that runs in it; its log stays."
+    return f"End {run.label}{where}? {what}"
+
+
+def cancel_all_question(viewed: CampaignSnapshot) -> str:
     """What ending all of them means."""
+    at_work, waiting = viewed.active, viewed.total - viewed.done - viewed.active
     asked = [f"end {count(at_work, 'run')} at work"] if at_work else []
     asked += [f"start none of the {waiting} to come"] if waiting else []
-    return f"{' and '.join(asked).capitalize()}?"
+    jobs = ""
+    if viewed.state.held is not None:
+        jobs = " The campaign's job ends, and its nodes go back."
+    elif any(viewed.state.run(run.run_id).job_id for run in viewed.runs if not run.state.ended):
+        jobs = " Their jobs end, or leave the queue."
+    return f"{' and '.join(asked).capitalize()}?{jobs} What is measured already stays."

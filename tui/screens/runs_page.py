@@ -17,7 +17,6 @@ from backends.campaign.record.status_view import (
     CampaignSnapshot,
     RunView,
 )
-from backends.inventory.nodesets import fold_nodeset
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
@@ -26,8 +25,9 @@ from tui.screens.page import Page
 from tui.screens.possible_changes import (
     CHANGES,
     RETRIABLE,
+    cancel_all_question,
+    cancel_question,
     change_labels,
-    ending_words,
     possible_changes,
 )
 from tui.screens.run_text import (
@@ -252,16 +252,15 @@ class RunsPage(Page):
         return super().check_action(action, parameters)
 
     def action_cancel_run(self) -> None:
-        run, controller = self.selected, self.session.controller
-        if run is None or controller is None:
+        viewed, run, controller = self.viewed, self.selected, self.session.controller
+        if viewed is None or run is None or controller is None:
             return
         if run.state.ended:
             self.post_message(Said(f"{run.label} has ended; there is nothing to cancel"))
             return
-        where = f" on {fold_nodeset(run.hosts)}" if run.hosts else ""
         question = Choice(
             "Cancel run",
-            f"End {run.label}{where}? Its processes are ended on every host; its log stays.",
+            cancel_question(viewed, run),
             (Answer("y", "end this run", "yes"), Answer("n", "let it go on", "no")),
         )
         cancel = partial(controller.cancel_run, run.run_id)
@@ -276,13 +275,12 @@ class RunsPage(Page):
         viewed, controller = self.viewed, self.session.controller
         if viewed is None or controller is None:
             return
-        left = viewed.total - viewed.done
-        if not left:
+        if viewed.done == viewed.total:
             self.post_message(Said("every run has ended; there is nothing to cancel"))
             return
         question = Choice(
             "Cancel all",
-            f"{ending_words(viewed.active, left - viewed.active)} What is measured already stays.",
+            cancel_all_question(viewed),
             (Answer("y", "end all of them", "yes"), Answer("n", "let them go on", "no")),
         )
         self.app.push_screen(question, partial(self._if_yes, controller.cancel_all))
