@@ -238,6 +238,8 @@ async def test_nodes_of_a_queue_tell_partitions_reasons_and_who_has_their_device
     )
     async with console(workspace, LARGE) as (app, pilot):
         await until(pilot, lambda: "1 ready · 1 busy · 1 offline" in screen_text(app))
+        assert "Partitions" in screen_text(app)
+        assert "Address" not in screen_text(app)
         lines = [line for line in screen_text(app).splitlines() if "8 × h200  " in line]
         for line, told in zip(
             lines,

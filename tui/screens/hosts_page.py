@@ -37,12 +37,16 @@ if TYPE_CHECKING:
 COLUMNS = (
     Column("state", "State", 13),
     Column("name", "Host", 12),
-    Column("address", "Address", 15, from_width=100),  # or the partitions of a queue
+    Column("address", "Address", 15, from_width=100),
     Column("devices", "Devices", 23),
     Column("load", "Load", 9, right=True, from_width=90),
     Column("memory", "Mem GiB", 9, right=True, from_width=100),
     Column("note", "Remarks", None),
     Column("age", "Asked", 6, right=True, from_width=150),
+)
+OF_A_QUEUE = tuple(
+    replace(column, key="partitions", label="Partitions") if column.key == "address" else column
+    for column in COLUMNS
 )
 AGAIN_EVERY_S = 5.0
 OLD_S = 60.0
@@ -199,7 +203,8 @@ class HostsPage(Page):
         rows = self._rows.of(hosts, self._own, self.session.workspace.cluster.now())
         if len(rows) != len(self._shown) or any(map(is_not, rows, self._shown)):
             self._shown = rows
-            panel.table.refill(rows)
+            queue = self.session.workspace.cluster.inventory.login is not None
+            panel.table.refill(rows, OF_A_QUEUE if queue else COLUMNS)
         problem = plain(self.session.workspace.cluster.problem)
         panel.retitle("Hosts", problem or summary(hosts))
         panel.say_when_empty(
