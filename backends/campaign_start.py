@@ -86,7 +86,7 @@ class Starter:
         SelectionError: no queue gives the hosts; see :meth:`backends.campaign_export.Export.write`.
         """
         self._refuse(plan)
-        queue = queue_of_inventory(self._cluster.inventory, plan.hosts)
+        queue = self._queue(plan)
         if queue is None:
             raise SelectionError(
                 "scripts are written for a queue, which gives each run its hosts",
@@ -102,6 +102,10 @@ class Starter:
         setups = self._setups(plan, staged=True)
         gpus = any(snapshot.capacity.gpus for snapshot in self._cluster.snapshots())
         return Export(plan, setups, self._factory(setups), queue, gpus).write(directory)
+
+    def _queue(self, plan: Plan) -> Queue | None:
+        """That gives the plan's hosts; None: they are the inventory's own."""
+        return queue_of_inventory(self._cluster.inventory_for(plan.job_keys), plan.hosts)
 
     def _refuse(self, plan: Plan) -> None:
         inventory = self._cluster.inventory
@@ -144,7 +148,7 @@ class Starter:
             )
         self._refuse(plan)
         setups = self._setups(plan, staged=True)  # a missing file is told before anything exists
-        queue = queue_of_inventory(self._cluster.inventory, plan.hosts)
+        queue = self._queue(plan)
         request = Request(
             plan.selection, plan.hosts, tuple(str(d) for d in self._profile_dirs), force, queue
         )

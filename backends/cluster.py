@@ -8,15 +8,17 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from backends.hosts.host_facts import HostSnapshot, HostState, Sought
 from backends.inventory.host_entry import Host, Inventory, listed_address, select
 from backends.inventory.load import by_engine
-from profiles.errors import DlperfError
+from backends.inventory.queue_asks import NO_PROFILE, Keys, asks, partitions_of
+from profiles.errors import DlperfError, SelectionError
 
 if TYPE_CHECKING:
     from backends.engines.queue_hosts import QueueHosts
@@ -46,6 +48,7 @@ class Cluster:
         self._prompter = prompter
         self._clock = clock
         self._known: dict[str, HostSnapshot] = {}
+        self._nodes = inventory.hosts  # of the queue, whatever partitions are asked for
         self._asked_queue_at: float | None = None
         self.problem = ""
         """Why the queue did not tell its hosts when it was last asked."""
@@ -75,19 +78,38 @@ class Cluster:
 
         Raises
         ------
-        DlperfError: the queue does not answer; what it said last is still known.
+        DlperfError: the queue does not answer; what it said last is still known. Or it has no such
+            partition as jobs are to be in.
         """
         if self._queue is None:
             return
         self._asked_queue_at = self._clock()
         try:
             found = await self._queue.ask()
+            self._nodes = tuple(host for host, _ in found)
+            self._known = {snapshot.name: snapshot for _, snapshot in found}
+            self.inventory = self.inventory_for()
         except DlperfError as error:
-            self.problem = error.what
+            self.problem = str(error) if isinstance(error, SelectionError) else error.what
             raise
         self.problem = ""
-        self.inventory = replace(self.inventory, hosts=tuple(host for host, _ in found))
-        self._known = {snapshot.name: snapshot for _, snapshot in found}
+
+    def inventory_for(self, profiles: Mapping[str, Keys] = NO_PROFILE) -> Inventory:
+        """Whose hosts are those that jobs of these profiles may get, each with what it asks for.
+
+        Raises
+        ------
+        SelectionError: there is no such partition.
+        """
+        if self.inventory.login is None or not self._known:
+            return self.inventory
+        of_node = {snapshot.name: snapshot.partitions for snapshot in self._known.values()}
+        asked = asks(self.inventory, profiles or NO_PROFILE)
+        wanted = partitions_of(asked, set(chain.from_iterable(of_node.values())))
+        if wanted is None:
+            return replace(self.inventory, hosts=self._nodes)
+        hosts = (host for host in self._nodes if wanted.intersection(of_node.get(host.name, ())))
+        return replace(self.inventory, hosts=tuple(hosts))
 
     @property
     def queue_hosts(self) -> QueueHosts | None:
@@ -99,6 +121,7 @@ class Cluster:
         self.inventory = by_engine(self.inventory, engine)
         self.__dict__.pop("_queue", None)
         self._known.clear()
+        self._nodes = self.inventory.hosts
 
     def use_queue(self, queue: Queue) -> None:
         """From now on this queue gives the hosts, unless the inventory has one."""

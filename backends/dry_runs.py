@@ -53,7 +53,7 @@ class DryRuns:
         """
         plan = self._plan
         factory = self._factory(plan)
-        queue = queue_of_inventory(self._cluster.inventory, plan.hosts)
+        queue = queue_of_inventory(self._cluster.inventory_for(plan.job_keys), plan.hosts)
         jobs = {} if queue is None else self._jobs(queue)
         of_all = queue is not None and queue.one_job
         cases = {id(planned): _case(planned, jobs, of_all=of_all) for planned in plan.cases}

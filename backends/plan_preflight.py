@@ -9,13 +9,16 @@ from backends.campaign.plan.plan import Plan, want_of
 from backends.cluster import Cluster
 from backends.engines.choice import why_never
 from backends.engines.engine import Wanted
+from backends.engines.refusal import Refusal
 from backends.hosts.host_facts import AWAY
 from backends.hosts.image_pull import pull_images
 from backends.hosts.preflight import preflight
 from backends.hosts.preflight_finding import Finding, Level, Say
 from backends.hosts.software import sought_for
 from backends.inventory.queue import Queue, queue_of_inventory
-from profiles.errors import DlperfError
+from backends.inventory.queue_asks import Ask, asks
+from profiles.errors import DlperfError, SelectionError
+from profiles.nearest import did_you_mean
 
 
 async def plan_preflight(
@@ -25,7 +28,8 @@ async def plan_preflight(
 
     Before it images are fetched where that is allowed; ``say`` takes its lines.
     """
-    if (queue := queue_of_inventory(cluster.inventory, plan.hosts)) is not None:
+    inventory = cluster.inventory_for(plan.job_keys)
+    if (queue := queue_of_inventory(inventory, plan.hosts)) is not None:
         return await _of_queue(queue, cluster, plan)
     hosts = [host for host in plan.hosts if cluster.snapshot(host).state not in AWAY]
     if fetched := await pull_images(cluster.pool, hosts, plan.cases, say or _unsaid):
@@ -42,6 +46,10 @@ async def _of_queue(queue: Queue, cluster: Cluster, plan: Plan) -> tuple[Finding
     """A stop for every kind of job that the queue says it will never start; in its own words.
 
     Which hosts it will be, and when, nobody knows yet; so none is looked at.
+
+    Raises
+    ------
+    SelectionError: an account, a qos or a reservation that is named is not there.
     """
     gpus = any(snapshot.capacity.gpus for snapshot in cluster.snapshots())
     jobs: dict[tuple[Wanted, ...], str]
@@ -55,8 +63,24 @@ async def _of_queue(queue: Queue, cluster: Cluster, plan: Plan) -> tuple[Finding
         answers = await asyncio.gather(*asked)
     except DlperfError as error:
         return (Finding(queue.login.name, Level.STOP, error.what, error.remedy),)
+    told = zip(jobs.values(), answers, strict=True)
+    refused = [(tag, answer) for tag, answer in told if answer is not None]
+    said = asks(cluster.inventory, plan.job_keys)
+    for _, refusal in refused:
+        named = [ask for ask in said if ask.key == refusal.key and ask.value]
+        if named:
+            raise _not_there(min(named, key=lambda ask: ask.value in refusal.known), refusal)
     return tuple(
-        Finding("", Level.STOP, f"{tag} would never start: {words}", "ask for what there is")
-        for tag, words in zip(jobs.values(), answers, strict=True)
-        if words
+        Finding("", Level.STOP, f"{tag} would never start: {it.words}", "ask for what there is")
+        for tag, it in refused
+    )
+
+
+def _not_there(ask: Ask, refusal: Refusal) -> SelectionError:
+    known = ", ".join(refusal.known)
+    meant = did_you_mean(ask.value, refusal.known)
+    return SelectionError(
+        f"{ask.key} {ask.value!r}: {refusal.words}{meant}",
+        where=ask.where,
+        remedy=f"there are {known}" if known else f"name another {ask.key}, or none",
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.cluster import Cluster
-from backends.inventory.host_entry import Inventory
+from backends.inventory.host_entry import Inventory, select
 from backends.inventory.job_options import JobsAsked
 from backends.inventory.load import NOTHING_ASKED, load_inventory
 from profiles.errors import ProfileError, SelectionError
@@ -135,8 +135,10 @@ class Workspace:
         from backends.campaign.plan.planner import make_plan  # noqa: PLC0415 (loads when needed)
         from backends.inventory.queue import hosts_by_cluster  # noqa: PLC0415 (as above)
 
-        hosts = self.cluster.chosen(selection.hosts)
-        clusters = hosts_by_cluster(self.cluster.inventory)
+        profiles = [self.catalog.get(name) for name in selection.profiles]
+        inventory = self.cluster.inventory_for({p.name: dict(p.job_keys) for p in profiles})
+        hosts = select(inventory, selection.hosts or None)
+        clusters = hosts_by_cluster(inventory)
         return make_plan(selection, self.catalog, hosts, self.cluster.probed, clusters)
 
     def dry_run(self, plan: Plan) -> tuple[DryRun, ...]:

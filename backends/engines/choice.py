@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from backends.engines.direct import DirectEngine, Pool
 from backends.engines.engine import Engine, Held, Wanted
 from backends.engines.plain_job import PlainJob
+from backends.engines.refusal import Refusal
 from backends.hosts.host_facts import HostSnapshot, Sought
 from backends.hosts.placement import Placement
 from backends.inventory.host_entry import Host
@@ -59,18 +60,23 @@ def engine_for(
     )
 
 
-async def why_never(wanted: Sequence[Wanted], queue: Queue, login: Transport, *, gpus: bool) -> str:
-    """Why the queue would never start the job of these runs, in its words; empty: it would.
+async def why_never(
+    wanted: Sequence[Wanted], queue: Queue, login: Transport, *, gpus: bool
+) -> Refusal | None:
+    """Why the queue would never start the job of these runs; None: it would.
 
     Raises
     ------
     DlperfError: it does not answer.
     """
     from backends.engines.slurm.commands import SlurmCommands  # noqa: PLC0415 (as below)
+    from backends.engines.slurm.refusals import refusal  # noqa: PLC0415
     from backends.engines.slurm.submission import Submission  # noqa: PLC0415
 
-    submission = Submission(login, SlurmCommands(login), queue.options_of)
-    return await submission.refusal(_request(wanted, queue, gpus=gpus))
+    commands = SlurmCommands(login)
+    submission = Submission(login, commands, queue.options_of)
+    words = await submission.refusal(_request(wanted, queue, gpus=gpus))
+    return await refusal(words, commands) if words else None
 
 
 def job_for(wanted: Sequence[Wanted], queue: Queue, *, gpus: bool) -> str:

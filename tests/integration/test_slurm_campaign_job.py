@@ -119,11 +119,11 @@ async def test_a_node_whose_prolog_fails_costs_no_run_an_attempt(
 
 
 async def test_what_slurm_refuses_fails_every_run_with_its_words(bench: Bench) -> None:
-    ask_for(bench, partition="nowhere")
+    ask_for(bench, reservation="nowhere")
     state = await finish(await bench.start("1n1g", "2n1g"))
     for run in state.runs.values():
         assert (run.state, run.category) == (RunState.FAILED, Cause.REFUSED)
-        assert "invalid partition" in run.reason
+        assert "reservation is invalid" in run.reason
     assert state.held is None
 
 

@@ -188,10 +188,10 @@ async def test_a_drained_node_and_a_killed_slurmd_leave_a_run_alone(
 
 
 async def test_what_slurm_refuses_fails_with_its_words(bench: Bench) -> None:
-    ask_for(bench, partition="nowhere")
+    ask_for(bench, reservation="nowhere")
     run = only_run(await finish(await bench.start()))
     assert (run.state, run.category) == (RunState.FAILED, Cause.REFUSED)
-    assert "invalid partition" in run.reason
+    assert "reservation is invalid" in run.reason
 
 
 async def test_a_queued_job_says_why_and_leaves_the_queue_when_it_is_cancelled(
@@ -402,7 +402,7 @@ def test_sweep_shows_the_jobs_of_all_and_ends_those_whose_campaign_is_gone(
 def test_what_can_never_start_is_refused_before_anything_is_handed_in(
     shell: Bench, slurm: SlurmCluster
 ) -> None:
-    words = ("run", "-p", "cpu-smoke", "--case", "1n1g", "4n1g", "--sbatch=-p short")
+    words = ("run", "-p", "cpu-smoke", "--case", "1n1g", "4n1g", "--sbatch=--nodelist=node1")
     done = shell.spawn(*words)
     _, err = done.communicate(timeout=120)
     assert done.returncode == 2, err

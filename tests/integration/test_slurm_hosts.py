@@ -47,6 +47,89 @@ def test_hosts_lists_nodes_with_devices_partitions_states_and_who_has_them(
     ]
 
 
+@pytest.mark.parametrize("said", ["partition", "extra"])
+def test_only_nodes_of_the_partition_that_jobs_are_for_are_hosts(
+    slurm: SlurmCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], said: str
+) -> None:
+    inventory = in_partition(tmp_path, "short", said)
+    words = ("--inventory", str(inventory))
+    assert main(["hosts", *words, "--json"]) == 0
+    assert [host["name"] for host in json.loads(capsys.readouterr().out)] == ["node1", "node2"]
+    assert main(["plan", *words, "-p", "cpu-smoke", "-c", "4n1g"]) == 0
+    assert "cannot run here: needs 4 hosts, 2 can be used" in capsys.readouterr().out
+    assert main(["plan", *words, "-p", "cpu-smoke", "-c", "2n1g", "--json"]) == 0
+    [run, *_] = json.loads(capsys.readouterr().out)["runs"]
+    assert run["hosts"] == ["node1", "node2"]
+    assert "--exclude" not in run["job"]
+    assert main(["hosts", *words, "--hosts", "node3"]) == 2
+    assert "unknown host 'node3'" in capsys.readouterr().err
+
+
+def test_a_profile_that_names_a_partition_gets_the_nodes_of_that(
+    slurm: SlurmCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inventory = in_partition(tmp_path, "short", "partition")
+    assert main(["profiles", "show", "cpu-smoke"]) == 0
+    profile = tmp_path / "wide.toml"
+    profile.write_text(f'{capsys.readouterr().out}\n[slurm]\npartition = "gpu"\n')
+    words = ("--inventory", str(inventory), "-p", str(profile), "-c")
+    assert main(["plan", *words, "4n1g", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["runs"][0]["hosts"]) == 4
+    assert main(["plan", *words, "1n1g", "--hosts", "node3", "--json"]) == 0
+    job = json.loads(capsys.readouterr().out)["runs"][0]["job"]
+    assert "--exclude='node[1-2,4]'" in job
+    assert main(["plan", *words, "4n1g", "--sbatch=-p short"]) == 0
+    assert "needs 4 hosts, 2 can be used" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["hosts", "plan", "run"])
+@pytest.mark.parametrize("said", ["partition", "extra"])
+def test_a_partition_that_is_not_there_is_one_line_that_names_those_that_are(
+    slurm: SlurmCluster,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    said: str,
+) -> None:
+    inventory = in_partition(tmp_path, "shrt", said)
+    words = () if command == "hosts" else ("-p", "cpu-smoke", "-c", "1n1g")
+    campaigns = tmp_path / "campaigns"
+    asked = ("--inventory", str(inventory), "--campaigns", str(campaigns), *words)
+    assert main([command, *asked]) == 2
+    [told] = capsys.readouterr().err.strip().splitlines()
+    where = "[slurm]" if said == "partition" else "extra of [slurm]"
+    assert told.endswith(
+        f"{inventory}: {where}: there is no partition 'shrt', did you mean 'short'?; "
+        "there are gpu, short, urgent"
+    )
+    assert not campaigns.exists()
+
+
+def test_a_reservation_that_is_not_there_is_told_before_anything_is_handed_in(
+    slurm: SlurmCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    until_then = ("starttime=now", "duration=60", "users=root", "nodes=node4")
+    slurm.run("scontrol", "create", "reservation=maint", *until_then)
+    asked = ("--engine", "slurm", "--campaigns", str(tmp_path / "campaigns"))
+    words = ("-p", "cpu-smoke", "-c", "1n1g", "2n1g", "--sbatch=--reservation=mant")
+    assert main(["run", *asked, *words]) == 2
+    [told] = capsys.readouterr().err.strip().splitlines()
+    assert "--sbatch: reservation 'mant': " in told
+    assert told.endswith("did you mean 'maint'?; there are maint")
+    assert not slurm.run("squeue", "-h")
+
+
+def in_partition(directory: Path, partition: str, said: str) -> Path:
+    """An inventory whose jobs are for one; ``said``: by which key of [slurm]."""
+    value = f'"{partition}"' if said == "partition" else f'["-p {partition}"]'
+    inventory = directory / "hosts.toml"
+    work_dir = directory / "work"
+    inventory.write_text(
+        f'[defaults]\nengine = "slurm"\nwork_dir = "{work_dir}"\n\n[slurm]\n{said} = {value}\n'
+    )
+    return inventory
+
+
 def test_hosts_as_json_of_one_partition(
     slurm: SlurmCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -80,6 +80,12 @@ class Plan:
     capacities: tuple[HostCapacity, ...] = ()  # of the hosts that can be used
 
     @property
+    def job_keys(self) -> dict[str, Mapping[str, object]]:
+        """What each profile asks of a queue."""
+        planned = (*self.cases, *self.refused)
+        return {one.profile.name: dict(one.profile.job_keys) for one in planned}
+
+    @property
     def run_count(self) -> int:
         return sum(planned.repeats for planned in self.cases)
 

@@ -30,7 +30,7 @@ SEPARATOR = "\x1f"
 KNOWN_PARSERS = range(38, 42)
 """Versions v0.0.38 … v0.0.41 of Slurm's JSON; another one's text is read instead."""
 
-_READERS = ("sinfo", "squeue", "scontrol", "sacct")
+_READERS = ("sinfo", "squeue", "scontrol", "sacct", "sacctmgr", "id")
 _CLEAN = (
     "for v in $(env | sed -n 's/^\\(S[A-Z]*_[A-Za-z0-9_]*\\)=.*/\\1/p'); do case $v in "
     "SLURM_CONF|SLURM_CONF_SERVER) ;; "

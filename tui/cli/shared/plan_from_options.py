@@ -38,10 +38,9 @@ async def make_plan(
         if arguments.pull is not None:
             workspace.cluster.use_pull(arguments.pull)
         await workspace.cluster.learn_hosts()
-        hosts = workspace.cluster.chosen(selection.hosts)
         draft = workspace.plan(selection)  # what is wrong whatever the hosts are is said at once
         sought = sought_for((*draft.cases, *draft.refused))
-        await workspace.cluster.probe([host.name for host in hosts], sought=sought)
+        await workspace.cluster.probe([host.name for host in draft.hosts], sought=sought)
         made = workspace.plan(selection)
         if selection.cases and must_run:
             _refuse_named(made)
