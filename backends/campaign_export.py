@@ -7,7 +7,7 @@ import io
 import secrets
 import shutil
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from backends.campaign.record.run_changes import record_of
 from backends.campaign.run.factory import RunFactory
 from backends.engines.choice import plain_job_for, plain_submission
 from backends.engines.plain_job import PlainJob
+from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.queue import Queue
 from backends.launchers.container import removal
 from backends.launchers.symbols import (
@@ -42,13 +43,13 @@ follow). Each script in `*/jobs` is one run; it needs nothing of dlperf-tui. Rea
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What is written. ``gpus``: whether the queue's hosts have some."""
+    """What is written. ``nodes``: those of the queue."""
 
     plan: Plan
     setups: Mapping[str, ProfileSetup]
     factory: RunFactory
     queue: Queue
-    gpus: bool
+    nodes: Sequence[HostSnapshot]
 
     def write(self, directory: Path) -> tuple[Path, ...]:
         """Every script in the campaign's order, and what hands them all in, last.
@@ -92,7 +93,7 @@ class Export:
             self._profile(new / safe_name(setup.profile.name), setup)
         paths = []
         for job, planned in self._jobs():
-            text = plain_job_for(job, want_of(planned), self.queue, gpus=self.gpus)
+            text = plain_job_for(job, want_of(planned), self.queue, self.nodes)
             _executable(new / job.path, text)
             paths.append(job.path)
         _executable(new / "submit.sh", plain_submission(self.queue, paths))
@@ -119,7 +120,8 @@ class Export:
         folder = safe_name(profile.name)
         which = "profiled" if profiled else f"#{repeat}"
         label = f"{profile.name} {case.label} {which}"
-        gpus = profile.devices == "gpu" or (self.gpus and not profile.on_cpus)
+        has_gpus = any(snapshot.capacity.gpus for snapshot in self.nodes)
+        gpus = profile.devices == "gpu" or (has_gpus and not profile.on_cpus)
         sites = symbolic_sites(self.queue.login, case, gpus=gpus)
         record = record_of(planned_run(planned, repeat, symbol(RUN_ID), 0.0))
         commands = self.factory.commands(replace(record, profiled=profiled), sites, symbol(PORT))

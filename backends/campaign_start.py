@@ -100,8 +100,8 @@ class Starter:
                 remedy="add --allocation run",
             )
         setups = self._setups(plan, staged=True)
-        gpus = any(snapshot.capacity.gpus for snapshot in self._cluster.snapshots())
-        return Export(plan, setups, self._factory(setups), queue, gpus).write(directory)
+        nodes = self._cluster.snapshots()
+        return Export(plan, setups, self._factory(setups), queue, nodes).write(directory)
 
     def _queue(self, plan: Plan) -> Queue | None:
         """That gives the plan's hosts; None: they are the inventory's own."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from backends.campaign.folder.create import planned_run
-from backends.campaign.plan.plan import RUN, DryRun, Plan, PlannedCase, want_of
+from backends.campaign.plan.plan import RUN, DryRun, Plan, PlannedCase, want_of, wants_of
 from backends.campaign.record.run_changes import record_of
 from backends.campaign.run.factory import RunFactory, rank_address
 from backends.cluster import Cluster
@@ -90,13 +90,12 @@ class DryRuns:
     def _jobs(self, queue: Queue) -> dict[str, str]:
         """The script of a case, by its key."""
         plan = self._plan
-        gpus = any(snapshot.capacity.gpus for snapshot in self._cluster.snapshots())
+        nodes = self._cluster.snapshots()
         if queue.one_job:
-            of_all = job_for([want_of(planned) for _, planned in plan.rounds()], queue, gpus=gpus)
+            of_all = job_for(wants_of(plan.rounds()), queue, nodes)
             return {planned.case.key: of_all for planned in plan.cases}
         return {
-            planned.case.key: job_for([want_of(planned)], queue, gpus=gpus)
-            for planned in plan.cases
+            planned.case.key: job_for([want_of(planned)], queue, nodes) for planned in plan.cases
         }
 
     def _site(self, name: str, planned: PlannedCase, *, alone: bool) -> LaunchSite:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from backends.campaign.plan.plan import Plan, want_of
+from backends.campaign.plan.plan import Plan, want_of, wants_of
 from backends.cluster import Cluster
 from backends.engines.choice import why_never
 from backends.engines.engine import Wanted
@@ -51,15 +51,15 @@ async def _of_queue(queue: Queue, cluster: Cluster, plan: Plan) -> tuple[Finding
     ------
     SelectionError: an account, a qos or a reservation that is named is not there.
     """
-    gpus = any(snapshot.capacity.gpus for snapshot in cluster.snapshots())
+    nodes = cluster.snapshots()
     jobs: dict[tuple[Wanted, ...], str]
     jobs = {(want_of(planned),): planned.case.tag for planned in plan.cases}
     if queue.one_job and plan.cases:
-        all_runs = tuple(want_of(planned) for _, planned in plan.rounds())
+        all_runs = tuple(wants_of(plan.rounds()))
         jobs = {all_runs: "the campaign's job"}
     login = cluster.pool.get(queue.login)
     try:
-        asked = (why_never(wanted, queue, login, gpus=gpus) for wanted in jobs)
+        asked = (why_never(wanted, queue, login, nodes) for wanted in jobs)
         answers = await asyncio.gather(*asked)
     except DlperfError as error:
         return (Finding(queue.login.name, Level.STOP, error.what, error.remedy),)

@@ -61,9 +61,10 @@ def engine_for(
 
 
 async def why_never(
-    wanted: Sequence[Wanted], queue: Queue, login: Transport, *, gpus: bool
+    wanted: Sequence[Wanted], queue: Queue, login: Transport, nodes: Sequence[HostSnapshot]
 ) -> Refusal | None:
-    """Why the queue would never start the job of these runs; None: it would.
+    """Why the queue would never start the job of these runs; None: it would. ``nodes``: those that
+    it knows.
 
     Raises
     ------
@@ -75,35 +76,38 @@ async def why_never(
 
     commands = SlurmCommands(login)
     submission = Submission(login, commands, queue.options_of)
-    words = await submission.refusal(_request(wanted, queue, gpus=gpus))
+    words = await submission.refusal(_request(wanted, queue, nodes))
     return await refusal(words, commands) if words else None
 
 
-def job_for(wanted: Sequence[Wanted], queue: Queue, *, gpus: bool) -> str:
+def job_for(wanted: Sequence[Wanted], queue: Queue, nodes: Sequence[HostSnapshot]) -> str:
     """The script that the queue is handed for these runs: one, or where they have one job all of a
-    campaign. ``gpus``: whether its hosts have some."""
+    campaign. ``nodes``: as above."""
     from backends.engines.slurm.batch_script import batch_script  # noqa: PLC0415 (when needed)
     from backends.remote.installation import wrapper  # noqa: PLC0415 (as above)
 
-    request = _request(wanted, queue, gpus=gpus)
+    request = _request(wanted, queue, nodes)
     options = queue.options_of(request.cluster)
     return batch_script(request, options, wrapper(), queue.login.work_dir)
 
 
-def _request(wanted: Sequence[Wanted], queue: Queue, *, gpus: bool) -> JobRequest:
+def _request(wanted: Sequence[Wanted], queue: Queue, nodes: Sequence[HostSnapshot]) -> JobRequest:
     from backends.engines.slurm.batch_script import request_for, request_for_all  # noqa: PLC0415
+    from backends.engines.slurm.node_share import share_told  # noqa: PLC0415 (as above)
 
     if queue.one_job:
-        return request_for_all("CAMPAIGN", wanted, queue.options, gpus=gpus)
-    return request_for(wanted[0], gpus=gpus)
+        options = queue.options_of("")
+        share = share_told(nodes, options.partition)
+        return request_for_all("CAMPAIGN", wanted, options, share)
+    share = share_told(nodes, queue.options_of(wanted[0].cluster).partition)
+    return request_for(wanted[0], share)
 
 
-def plain_job_for(job: PlainJob, want: Wanted, queue: Queue, *, gpus: bool) -> str:
-    """A script for the queue that runs without us. ``gpus``: whether its hosts have some."""
-    from backends.engines.slurm.batch_script import request_for  # noqa: PLC0415 (as above)
+def plain_job_for(job: PlainJob, want: Wanted, queue: Queue, nodes: Sequence[HostSnapshot]) -> str:
+    """A script for the queue that runs without us. ``nodes``: as above."""
     from backends.engines.slurm.plain_script import plain_script  # noqa: PLC0415
 
-    return plain_script(job, request_for(want, gpus=gpus), queue.options_of(want.cluster))
+    return plain_script(job, _request([want], queue, nodes), queue.options_of(want.cluster))
 
 
 def plain_submission(queue: Queue, paths: Sequence[str]) -> str:

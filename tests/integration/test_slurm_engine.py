@@ -271,6 +271,18 @@ def test_cpu_smoke_from_one_to_four_nodes_from_the_command_line(
         assert f"JobName=dlperf-{run['run_id']}" in told
 
 
+def test_jobs_beside_each_other_have_their_gpus_share_of_the_cpus(
+    shell: Bench, slurm: SlurmCluster
+) -> None:
+    run = shell.spawn("run", *shell.steady_words("2n4g", lines=2), "--json")
+    out, err = run.communicate(timeout=120)
+    assert run.returncode == 0, err
+    job = slurm.run("scontrol", "show", "job", json.loads(out)["runs"][0]["job_id"])
+    assert "NumCPUs=16 " in job
+    planned = shell.spawn("plan", *shell.steady_words("2n4g", lines=2))
+    assert "--cpus-per-gpu=2" in planned.communicate(timeout=60)[0]
+
+
 def test_a_profile_asks_over_the_inventory_and_the_command_line_over_both(
     shell: Bench, slurm: SlurmCluster
 ) -> None:

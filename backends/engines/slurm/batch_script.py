@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shlex import quote
 
 from backends.engines.engine import Wanted
+from backends.engines.filling import Offer
+from backends.engines.hosts_schedule import ends_at
+from backends.engines.slurm.node_share import NodeShare
 from backends.inventory.job_options import JobOptions
 from backends.remote.installation import Wrapper, command_with
 from profiles.durations import parse_duration
+from profiles.format.host_capacity import HostCapacity
 
 NAME_PREFIX = "dlperf-"
 MARGIN_S = 300.0
@@ -30,8 +34,9 @@ OUTPUT = "jobs/%j.out"
 class JobRequest:
     """One run as Slurm needs to know it; ``of_all``: all runs of the campaign ``run_id``.
 
-    ``gpus``: whether devices are GPUs of Slurm's; else they are CPU cores. ``limit_s``: how long
-    they may take. ``avoid``: nodes that it shall not get. ``cluster``: see
+    ``gpus``: whether devices are GPUs of Slurm's; else they are CPU cores. ``cpus_per_gpu``: asked
+    for where a job does not have the whole node; 0: none. ``limit_s``: how long they may take.
+    ``avoid``: nodes that it shall not get. ``cluster``: see
     :class:`~backends.inventory.queue.Queue`. ``asks``: what the profile says, by key.
     """
 
@@ -44,19 +49,21 @@ class JobRequest:
     of_all: bool = False
     cluster: str = ""
     asks: tuple[tuple[str, object], ...] = ()
+    cpus_per_gpu: int = 0
 
     def options(self, options: JobOptions) -> JobOptions:
         """What the job is asked for, where the inventory has these."""
         return options.over(dict(self.asks))
 
 
-def request_for(want: Wanted, *, gpus: bool) -> JobRequest:
-    """``gpus``: whether the nodes have some."""
+def request_for(want: Wanted, share: NodeShare) -> JobRequest:
+    """``share``: of the nodes that it may get."""
     return JobRequest(
         want.run_id,
         want.nodes,
         want.gpus_per_node,
-        gpus=want.gpu_only or (gpus and not want.on_cpus),
+        gpus=want.gpu_only or (share.gpus and not want.on_cpus),
+        cpus_per_gpu=share.cpus_per_gpu,
         limit_s=want.limit_s,
         avoid=want.avoid,
         cluster=want.cluster,
@@ -65,11 +72,11 @@ def request_for(want: Wanted, *, gpus: bool) -> JobRequest:
 
 
 def request_for_all(
-    campaign: str, wanted: Sequence[Wanted], options: JobOptions, *, gpus: bool
+    campaign: str, wanted: Sequence[Wanted], options: JobOptions, share: NodeShare
 ) -> JobRequest:
-    """One job for all of them: as wide as the widest, and as long as they are expected to take side
-    by side, and half as much again."""
-    requests = [request_for(want, gpus=gpus) for want in wanted]
+    """One job for all of them: as wide as the widest, and as long as they take by the schedule on
+    so many nodes, and half as much again."""
+    requests = [request_for(want, share) for want in wanted]
     on_gpus = [request for request in requests if request.gpus]
     nodes = max(options.nodes or 1, *(want.nodes for want in wanted))
     return JobRequest(
@@ -77,22 +84,28 @@ def request_for_all(
         nodes,
         max(request.gpus_per_node for request in on_gpus or requests),
         gpus=bool(on_gpus),
-        limit_s=1.5 * side_by_side_s(wanted, nodes),
+        limit_s=1.5 * _scheduled_s(wanted, nodes),
         avoid=tuple(sorted({name for want in wanted for name in want.avoid})),
         of_all=True,
         asks=wanted[0].asks,
+        cpus_per_gpu=share.cpus_per_gpu,
     )
 
 
-def side_by_side_s(wanted: Sequence[Wanted], nodes: int) -> float:
-    """Until the last has ended, each begun in this order where nodes are free first. What nobody
-    has an expectation of takes its whole timeout."""
-    free_at = [0.0] * nodes
-    for want in wanted:
-        takes_s = want.expected_s if want.expected_s < math.inf else want.limit_s
-        free_at.sort()
-        free_at[: want.nodes] = [free_at[want.nodes - 1] + takes_s] * want.nodes
-    return max(free_at)
+def _scheduled_s(wanted: Sequence[Wanted], nodes: int) -> float:
+    """Until the last has ended. What nobody has an expectation of takes its whole timeout."""
+    offers = [Offer(HostCapacity(str(number), None, None)) for number in range(nodes)]
+    played = [
+        replace(
+            want,
+            run_id=str(number),
+            not_before=0.0,
+            cluster="",
+            expected_s=want.expected_s if want.expected_s < math.inf else want.limit_s,
+        )
+        for number, want in enumerate(wanted)
+    ]
+    return ends_at(offers, played)
 
 
 def job_name(run_id: str) -> str:
@@ -148,9 +161,22 @@ def sbatch_words(request: JobRequest, options: JobOptions, output: str = OUTPUT)
         f"--output={output}",
     ]
     words += [f"--{name}={quote(value)}" for name, value in given.items() if value]
-    words += ["--exclusive"] if options.exclusive else []
+    words += ["--exclusive"] if options.exclusive else _cpus(request, options)
     words += ["--dependency=singleton"] if request.of_all else []  # never two of a campaign at once
     return [*words, *options.extra, *options.asked]
+
+
+def _cpus(request: JobRequest, options: JobOptions) -> list[str]:
+    """Of a job beside others, which has one CPU on each node if nobody asks for more."""
+    if not request.gpus or not request.cpus_per_gpu:
+        return []
+    said = " ".join((*options.extra, *options.asked)).split()
+    theirs = ("--cpus-per-", "-c", "--mincpus", "--cores-per-", "-B", "--extra-node", "--exclusive")
+    return (
+        []
+        if any(w.startswith(theirs) for w in said)
+        else [f"--cpus-per-gpu={request.cpus_per_gpu}"]
+    )
 
 
 def time_s(request: JobRequest, options: JobOptions) -> float:

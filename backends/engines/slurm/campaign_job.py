@@ -208,8 +208,8 @@ class CampaignJob:
         return True
 
     async def _request(self) -> JobRequest:
-        gpus = await self._known.have_gpus()
-        request = request_for_all(self._campaign, self._wanted, self._options, gpus=gpus)
+        share = await self._known.share(self._options.partition)
+        request = request_for_all(self._campaign, self._wanted, self._options, share)
         return replace(request, avoid=tuple(sorted({*request.avoid, *self._avoid})))
 
     async def _enter(self, job: RunJob, seen: Job) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +12,8 @@ from shlex import quote
 from backends.engines.engine import AllocatedHost, EndKind, Journaled
 from backends.engines.slurm.commands import SlurmCommands, SlurmError, columns, rows, said
 from backends.engines.slurm.jobs import Job
+from backends.engines.slurm.node_hosts import node_snapshot
+from backends.engines.slurm.node_share import NodeShare, share_told
 from backends.engines.slurm.nodes import all_nodes
 from backends.engines.slurm.step_transport import StepTransport
 from backends.hosts.host_facts import HostSnapshot, HostState, Sought
@@ -24,6 +27,7 @@ from profiles.errors import SelectionError
 
 STEPS_BEGIN_WITHIN_S = 60.0
 LOOK_EVERY_S = 0.2
+BEGUN_EVERY_S = 0.5
 STEP_LIMIT_S = 60.0
 _ADDRESS = re.compile(r"NodeName=(\S+).*?\bNodeAddr=(\S+)")
 
@@ -46,16 +50,18 @@ class JobNodes:
         self._commands = commands
         self._known = {host.name: host for host, _ in known}
         told = (snapshot for _, snapshot in known if snapshot.state is not HostState.UNKNOWN)
-        self._snapshots = {snapshot.name: snapshot for snapshot in told}
+        self._told = tuple(told)  # by Slurm, when the campaign began
+        self._snapshots = {snapshot.name: snapshot for snapshot in self._told}
         self._sought = tuple(sought)
         self._clock = clock
         self._addresses: dict[str, str] = {}
 
-    async def have_gpus(self) -> bool:
-        """Whether devices are GPUs. Raises SlurmError, HostUnreachableError."""
-        if not self._snapshots:
-            return any(node.gpu_count for node in await all_nodes(self._commands))
-        return any(snapshot.capacity.gpus for snapshot in self._snapshots.values())
+    async def share(self, partition: str) -> NodeShare:
+        """What a job there may count on. Raises SlurmError, HostUnreachableError."""
+        if not self._told:
+            nodes = await all_nodes(self._commands)
+            self._told = tuple(node_snapshot(node) for node in nodes)
+        return share_told(self._told, partition)
 
     async def ready(self, job: Job, ended: Ended) -> bool:
         """Once a step on every node waits for the run; False: the job has ended first.
@@ -66,6 +72,25 @@ class JobNodes:
         is away.
         """
         return await self.there(job, [f"{job.job_id}.{name}" for name in job.nodes], ended)
+
+    async def begun(self, job_ids: Sequence[str], within_s: float) -> frozenset[str]:
+        """Those whose script has begun, as soon as one has: its output is there; none has within
+        that time: empty. No program of Slurm's is asked.
+
+        Raises
+        ------
+        HostUnreachableError, TimeoutError: the login node is away.
+        """
+        jobs = f"{remote_path(self._login.host.work_dir)}/jobs"
+        # Listed, since NFS may have remembered that they were not there.
+        command = (
+            f"cd {jobs} || exit 1; n={math.ceil(within_s / BEGUN_EVERY_S)}; "
+            f"while [ $n -gt 0 ]; do n=$((n - 1)); ls >/dev/null; for job in {' '.join(job_ids)}; "
+            'do [ -e "$job.out" ] && echo "$job" && n=0; done; '
+            f"[ $n = 0 ] || sleep {BEGUN_EVERY_S}; done"
+        )
+        done = await self._login.run(command, timeout_s=within_s + STEP_LIMIT_S)
+        return frozenset(done.stdout.decode("ascii", "replace").split()).intersection(job_ids)
 
     async def there(self, job: Job, directories: Sequence[str], ended: Ended) -> bool:
         """Once the job has made all of them below ``jobs``; else as :meth:`ready`."""

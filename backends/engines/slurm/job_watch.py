@@ -54,6 +54,7 @@ class JobWatch:
         self._news = news
         self._looking = asyncio.Lock()
         self._look_again = asyncio.Event()
+        self._begun: set[str] = set()  # jobs whose first line was seen
         self.silent = ""
         """What came instead of an answer, when Slurm was last asked."""
 
@@ -111,15 +112,40 @@ class JobWatch:
         another than before."""
         delay_s = LOOK_EVERY_S
         while True:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(delay_s):
-                    await self._look_again.wait()
-                    self._look_again.clear()
-                    await asyncio.sleep(FIRST_LOOK_S)
+            await self._until_due(delay_s)
             before = self.silent
             changed = await self.look()
             delay_s = min(2 * delay_s, LONGEST_LOOK_S) if self.silent else LOOK_EVERY_S
             await looked(changed or self.silent != before)
+
+    async def _until_due(self, delay_s: float) -> None:
+        """Until the next look: after ``delay_s``, in a moment where somebody asks for one, or as
+        soon as a job that waits begins: what it writes tells that, and not the controller."""
+        tasks = (
+            asyncio.create_task(self._asked_for()),
+            asyncio.create_task(self._begins(delay_s)),
+        )
+        try:
+            await asyncio.wait(tasks, timeout=delay_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _asked_for(self) -> None:
+        await self._look_again.wait()
+        self._look_again.clear()
+        await asyncio.sleep(FIRST_LOOK_S)
+
+    async def _begins(self, within_s: float) -> None:
+        waiting = {job.job_id for job in self._jobs.values() if job.waits} - self._begun
+        if waiting:
+            with contextlib.suppress(HostUnreachableError, TimeoutError):
+                begun = await self._nodes.begun(sorted(waiting), within_s)
+                self._begun |= begun
+                if begun:
+                    return
+        await asyncio.Event().wait()  # nothing tells: the next look is when it is due
 
     def soon(self) -> None:
         """Look in a moment."""

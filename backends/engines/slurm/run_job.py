@@ -55,6 +55,12 @@ class RunJob:
         return self.gone or (seen is not None and (seen.state.ended or not seen.launched))
 
     @property
+    def waits(self) -> bool:
+        """It is in the queue, as far as is known, and has not begun."""
+        state = self.seen.state if self.seen is not None else JobState.PENDING
+        return bool(self.job_id) and (state.waits or state is JobState.CONFIGURING)
+
+    @property
     def requeued(self) -> bool:
         """It was given, and waits again or has begun anew since."""
         seen = self.seen

@@ -65,6 +65,7 @@ class SlurmEngine:
         commands = SlurmCommands(login)
         self._nodes = JobNodes(login, commands, nodes, sought, clock)
         self._monotonic = monotonic
+        self._options = options
         self._jobs: dict[str, RunJob] = {}
         self._ends: asyncio.Queue[AllocationEnd] = asyncio.Queue()
         submission = Submission(login, commands, options)
@@ -101,8 +102,8 @@ class SlurmEngine:
         job = self._jobs[ticket.want.run_id]
 
         async def asked() -> JobRequest:
-            gpus = job.want.gpu_only or await self._nodes.have_gpus()
-            return request_for(job.want, gpus=gpus)
+            partition = self._options(job.want.cluster).partition
+            return request_for(job.want, await self._nodes.share(partition))
 
         try:
             await self._watch.submit(job, asked)

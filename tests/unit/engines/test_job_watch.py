@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from backends.engines.engine import EndKind, Wanted
@@ -14,6 +18,7 @@ from backends.inventory.host_entry import this_machine
 from backends.inventory.job_options import JobOptions
 from backends.transports.local import LocalTransport
 from backends.transports.transport import Completed
+from tests.support.waiting import until
 
 DISABLED = b"Slurm accounting storage is disabled\n"
 ENDS = [
@@ -45,11 +50,15 @@ class Played(LocalTransport):
 
 def watched(told: bytes | None) -> tuple[JobWatch, RunJob, Played]:
     login = Played(told)
+    return *watched_on(login), login
+
+
+def watched_on(login: LocalTransport) -> tuple[JobWatch, RunJob]:
     commands = SlurmCommands(login)
     nodes = JobNodes(login, commands, (), (), lambda: 0.0)
     submission = Submission(login, commands, lambda _cluster: JobOptions())
     job = RunJob(Wanted("r", 1, 1), "7")
-    return JobWatch(commands, submission, nodes, {"r": job}, lambda job: None), job, login
+    return JobWatch(commands, submission, nodes, {"r": job}, lambda job: None), job
 
 
 @pytest.mark.parametrize(("state", "kind", "by"), ENDS)
@@ -72,3 +81,74 @@ async def test_without_an_accounting_nobody_knows_how_it_ended(told: bytes | Non
     assert job.end is None
     await watch.look()
     assert login.asked == ["squeue", "sacct"]  # once
+
+
+class Queue(LocalTransport):
+    """A login node whose squeue says that the job is in this state; all else is done for real."""
+
+    def __init__(self, work_dir: Path) -> None:
+        super().__init__(replace(this_machine("login"), work_dir=str(work_dir)))
+        self.state = "PENDING"
+        self.asked = 0
+
+    async def run(
+        self, command: str, *, stdin: bytes = b"", timeout_s: float | None = None
+    ) -> Completed:
+        if "exec squeue" not in command:
+            return await super().run(command, stdin=stdin, timeout_s=timeout_s)
+        self.asked += 1
+        row = ("7", "dlperf-r", self.state, "None", "gpu", "node1", "", "", "0", "")
+        return Completed(0, "\x1f".join(row).encode() + b"\n", b"")
+
+
+async def test_a_job_that_begins_is_seen_at_once_and_with_one_more_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backends.engines.slurm.job_watch.LOOK_EVERY_S", 60.0)
+    (tmp_path / "jobs").mkdir()
+    login = Queue(tmp_path)
+    watch, job = watched_on(login)
+    looks: list[bool] = []
+
+    async def looked(news: bool) -> None:
+        looks.append(news)
+
+    watch.soon()
+    keeping = asyncio.create_task(watch.keep(looked))
+    try:
+        await until(lambda: job.seen is not None)
+        assert job.waits
+        login.state = "RUNNING"
+        (tmp_path / "jobs" / "7.out").touch()
+        await until(lambda: not job.waits, within_s=10, what="it is seen to run")
+        assert login.asked == 2
+        login.state = "PENDING"  # Slurm queues it again; what it wrote is there still
+        watch.soon()
+        monkeypatch.setattr("backends.engines.slurm.job_watch.LOOK_EVERY_S", 1.0)
+        await until(lambda: job.waits)
+        before, began = login.asked, asyncio.get_running_loop().time()
+        await until(lambda: login.asked >= before + 2, within_s=20)
+        assert asyncio.get_running_loop().time() - began > 1.9
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+
+
+async def test_where_nothing_can_be_seen_of_jobs_that_begin_the_controller_is_asked_as_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backends.engines.slurm.job_watch.LOOK_EVERY_S", 0.3)
+    login = Queue(tmp_path)  # there is no directory of jobs
+    watch, _ = watched_on(login)
+
+    async def looked(news: bool) -> None:
+        pass
+
+    keeping = asyncio.create_task(watch.keep(looked))
+    try:
+        began = asyncio.get_running_loop().time()
+        await until(lambda: login.asked >= 4, within_s=20)
+        assert asyncio.get_running_loop().time() - began > 4 * 0.3 - 0.05
+    finally:
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
