@@ -162,6 +162,34 @@ async def test_ranks_of_a_run_stay_on_its_nodes(bench: Bench, launcher: str, pre
     assert len(nodes) == 4
 
 
+async def test_a_command_that_calls_srun_itself_stays_on_its_runs_nodes(bench: Bench) -> None:
+    """With no word of which nodes, and on one of them; runs are beside each other."""
+    tell = 'sh -c "echo here is \\$SLURMD_NODENAME"'
+    say = "for i in 1 2 3 4; do echo iter $i, samples/s: 5; sleep 0.2; done"
+    srun = f"srun --overlap {tell}; srun --overlap -N1 -n1 {tell}; {say}"
+    unused = "{lines}{every}{copies}{after}"
+    script = bench.profiles / "theirs.sh"
+    script.write_text(f"{srun}\n")
+    bench.profile(
+        launcher='"first_node"',
+        command=f"'sh {script} {unused}'",
+        window="{ skip = 1 }",
+    )
+    ask_for(bench, nodes=4)
+    controller = await bench.start("2n1g", repeats=2)
+    state = await finish(controller)
+    for run in state.runs.values():
+        assert run.state is RunState.SUCCEEDED, (run.reason, run.evidence)
+        log = (controller.path / run.log).read_text()
+        said = [line.split()[-1] for line in log.splitlines() if line.startswith("here is")]
+        assert sorted(said[:2]) == sorted(run.hosts)
+        assert len(said) == 3
+        assert said[2] in run.hosts
+    assert len({host for run in state.runs.values() for host in run.hosts}) == 4
+    bench.nothing_is_left()
+    assert not list((bench.directory / "work" / "jobs").iterdir())
+
+
 # Through the command line -------------------------------------------------------------------------
 
 

@@ -220,23 +220,39 @@ rm -f "jobs/$SLURM_JOB_ID.out"
 """
 
 
-# Open MPI has srun start its daemons anywhere in the job when it takes all nodes that it knows.
+# What runs there sees a job of the run's own nodes.
 _ITS_NODES = """\
 export SLURM_JOB_NODELIST="$SLURM_STEP_NODELIST" SLURM_NODELIST="$SLURM_STEP_NODELIST"
 export SLURM_JOB_NUM_NODES="$SLURM_STEP_NUM_NODES" SLURM_NNODES="$SLURM_STEP_NUM_NODES"
-export OMPI_MCA_plm_slurm_args="--nodelist=$SLURM_STEP_NODELIST"
-export PRTE_MCA_plm_slurm_args="$OMPI_MCA_plm_slurm_args"
+"""
+# An srun that it calls, by itself or as Open MPI does for its daemons, is still one of the job's,
+# and would take the first nodes of that. None of srun's variables says which nodes not to take.
+_ITS_SRUN = """\
+srun=$(command -v srun) && mkdir -p {bin} && cat >{bin}/srun <<END && chmod 700 {bin}/srun || exit 1
+#!/bin/sh
+exec "$srun" {others} "\\$@"
+END
+export PATH="$PWD/{bin}:$PATH"
 """
 
 
-def step_script(run_id: str, post: str, nodes: Sequence[str], what: Wrapper, work_dir: str) -> str:
-    """What begins a run's step in a campaign's job; ``post``: where it waits for the run. What runs
-    there sees a job that has the run's nodes and no others."""
+def step_script(
+    run_id: str,
+    post: str,
+    nodes: Sequence[str],
+    what: Wrapper,
+    work_dir: str,
+    others: Sequence[str] = (),
+) -> str:
+    """What begins a run's step in a campaign's job; ``post``: where it waits for the run;
+    ``others``: nodes that are not the run's. It is done in ``work_dir``."""
     serving = command_with(what, work_dir, f'serve "$SLURMD_NODENAME" {post} {STEP_PATIENCE_S}')
     words = [
         *("exec", "srun", "--overlap", f"--job-name={run_id}"),
-        *(f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}"),
+        *(f"--nodes={len(nodes)}", quote(f"--nodelist={','.join(nodes)}")),
         *(f"--ntasks={len(nodes)}", "--ntasks-per-node=1"),
         *("--kill-on-bad-exit=0", "--wait=0", "sh", "-c"),
     ]
-    return f"{' '.join(words)} {quote(_ITS_NODES + serving)}\n"
+    exclude = quote(f"--exclude={','.join(others)}")
+    its_srun = _ITS_SRUN.format(bin=f"jobs/{post}.bin", others=exclude) if others else ""
+    return f"{its_srun}{' '.join(words)} {quote(_ITS_NODES + serving)}\n"

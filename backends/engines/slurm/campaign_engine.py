@@ -157,7 +157,8 @@ class CampaignEngine:
         if nodes is None or nodes.job.seen is None:
             raise self._gone(ticket)
         job, seen = nodes.job, nodes.job.seen
-        await self._steps.begin(job.job_id, run_id, ticket.hosts)
+        others = [name for name in nodes.hosts if name not in ticket.hosts]
+        await self._steps.begin(job.job_id, run_id, ticket.hosts, others)
         posts = [f"{step_post(job.job_id, run_id)}.{name}" for name in ticket.hosts]
         if not await self._known.there(seen, posts, lambda: job.over):
             raise self._gone(ticket)

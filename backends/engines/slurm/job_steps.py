@@ -22,8 +22,11 @@ class JobSteps:
     def __init__(self, login: Transport) -> None:
         self._login = login
 
-    async def begin(self, job_id: str, run_id: str, nodes: Sequence[str]) -> None:
-        """Have the job begin the run's step. What waits for it from before ends.
+    async def begin(
+        self, job_id: str, run_id: str, nodes: Sequence[str], others: Sequence[str]
+    ) -> None:
+        """Have the job begin the run's step, on ``nodes`` and none of the ``others`` that it has.
+        What waits for it from before ends.
 
         Raises
         ------
@@ -31,7 +34,7 @@ class JobSteps:
         """
         work_dir = self._login.host.work_dir
         post, steps = step_post(job_id, run_id), steps_directory(job_id)
-        script = step_script(run_id, post, nodes, wrapper(), work_dir)
+        script = step_script(run_id, post, nodes, wrapper(), work_dir, others)
         command = (
             f"umask 077; rm -rf jobs/{post}.* && cat >{steps}/{post} && "
             f"mv {steps}/{post} {steps}/{post}.step"
