@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from backends.campaign.folder.campaign_views import CampaignViews
     from backends.campaign.folder.imported import Imported
     from backends.campaign.folder.index import CampaignSummary
+    from backends.campaign.folder.opened_bundles import OpenedBundles
     from backends.campaign.folder.tags_and_note import About
     from backends.campaign.plan.campaign_request import Request
     from backends.campaign.plan.plan import DryRun, Plan
@@ -407,3 +408,24 @@ class Workspace:
         from backends.campaign.folder.find_campaign import find_campaign  # noqa: PLC0415 (as above)
 
         return find_campaign(self.campaigns_dir, name_or_path)
+
+    def find_to_read(self, name_or_path: str) -> Path:
+        """The same of a campaign that is only looked at, which may be a bundle: it is unpacked for
+        as long as this workspace is there. Raises BundleError as well."""
+        from backends.campaign.folder.bundle import is_bundle  # noqa: PLC0415 (as above)
+
+        if is_bundle(name_or_path):
+            return self.bundles.open(Path(name_or_path))
+        return self.find_campaign(name_or_path)
+
+    def shown(self, path: Path) -> Path:
+        """Where a campaign lies for who reads of it: the bundle, not where it was unpacked."""
+        bundle = self.bundles.of(path)
+        return path if bundle is None else bundle.path
+
+    @cached_property
+    def bundles(self) -> OpenedBundles:
+        """Those that were opened."""
+        from backends.campaign.folder.opened_bundles import OpenedBundles  # noqa: PLC0415 (late)
+
+        return OpenedBundles()

@@ -90,6 +90,8 @@ EXEMPT: Mapping[str, str] = {
     "probe._MAX_CELL": "characters of a fact that are kept",
     "host_condition._users_of_gpus 60": "characters of a command that are shown",
     "auto_repeats.AutoRepeats.__str__ 100": "a fraction is shown as percents",
+    "change_points._PENALTY": "what is proposed, and tested before it counts",
+    "change_points._proposed 1.4826": "what is proposed, and tested before it counts",
     "change_points._ROUNDING": "a guard against rounding",
     "comparison._ROUNDING": "a guard against rounding",
     "measure_section.FailurePattern.reason": "no text may be empty",

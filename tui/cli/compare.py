@@ -41,8 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Exit code 1 when the candidate has a regression that stands among all cases."""
     workspace = open_workspace(arguments)
     threshold = parse_threshold(arguments.threshold)
-    baseline = workspace.find_campaign(arguments.baseline)
-    candidate = workspace.find_campaign(arguments.candidate)
+    baseline = workspace.find_to_read(arguments.baseline)
+    candidate = workspace.find_to_read(arguments.candidate)
     for path in (baseline, candidate):
         say_remarks(workspace, path)
     result = workspace.compare(baseline, candidate, threshold)

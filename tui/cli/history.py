@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.tag:
         paths = _tagged(workspace, arguments.tag)
     else:
-        paths = tuple(map(workspace.find_campaign, arguments.campaigns_named))
+        paths = tuple(map(workspace.find_to_read, arguments.campaigns_named))
     for path in paths:
         say_remarks(workspace, path)
     found = workspace.history(paths, threshold)

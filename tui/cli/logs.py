@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.lines is not None and arguments.lines < 1:
         raise SelectionError("must be 1 or more", where="--lines")
     workspace = open_workspace(arguments)
-    path = workspace.find_campaign(arguments.campaign)
+    path = workspace.find_to_read(arguments.campaign)
     reader = CampaignReader(path)
     chosen, state = _chosen(reader, path, arguments)
     log = GrowingLog(path, _log_name(chosen, arguments.host, path))

@@ -6,6 +6,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from backends.campaign.folder.bundle import SUFFIX
+from backends.campaign.record.run_results import run_results
+from backends.results.campaign_junit import campaign_junit
 from backends.results.layouts.common import LayoutOptions
 from backends.results.publish import FORMATS, LAYOUTS, publish
 from backends.results.result_files import write_atomically, write_figures
@@ -13,7 +16,7 @@ from backends.results.run_result import RunResult
 from backends.results.side_by_side import logs_from
 from backends.results.summary import parameters_text, summarise
 from backends.use_cases import Workspace
-from profiles.errors import DlperfError
+from profiles.errors import DlperfError, SelectionError
 from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
@@ -21,11 +24,18 @@ from tui.cli.shared.output import say
 from tui.cli.shared.print_table import print_tables
 from tui.cli.shared.say_findings import say_findings
 
+WHOLE = ("html", "junit")
+"""Formats of a campaign, and of none of its layouts."""
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("campaigns_named", metavar="CAMPAIGN", nargs="+")
     parser.add_argument("--layout", choices=tuple(LAYOUTS), help=_said_of_layouts())
-    parser.add_argument("--format", choices=FORMATS)
+    parser.add_argument(
+        "--format",
+        choices=(*FORMATS, *WHOLE),
+        help="of the layout; html: the whole report as one file; junit: a test per run, for CI",
+    )
     parser.add_argument("--lang", choices=("en", "zh"), default="en")
     parser.add_argument("--center", choices=("median", "mean"), default="median")
     parser.add_argument(
@@ -37,6 +47,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--figures", action="store_true", help="SVG figures beside the markdown")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path)
+    parser.add_argument(
+        "--bundle",
+        metavar="FILE",
+        type=Path,
+        help="the campaign with its raw logs as one .tar.zst, which report, compare, history, "
+        "status, logs and import read",
+    )
 
 
 def _said_of_layouts() -> str:
@@ -46,9 +63,11 @@ def _said_of_layouts() -> str:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """One layout of one or more campaigns."""
+    """One layout of one or more campaigns, or all of one."""
     workspace = open_workspace(arguments)
-    paths = [workspace.find_campaign(name) for name in arguments.campaigns_named]
+    if arguments.bundle is not None or arguments.format in WHOLE:
+        return _whole(workspace, arguments)
+    paths = [workspace.find_to_read(name) for name in arguments.campaigns_named]
     base = _base(arguments.output, paths)
     together = _runs(workspace, paths)
     names = dict.fromkeys(run.campaign for own in together for run in own)
@@ -68,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = publish(
         " + ".join(names),
         runs,
-        path=paths[0] if len(paths) == 1 else None,
+        path=workspace.shown(paths[0]) if len(paths) == 1 else None,
         layout=layout.name,
         format=arguments.format,
         center=arguments.center,
@@ -83,12 +102,80 @@ def run(arguments: argparse.Namespace) -> int:
         groups = summarise(runs, arguments.center)
         print_tables(layout.tables(groups, options))
         say_findings(groups)
+    for path in paths:
+        if (bundle := workspace.bundles.of(path)) is not None:
+            from backends.campaign.folder.whole_report import cite_of  # noqa: PLC0415 (only here)
+
+            say(f"cite: {cite_of(workspace.state(path), bundle)}")
     if arguments.figures:
         export = base not in paths
         groups = summarise(run for own in together for run in own)
         for _title, name in write_figures(base, groups, arguments.lang, export=export):
             say(f"written: {base / name}")
     return OK
+
+
+def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
+    """What is of one campaign and no layout of it: a bundle, HTML, JUnit."""
+    from backends.campaign.folder.whole_report import (  # noqa: PLC0415 (only here)
+        bundle_of,
+        cite_of,
+        html_of,
+    )
+
+    _refuse_with_whole(arguments)
+    path = workspace.find_to_read(arguments.campaigns_named[0])
+    say_remarks(workspace, path)
+    state = workspace.state(path)
+    bundle = workspace.bundles.of(path)
+    if arguments.bundle is not None:
+        bundle = bundle_of(state, path, arguments.bundle, say)
+        say(f"written: {arguments.bundle}")
+    if arguments.format == "html":
+        _give(html_of(state, path, bundle=bundle, lang=arguments.lang), arguments.output)
+    elif arguments.format == "junit":
+        _give(campaign_junit(state.campaign, run_results(state)), arguments.output)
+    if bundle is not None:
+        cite = f"cite: {cite_of(state, bundle)}"
+        if arguments.format is None:
+            print(cite)
+        else:
+            say(cite)
+    return OK
+
+
+def _refuse_with_whole(arguments: argparse.Namespace) -> None:
+    asked = "--bundle" if arguments.bundle is not None else f"--format {arguments.format}"
+    if arguments.bundle is not None and arguments.format not in (None, *WHOLE):
+        raise SelectionError(
+            f"goes with --format {' or '.join(WHOLE)}, or none",
+            where=asked,
+            remedy="write the layout with a second call",
+        )
+    if len(arguments.campaigns_named) > 1:
+        raise SelectionError("is of one campaign", where=asked, remedy="name one")
+    if arguments.bundle is not None and not arguments.bundle.name.endswith(SUFFIX):
+        raise SelectionError(
+            f"a bundle's name ends in {SUFFIX}", where=str(arguments.bundle), remedy="give one"
+        )
+    others = (
+        ("--layout", arguments.layout is not None),
+        ("--figures", arguments.figures),
+        ("--columns", arguments.columns is not None),
+        ("--decimals", arguments.decimals is not None),
+        ("-o", arguments.output is not None and arguments.format is None),
+    )
+    for name, given in others:
+        if given:
+            raise SelectionError("is of a layout", where=f"{asked}, {name}", remedy="leave it out")
+
+
+def _give(text: str, output: Path | None) -> None:
+    if output is None:
+        print(text, end="")
+        return
+    _write(output, text)
+    say(f"written: {output}")
 
 
 def _runs(workspace: Workspace, paths: Sequence[Path]) -> tuple[tuple[RunResult, ...], ...]:

@@ -31,14 +31,15 @@ def run(arguments: argparse.Namespace) -> int:
         return _watch(workspace, arguments)
     if arguments.campaign is None:
         return _status_of_all(workspace, as_json=arguments.json)
-    path = workspace.find_campaign(arguments.campaign)
+    path = workspace.find_to_read(arguments.campaign)
     snapshot = workspace.load(path)
     if arguments.json:
         from backends.results.results_json import document  # noqa: PLC0415
         from backends.results.summary import summarise  # noqa: PLC0415
 
         runs = run_results(snapshot.state)
-        print_json(document(snapshot.name, runs, summarise(runs), path) | _left(snapshot))
+        shown = workspace.shown(path)
+        print_json(document(snapshot.name, runs, summarise(runs), shown) | _left(snapshot))
     else:
         _print_status(snapshot)
     for remark in workspace.remarks(path):
@@ -61,7 +62,7 @@ def _watch(workspace: Workspace, arguments: argparse.Namespace) -> int:
         )
     if arguments.campaign is None:
         return watch_all(workspace)
-    return watch_one(workspace, workspace.find_campaign(arguments.campaign))
+    return watch_one(workspace, workspace.find_to_read(arguments.campaign))
 
 
 def _print_status(snapshot: CampaignSnapshot) -> None:

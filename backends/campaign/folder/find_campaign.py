@@ -6,6 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
+from backends.campaign.folder.bundle import refuse_bundle
 from backends.campaign.folder.unbegun import NothingStartedError, is_unbegun
 from backends.campaign.record import journal
 from profiles.errors import SelectionError
@@ -33,6 +34,7 @@ def campaign_directory(campaigns: Path, name_or_path: str) -> tuple[Path, bool]:
                 return path, False
         if (path / journal.FILE_NAME).is_file():
             return path, True
+    refuse_bundle(name_or_path)
     if Path(name_or_path).is_dir():
         journal.check_campaign(Path(name_or_path))
     raise SelectionError(

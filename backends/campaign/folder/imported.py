@@ -8,10 +8,14 @@ from pathlib import Path
 
 from backends import version
 from backends.campaign.folder.artifacts import rewrite_results
+from backends.campaign.folder.bundle import is_bundle
+from backends.campaign.folder.opened_bundles import import_bundle
+from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.codec import encode
 from backends.campaign.record.journal import FILE_NAME
+from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, fold
 from backends.file_modes import Share, make_directory, make_file, narrow
 from backends.results.entered_figures import import_figures
@@ -38,20 +42,23 @@ def import_campaign(
 
     Parameters
     ----------
-    source: a tree of logs, which are copied; without ``profile`` a TOML or CSV file of figures.
+    source: a tree of logs, which are copied; without ``profile`` a TOML or CSV file of figures, or
+        a bundle, which becomes the campaign that it is.
 
     Raises
     ------
     SelectionError: ``output`` exists already, or a tree came without a profile.
     LogError: nothing can be read, or the campaign not be written.
     """
+    if profile is None and is_bundle(str(source)):
+        return _unbundled(source, output, share)
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise SelectionError("exists already", where=str(output), remedy="give another -o")
     if profile is None and source.suffix.lower() not in (".toml", ".csv"):
         raise SelectionError(
             "reading logs takes a profile",
             where=str(source),
-            remedy="give it with --profile; a file of figures is a .toml or .csv",
+            remedy="give it with --profile; figures are in a .toml or .csv, a bundle is a .tar.zst",
         )
     tree = None if profile is None else import_tree(profile, source)
     runs = tuple(import_figures(source)) if tree is None else tree.runs
@@ -70,6 +77,12 @@ def import_campaign(
         ) from error
     measured = sum(run.succeeded for run in runs)
     return Imported(output, len(runs), measured, tree.warnings if tree is not None else ())
+
+
+def _unbundled(source: Path, output: Path, share: Share) -> Imported:
+    import_bundle(source, output, share)
+    runs = run_results(read_campaign(output))
+    return Imported(output, len(runs), sum(run.succeeded for run in runs), ())
 
 
 def _write_journal(directory: Path, runs: Sequence[RunResult], now: float) -> CampaignState:

@@ -30,7 +30,7 @@ _OURS = (
     *("results.csv", "results.json", "report.md"),
 )
 """What this program writes at the top of a campaign; drafts have a dot before and more behind."""
-_HALF_GONE = re.compile(r"\..+\.(?:removed-[0-9a-f]+|moved)")
+_HALF_GONE = re.compile(r"\..+\.(?:(?:removed|unpacking)-[0-9a-f]+|moved)")
 
 
 class CannotRemoveError(DlperfError):
@@ -147,7 +147,7 @@ def prunable(
 
 
 def half_removed(campaigns: Path) -> Iterator[Path]:
-    """What a removal or a move that was killed has left; no campaign any more."""
+    """What a removal, a move or an import that was killed has left; no campaign."""
     with contextlib.suppress(OSError), os.scandir(campaigns) as entries:
         for entry in entries:
             if _HALF_GONE.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):

@@ -1,0 +1,59 @@
+"""All that a campaign has to say, as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from backends.campaign.folder.artifacts import report_context
+from backends.campaign.folder.bundle import Bundle, cite_line
+from backends.campaign.folder.write_bundle import write_bundle
+from backends.campaign.record.run_results import run_results
+from backends.campaign.record.state import CampaignState
+from backends.results.campaign_report import render_report
+from backends.results.html_report import html_report
+from backends.results.summary import summarise
+from backends.results.svg_figures import Drawing, draw_figures
+from backends.results.translations import Lang
+from profiles.errors import DlperfError
+
+
+def html_of(
+    state: CampaignState, path: Path, *, bundle: Bundle | None = None, lang: Lang = "en"
+) -> str:
+    """The report of the campaign that lies in ``path``, with how to cite it where it is in a
+    bundle. Without matplotlib it has no figures. Blocking."""
+    runs = run_results(state)
+    groups = summarise(runs)
+    drawings: tuple[Drawing, ...] = ()
+    with suppress(DlperfError):  # the extra is not installed
+        drawings = draw_figures(groups, lang)
+    shown = tuple((one.title, f"figures/{one.name}") for one in drawings)
+    context = replace(report_context(state, path), figures=shown)
+    figures = {f"figures/{one.name}": one.svg for one in drawings}
+    footer = (f"{cite_of(state, bundle)}",) if bundle is not None else ()
+    return html_report(
+        context.campaign, render_report(context, runs, groups, lang), figures, footer=footer,
+        lang=lang,
+    )  # fmt: skip
+
+
+def bundle_of(state: CampaignState, path: Path, target: Path, say: Callable[[str], None]) -> Bundle:
+    """Write the campaign that lies in ``path`` as a bundle; ``say``: what it is not yet."""
+    if not state.finished:
+        ended = sum(run.state.ended for run in state.runs.values())
+        say(f"note: it has not finished: bundled as it is now, {ended} of {len(state.runs)} runs")
+    return write_bundle(path, state.campaign or path.name, target)
+
+
+def cite_of(state: CampaignState, bundle: Bundle) -> str:
+    """What to write where a figure of it is quoted."""
+    began = ""
+    if state.created_at:
+        began = datetime.fromtimestamp(state.created_at, UTC).strftime("%Y-%m-%d")
+    simulated = "SIMULATED, " if state.simulated else ""
+    runs = f"{simulated}{len(state.runs)} run{'s' * (len(state.runs) != 1)}"
+    return cite_line(state.campaign, state.version, began, runs, bundle)

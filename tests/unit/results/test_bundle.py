@@ -1,0 +1,301 @@
+"""A campaign as one file: the same bytes each time, and nothing that a stranger packs does harm."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import io
+import os
+import subprocess
+import tarfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.campaign.folder import bundle as format
+from backends.campaign.folder import read_bundle
+from backends.campaign.folder.bundle import BundleError, checksum_lines, is_plain
+from backends.campaign.folder.read_bundle import unpack
+from backends.campaign.folder.write_bundle import write_bundle
+from profiles.errors import DlperfError
+from tui.cli import main
+
+EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "h200-x2-auto"
+Members = Iterable[tuple[tarfile.TarInfo, bytes]]
+
+
+def copied(target: Path) -> Path:
+    subprocess.run(["cp", "-a", EXAMPLE, target], check=True)
+    return target
+
+
+def member(name: str, data: bytes = b"x", **fields: object) -> tuple[tarfile.TarInfo, bytes]:
+    info = tarfile.TarInfo(name)
+    info.size = len(data)
+    for key, value in fields.items():
+        setattr(info, key, value)
+    return info, data
+
+
+def packed(path: Path, members: Members) -> Path:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for info, data in members:
+            tar.addfile(info, io.BytesIO(data))
+    path.write_bytes(zstandard.compress(raw.getvalue()))
+    return path
+
+
+def honest(**more: bytes) -> list[tuple[tarfile.TarInfo, bytes]]:
+    """What a bundle of ours is made of; ``more``: logs by name."""
+    files = {"events.jsonl": b"{}\n", **{f"logs/{name}.log": data for name, data in more.items()}}
+    sums = checksum_lines({name: hashlib.sha256(data).hexdigest() for name, data in files.items()})
+    made = [member(f"c/{name}", data) for name, data in sorted(files.items())]
+    return [*made, member("c/SHA256SUMS", sums)]
+
+
+def everything(directory: Path) -> dict[str, bytes]:
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_bytes() for path in files}
+
+
+def test_the_same_campaign_gives_the_same_bytes_wherever_and_whenever(tmp_path: Path):
+    here = write_bundle(EXAMPLE, "a name", tmp_path / "a.tar.zst")
+    elsewhere = copied(tmp_path / "elsewhere")
+    for at, path in enumerate(sorted(elsewhere.rglob("*"))):
+        os.utime(path, (at, at))
+        path.chmod(0o750 if path.is_dir() else 0o600)
+    there = write_bundle(elsewhere, "a name", tmp_path / "b.tar.zst")
+    assert here.sha256 == there.sha256
+    assert (tmp_path / "a.tar.zst").read_bytes() == (tmp_path / "b.tar.zst").read_bytes()
+    unpacked = unpack(here.path, _made(tmp_path / "into"))
+    again = write_bundle(unpacked, "a name", tmp_path / "c.tar.zst")
+    assert again.sha256 == here.sha256
+
+
+def _made(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
+def test_the_usual_tools_unpack_and_check_it(tmp_path: Path):
+    write_bundle(EXAMPLE, "name", tmp_path / "a.tar.zst")
+    raw = zstandard.ZstdDecompressor().stream_reader((tmp_path / "a.tar.zst").read_bytes()).read()
+    subprocess.run(["tar", "-x", "-C", tmp_path], input=raw, check=True)
+    subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=tmp_path / "name", check=True)
+    unpacked = everything(tmp_path / "name")
+    del unpacked["SHA256SUMS"]
+    assert unpacked == everything(EXAMPLE)
+
+
+def test_what_is_not_evidence_stays_at_home(tmp_path: Path):
+    ours = copied(tmp_path / "ours")
+    (ours / "campaign.lock").write_text("mine")
+    (ours / "notes of mine.txt").write_text("mine")
+    (ours / "logs" / ".swp").write_text("mine")
+    with_more = write_bundle(ours, "n", tmp_path / "a.tar.zst")
+    assert with_more.sha256 == write_bundle(EXAMPLE, "n", tmp_path / "b.tar.zst").sha256
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "newline"])
+def test_what_cannot_travel_is_refused_and_nothing_is_left(tmp_path: Path, kind: str):
+    ours = copied(tmp_path / "ours")
+    strange = ours / "logs" / ("a\nb" if kind == "newline" else "strange")
+    if kind == "link":
+        strange.symlink_to("/etc/passwd")
+    elif kind == "pipe":
+        os.mkfifo(strange)
+    else:
+        strange.write_text("x")
+    with pytest.raises(DlperfError, match="logs/"):
+        write_bundle(ours, "n", tmp_path / "out" / "a.tar.zst")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_journal_that_grows_meanwhile_is_taken_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from backends.campaign.folder import write_bundle as writer  # noqa: PLC0415
+
+    ours = copied(tmp_path / "ours")
+    looked = writer._files
+
+    def growing(campaign: Path) -> Iterator[str]:
+        if campaign != ours:
+            return looked(campaign)
+        with (campaign / "events.jsonl").open("ab") as journal:
+            journal.write(b'{"of a run that came later"')
+        return looked(campaign)
+
+    monkeypatch.setattr(writer, "_files", growing)
+    grown = write_bundle(ours, "n", tmp_path / "a.tar.zst")
+    assert (ours / "events.jsonl").read_bytes() != (EXAMPLE / "events.jsonl").read_bytes()
+    assert grown.sha256 == write_bundle(EXAMPLE, "n", tmp_path / "b.tar.zst").sha256
+
+
+def test_what_was_packed_honestly_is_unpacked(tmp_path: Path):
+    found = unpack(packed(tmp_path / "a.tar.zst", honest(one=b"1")), _made(tmp_path / "into"))
+    assert (found / "logs/one.log").read_bytes() == b"1"
+
+
+LINK, DEVICE, FIFO, HARD, FOLDER = (
+    {"type": tarfile.SYMTYPE, "linkname": "/etc", "size": 0},
+    {"type": tarfile.CHRTYPE, "devmajor": 1, "devminor": 3, "size": 0},
+    {"type": tarfile.FIFOTYPE, "size": 0},
+    {"type": tarfile.LNKTYPE, "linkname": "c/events.jsonl", "size": 0},
+    {"type": tarfile.DIRTYPE, "size": 0},
+)
+HOSTILE: dict[str, Callable[[], Members]] = {
+    "up": lambda: [member("c/logs/../../../escaped"), *honest()],
+    "up at once": lambda: [member("../escaped"), *honest()],
+    "absolute": lambda: [member("/tmp/escaped"), *honest()],
+    "a dot": lambda: [member("c/./logs/a"), *honest()],
+    "two slashes": lambda: [member("c//logs/a"), *honest()],
+    "a symlink": lambda: [member("c/logs", **LINK), *honest()],
+    "a device": lambda: [member("c/logs/null", **DEVICE), *honest()],
+    "a pipe": lambda: [member("c/logs/pipe", **FIFO), *honest()],
+    "a hard link": lambda: [*honest()[:-1], member("c/logs/x", **HARD), honest()[-1]],
+    "a directory": lambda: [member("c/logs", **FOLDER), *honest()],
+    "hidden": lambda: [member("c/logs/.bashrc"), *honest()],
+    "another directory": lambda: [member("d/logs/a"), *honest()],
+    "twice": lambda: [honest()[0], *honest()],
+    "a file as a directory": lambda: [member("c/logs"), *honest(one=b"1")],
+    "no such file of ours": lambda: [member("c/authorized_keys"), *honest()],
+    "not in the checksums": lambda: [member("c/logs/more.log"), *honest()],
+    "missing": lambda: honest(one=b"1")[::2],
+    "changed": lambda: [member("c/events.jsonl", b"{ }\n"), honest()[-1]],
+    "behind the checksums": lambda: [*honest(), member("c/logs/late.log")],
+    "no checksums": lambda: honest()[:-1],
+    "no campaign": lambda: [member("c/SHA256SUMS", b"")],
+    "nothing": list,
+    "a control character": lambda: [member("c/logs/\x1b]0;x\x07"), *honest()],
+    "a long name": lambda: [member("c/logs/" + "x" * 2000), *honest()],
+    "headers of its own": lambda: [
+        member("c/logs/x", pax_headers={"GNU.sparse.major": "1"}),
+        *honest(),
+    ],
+    "a header without an end": lambda: [
+        member("c/logs/x", pax_headers={"comment": "x" * 10_000_000}),
+        *honest(),
+    ],
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_what_no_bundle_of_ours_does_is_refused(tmp_path: Path, what: str):
+    into = _made(tmp_path / "deep")
+    with pytest.raises(BundleError):
+        unpack(packed(tmp_path / "a.tar.zst", HOSTILE[what]()), into)
+    assert not list(tmp_path.rglob("escaped"))
+    assert not Path("/tmp/escaped").exists()
+    outside = {path.name for path in tmp_path.iterdir()}
+    assert outside == {"a.tar.zst", "deep"}
+
+
+def test_a_bomb_stops_at_the_room_that_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    bomb = packed(tmp_path / "a.tar.zst", [member("c/logs/zeros", b"\0" * 50_000_000)])
+    assert bomb.stat().st_size < 10_000
+    monkeypatch.setattr(read_bundle, "MOST_BYTES", 1_000_000)
+    into = _made(tmp_path / "into")
+    with pytest.raises(BundleError, match="more than there is room for"):
+        unpack(bomb, into)
+    assert sum(map(len, everything(into).values())) == 0
+
+
+def test_a_bomb_of_many_files_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    many = packed(tmp_path / "a.tar.zst", [member(f"c/logs/{n}", b"") for n in range(50)])
+    monkeypatch.setattr(read_bundle, "MOST_FILES", 20)
+    with pytest.raises(BundleError, match="more than there is room for"):
+        unpack(many, _made(tmp_path / "into"))
+
+
+def test_every_cut_and_every_changed_byte_is_noticed(tmp_path: Path):
+    """Either it is refused, or all that it holds is what was packed."""
+    whole = packed(tmp_path / "a.tar.zst", honest(one=b"1" * 3000, two=os.urandom(300)))
+    data = whole.read_bytes()
+    told = everything(unpack(whole, _made(tmp_path / "whole")))
+    said: list[str] = []
+    for at in range(0, len(data), 7):
+        for damaged in (data[:at], data[:at] + bytes([data[at] ^ 0x41]) + data[at + 1 :]):
+            (tmp_path / "b.tar.zst").write_bytes(damaged)
+            into = _made(tmp_path / f"at-{at}-{len(damaged)}")
+            try:
+                found = unpack(tmp_path / "b.tar.zst", into)
+            except BundleError as error:
+                said.append(str(error))
+            else:
+                assert everything(found) == told
+    assert len(said) > 50
+    assert all(len(text.splitlines()) == 1 for text in said)
+
+
+@given(st.binary(max_size=600), st.booleans())
+def test_any_bytes_are_refused_in_one_line(tmp_path_factory, data: bytes, compressed: bool):
+    directory = tmp_path_factory.mktemp("any")
+    (directory / "a.tar.zst").write_bytes(zstandard.compress(data) if compressed else data)
+    with pytest.raises(BundleError) as refused:
+        unpack(directory / "a.tar.zst", _made(directory / "into"))
+    assert len(str(refused.value).splitlines()) == 1
+
+
+@given(st.text(max_size=60))
+def test_a_plain_name_stays_below_its_directory(name: str):
+    if is_plain(name):
+        assert os.path.normpath(f"/x/{name}") == f"/x/{name}"
+        assert name.split("/")[1] in (*format.EVIDENCE, format.CHECKSUMS)
+
+
+# Through the command line ----------------------------------------------------------------------
+
+
+def test_a_bundle_reports_the_same_bytes_and_leaves_nothing(
+    dlperf: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("TMPDIR", str(_made(tmp_path / "tmp")))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    file = tmp_path / "a.tar.zst"
+    cite = dlperf("report", EXAMPLE, "--bundle", file)
+    assert f"sha256:{format.digest_of(file)}" in cite
+    dlperf("import", file, "-o", tmp_path / "copy")
+    for words in (["report"], ["report", "--format", "csv"], ["status"]):
+        assert dlperf(*words, file) == dlperf(*words, EXAMPLE) == dlperf(*words, tmp_path / "copy")
+    assert str(file) in dlperf("report", file, "--format", "json")
+    assert "| same |" in dlperf("compare", file, EXAMPLE)
+    assert "1 campaign with a figure" in dlperf("history", file)
+    assert dlperf("logs", file) == dlperf("logs", EXAMPLE)
+    assert cite.split("sha256:")[1].strip() in dlperf("report", file, "--format", "html")
+    gc.collect()
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["resume", "{bundle}"],
+        ["cancel", "{bundle}"],
+        ["report", "{bad}"],
+        ["import", "{bad}", "-o", "{out}"],
+        ["import", "{bundle}", "-o", "{there}"],
+        ["report", str(EXAMPLE), "--bundle", "{out}/a.zip"],
+        ["report", str(EXAMPLE), "{bundle}", "--bundle", "{out}/a.tar.zst"],
+        ["report", str(EXAMPLE), "--bundle", "{out}/a.tar.zst", "--layout", "pivot"],
+        ["report", str(EXAMPLE), "--format", "html", "--layout", "pivot"],
+        ["report", str(EXAMPLE), "--bundle", "{out}/a.tar.zst", "--format", "csv"],
+    ],
+)
+def test_a_wrong_request_is_one_line_and_leaves_nothing(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    bundle = write_bundle(EXAMPLE, "n", tmp_path / "good.tar.zst").path
+    bad = packed(tmp_path / "bad.tar.zst", HOSTILE["changed"]())
+    there = _made(tmp_path / "there")
+    (there / "kept").touch()
+    before = sorted(tmp_path.rglob("*"))
+    places = {"bundle": bundle, "bad": bad, "out": tmp_path / "out", "there": there}
+    assert main([word.format(**places) for word in words]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+    assert sorted(tmp_path.rglob("*")) == before
