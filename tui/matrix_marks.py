@@ -37,11 +37,13 @@ MOST_CELLS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One place of the grid. ``reason``: why it cannot be marked; "" when it can."""
+    """One place of the grid. ``reason``: why it cannot be marked; "" when it can. ``awaits``: the
+    hosts whose answer decides whether it can run; empty when that is known."""
 
     case: Case
     state: Literal["marked", "free", "impossible"]
     reason: str = ""
+    awaits: tuple[str, ...] = ()
 
     @property
     def strong(self) -> bool:
@@ -92,15 +94,19 @@ class Marks:
 
     def cells(self, hosts: Sequence[HostSnapshot]) -> tuple[tuple[Cell, ...], ...]:
         """Rows (cases) of columns (parameter combinations), as these hosts allow."""
-        capacities, unknown = capacity(hosts)
+        known, awaited = capacity(hosts)
         columns = self.columns
         return tuple(
-            tuple(self._cell(tag, values, capacities, unknown) for values in columns)
+            tuple(self._cell(tag, values, known, awaited) for values in columns)
             for tag in self.tags
         )
 
     def _cell(
-        self, tag: str, values: Mapping[str, Scalar], hosts: Sequence[HostCapacity], unknown: int
+        self,
+        tag: str,
+        values: Mapping[str, Scalar],
+        known: Sequence[HostCapacity],
+        awaited: Sequence[HostCapacity],
     ) -> Cell:
         try:
             case = self.case(tag, values)
@@ -108,18 +114,24 @@ class Marks:
             return Cell(Case(self.profile.name, *parse_tag(tag), values), "impossible", error.what)
         if condition := exclusion(self.profile, case):
             return Cell(case, "impossible", f"excluded by the profile: {condition}")
-        if reason := infeasible(self.profile, case, hosts):
-            if unknown:
-                reason += f", {unknown} not probed yet"
-            return Cell(case, "impossible", reason)
-        return Cell(case, "marked" if case.key in self.wanted else "free")
+        awaits: tuple[str, ...] = ()
+        if reason := infeasible(self.profile, case, known):
+            if awaited:
+                reason = infeasible(self.profile, case, [*known, *awaited])
+            if reason:
+                return Cell(case, "impossible", reason)
+            awaits = tuple(host.name for host in awaited)
+        return Cell(case, "marked" if case.key in self.wanted else "free", awaits=awaits)
 
     def marked(self, hosts: Sequence[HostSnapshot]) -> tuple[Case, ...]:
         """The cases that would run now."""
         if not self.wanted:  # as of most profiles
             return ()
         return tuple(
-            cell.case for row in self.cells(hosts) for cell in row if cell.state == "marked"
+            cell.case
+            for row in self.cells(hosts)
+            for cell in row
+            if cell.state == "marked" and not cell.awaits
         )
 
     def toggled(self, cells: Sequence[Cell]) -> Marks:
@@ -130,7 +142,7 @@ class Marks:
         return replace(self, wanted=self.wanted | keys)
 
     def with_all(self, hosts: Sequence[HostSnapshot]) -> Marks:
-        """Everything that these hosts can run wanted too."""
+        """Everything that these hosts can run, or that they may yet, wanted too."""
         cells = [cell for row in self.cells(hosts) for cell in row]
         keys = {cell.case.key for cell in cells if cell.state != "impossible"}
         return replace(self, wanted=self.wanted | keys)
@@ -304,16 +316,19 @@ def new_marks(profile: Profile) -> Marks:
     return Marks(profile, tuple(profile.matrix.cases), shown)
 
 
-def capacity(hosts: Sequence[HostSnapshot]) -> tuple[tuple[HostCapacity, ...], int]:
-    """What the reachable hosts hold, and how many hosts have not answered yet."""
+def capacity(
+    hosts: Sequence[HostSnapshot],
+) -> tuple[tuple[HostCapacity, ...], tuple[HostCapacity, ...]]:
+    """What the reachable hosts hold; and those that have not answered yet, which may hold all."""
     known = tuple(
         h.capacity for h in hosts if h.state not in AWAY and (h.facts is not None or h.slots)
     )
-    unknown = sum(
-        h.facts is None and not h.slots and h.state in (HostState.UNKNOWN, HostState.PROBING)
+    awaited = tuple(
+        h.capacity
         for h in hosts
+        if h.facts is None and not h.slots and h.state in (HostState.UNKNOWN, HostState.PROBING)
     )
-    return known, unknown
+    return known, awaited
 
 
 def selection(

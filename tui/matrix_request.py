@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from backends.campaign.plan.plan import Plan
-from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.host_facts import HostSnapshot
+from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity, limited, parse_repeats
 from profiles.durations import format_duration
 from profiles.errors import DlperfError, SelectionError
 from profiles.format.site_settings import needs_value
-from tui.matrix_marks import Marks, new_marks, selection
+from tui.matrix_marks import Marks, capacity, new_marks, selection
 from tui.session import Session
 
 FIRST_LOOK_GPUS = 2
@@ -59,9 +60,23 @@ class Asked:
 
     @property
     def undecided(self) -> bool:
-        """Nothing is marked yet, but that may come of hosts that have not answered."""
-        pending = (HostState.UNKNOWN, HostState.PROBING)
-        return not self.begun and any(host.state in pending for host in self._session.hosts)
+        """Nothing is there to start yet, but that may come of hosts that have not answered."""
+        waits = not self.begun or (
+            self.plan is None and any(p.wanted for p in self._marks.values())
+        )
+        return waits and bool(self.awaited)
+
+    @property
+    def waiting(self) -> int:
+        """How many marks the answers of hosts decide on."""
+        parts = [p for p in self._marks.values() if p.wanted] if self.awaited else []
+        cells = (cell for p in parts for row in p.cells(self.snapshots) for cell in row)
+        return sum(bool(cell.awaits) and cell.state == "marked" for cell in cells)
+
+    @property
+    def awaited(self) -> str:
+        """The hosts that have not answered yet, as a nodeset."""
+        return fold_nodeset([host.name for host in capacity(self.snapshots)[1]])
 
     def marks(self, name: str) -> Marks:
         if name not in self._marks:

@@ -300,6 +300,45 @@ async def test_enter_before_the_hosts_have_answered_waits_for_them(
         await until(pilot, lambda: isinstance(app.screen, StartDialog))
 
 
+async def test_before_the_hosts_have_answered_the_grid_is_there_and_takes_wishes(
+    workspace: FakeWorkspace,
+) -> None:
+    answered = asyncio.Event()
+
+    class Slow(FakeWorkspace):
+        async def probe(self, names: Sequence[str] | None = None) -> None:
+            self.probed.append(None)
+            await answered.wait()
+            await super().probe(names)
+
+    slow = Slow(workspace.campaigns_dir)
+    async with console(slow) as (app, pilot):
+        await pilot.press("2")
+        await until(pilot, lambda: isinstance(app.screen, MatrixPage))
+        page = app.screen
+        assert isinstance(page, MatrixPage)
+        page.main_panel().table.select("cpu-smoke")
+        await pilot.pause()
+        grid = words(page.query_one(MatrixGrid))
+        assert "b64" in grid
+        assert "?" in grid
+        assert "[x]" not in screen_text(app)
+        assert shows(app, "waits for the answer of node[1-4]")
+        await pilot.press("space")
+        assert "[·]" in words(page.query_one(MatrixGrid))
+        assert shows(app, "asking the hosts what they have")
+        await pilot.press("enter")
+        assert not slow.started
+        assert not isinstance(app.screen, StartDialog)
+        answered.set()
+        await until(pilot, lambda: isinstance(app.screen, StartDialog))
+        assert not slow.started  # what came of the wish was not to be seen when Enter was typed
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is page)
+        await until(pilot, lambda: "[x]" in words(page.query_one(MatrixGrid)))
+        assert "?" not in words(page.query_one(MatrixGrid))
+
+
 async def test_a_short_plan_without_objections_starts_at_once(workspace: FakeWorkspace) -> None:
     workspace.findings = (FakeFinding("ok", "48 CPUs", "", "node1"),)
     async with console(workspace) as (app, pilot):

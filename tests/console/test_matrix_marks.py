@@ -51,9 +51,25 @@ def test_an_impossible_cell_says_why() -> None:
     assert cells[5][0].reason == "needs 4 hosts, 1 can be used"
 
 
-def test_hosts_that_have_not_answered_are_said_to_be_the_reason() -> None:
-    reason = resnet().cells(unprobed(HOSTS))[0][0].reason
-    assert "4 not probed yet" in reason
+def test_what_hosts_that_have_not_answered_decide_can_be_wished_and_counts_once_they_have() -> None:
+    marks = resnet()
+    cells = [row[0] for row in marks.cells((*HOSTS[:1], *unprobed(HOSTS[1:])))]
+    decided = {cell.case.tag: cell.awaits for cell in cells}
+    others = tuple(host.name for host in HOSTS[1:])
+    assert decided == dict.fromkeys(("1n1g", "1n2g", "1n4g", "1n8g"), ()) | dict.fromkeys(
+        ("2n8g", "4n8g"), others
+    )
+    assert {cell.state for cell in cells} == {"marked"}
+    assert tags(marks, unprobed(HOSTS)) == []
+    assert tags(new_marks(profile()).with_all(unprobed(HOSTS)), HOSTS)[-1] == "4n8g"
+    assert tags(marks.toggled(cells[-1:])) == ["1n1g", "1n2g", "1n4g", "1n8g", "2n8g"]
+
+
+def test_what_no_answer_can_make_possible_is_impossible_at_once() -> None:
+    last = resnet().cells(unprobed(HOSTS[:3]))[-1][0]
+    assert (last.state, last.reason) == ("impossible", "needs 4 hosts, 3 can be used")
+    away = replace(HOSTS[0], state=HostState.UNREACHABLE, facts=None)
+    assert resnet().cells((away,))[0][0].reason == "needs 1 host, 0 can be used"
 
 
 def test_slots_of_the_inventory_count_before_the_first_probe() -> None:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from backends.campaign.plan.plan import Plan
 from backends.hosts.host_facts import HostSnapshot
+from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity
 from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH
@@ -75,6 +76,8 @@ def cell_text(here: Cell | None, part: Marks, asked: Asked) -> Text:
             text.append(f"  {size}, {mark}", MUTED)
             if here.strong:
                 text.append(f"; strong scaling, {here.case.batch_size} per device", MUTED)
+            if here.awaits:
+                text.append(f"\nwaits for the answer of {plain(fold_nodeset(here.awaits))}", WARN)
     text.append("\n")
     if others := _others(part, asked):
         text.append(f"also marked: {others}\n", WARN)
@@ -83,6 +86,9 @@ def cell_text(here: Cell | None, part: Marks, asked: Asked) -> Text:
         if away := not_counted(asked.plan, asked.snapshots):
             text.append(f"; {away}", WARN)
         text.append("\n")
+        if waiting := asked.waiting:
+            left = count(waiting, "marked case")
+            text.append(f"without {left}: {plain(asked.awaited)} has to answer first\n", WARN)
     if (problem := asked.problem) is not None:
         text.append(f"▲ {plain(problem.what)}", BAD)
         remedy = plain(problem.remedy)

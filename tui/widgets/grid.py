@@ -159,7 +159,7 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
             return text.append(f" {words} ", self._style(MUTED, here))
         for column, cell in enumerate(cells):
             cursor = here and column == self._column
-            mark, colour = _mark(cell).ljust(self._marks[column]), _COLOURS[cell.state]
+            mark, colour = _mark(cell).ljust(self._marks[column]), _colour(cell)
             width = self._width(column)
             before = (width - len(mark)) // 2
             text.append(" " * (before - 1))
@@ -215,12 +215,17 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
 
 
 _MARKS = {"marked": "[x]", "free": "[ ]", "impossible": " · "}
+_AWAITED = {"marked": "[·]", "free": " ? "}
 _COLOURS = {"marked": GOOD, "free": TEXT, "impossible": MUTED}
+
+
+def _colour(cell: Cell) -> str:
+    return MUTED if cell.awaits else _COLOURS[cell.state]
 
 
 def _mark(cell: Cell) -> str:
     """Of strong scaling with the batch of each device, which differs from row to row."""
-    mark = _MARKS[cell.state]
+    mark = (_AWAITED if cell.awaits else _MARKS)[cell.state]
     return f"{mark} b{cell.case.batch_size}" if cell.strong and cell.case.batch_size else mark
 
 
