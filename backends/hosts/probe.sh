@@ -121,16 +121,22 @@ query_gpus() {
     fields=index,name,uuid,pci.bus_id,driver_version,memory.total,memory.used,utilization.gpu
     fields=$fields,power.draw,power.limit,temperature.gpu,clocks.current.sm
     fields=$fields,ecc.errors.uncorrected.volatile.total,ecc.mode.current,persistence_mode
-    clocks=clocks.applications.graphics,clocks.applications.memory
-    # Newest names first; a driver refuses the whole query for one field that it does not know.
-    for more in ,$clocks,mig.mode.current,clocks_event_reasons.active \
-        ,$clocks,mig.mode.current,clocks_throttle_reasons.active \
-        ,mig.mode.current,clocks_event_reasons.active \
-        ,$clocks,clocks_throttle_reasons.active ,$clocks ''; do
-        answer=$(bounded nvidia-smi "--query-gpu=$fields$more" --format=csv 2>&1)
+    more=,clocks.applications.graphics,clocks.applications.memory,mig.mode.current
+    reasons=,clocks_event_reasons.active
+    for _ in 1 2 3 4 5 6; do # one more than there are fields that it may not know
+        answer=$(bounded nvidia-smi "--query-gpu=$fields$more$reasons" --format=csv 2>&1)
         status=$?
-        # 2: a field is unknown to it. Anything else will not get better by asking differently.
+        # 2: it refuses the whole query for one field that it does not know, and names that one.
+        # Anything else will not get better by asking differently.
         [ $status -eq 2 ] || break
+        unknown=${answer#*\"}
+        unknown=${unknown%%\"*}
+        case $unknown$more, in
+        clocks_event_reasons.active*) reasons=,clocks_throttle_reasons.active ;; # its old name
+        clocks_throttle_reasons.active*) reasons='' ;;
+        ?*",$unknown,"*) more=${more%%,"$unknown"*}${more#*,"$unknown"} ;;
+        *) more='' reasons='' ;;
+        esac
     done
     printf '%s\n' "$answer"
     section gpu-status

@@ -195,6 +195,10 @@ def test_value_ticks_are_round_equally_many_rows_apart_and_hold_the_top(
     assert len(apart) == 1
     assert apart.pop() == pytest.approx(round(places[1]))
     assert len({words for _, words in scale.ticks}) == len(scale.ticks)
+    step = scale.ticks[1][0]
+    digits = step / 10 ** math.floor(math.log10(step * 1.001))
+    assert min(abs(digits - round_one) for round_one in (1, 2, 2.5, 5)) < 0.001
+    assert scale.limits[1] <= top * 2.02, "no more than half of it is empty"
 
 
 @pytest.mark.parametrize(
@@ -203,6 +207,7 @@ def test_value_ticks_are_round_equally_many_rows_apart_and_hold_the_top(
         (2954.8, 7, ["0", "1,000", "2,000", "3,000"]),
         (33, 18, ["0", "10", "20", "30"]),
         (3.98, 13, ["0", "1", "2", "3", "4"]),
+        (1.97, 12, ["0", "1", "2"]),
         (0.02, 5, ["0", "0.01", "0.02"]),
     ],
 )

@@ -45,6 +45,18 @@ def test_every_concern_stands_with_its_remedy() -> None:
     assert ", 1 more" in note(host).plain
 
 
+def test_a_remark_names_what_is_no_more_than_worth_knowing_where_nothing_else_is() -> None:
+    host = known_host("n", "", replace(facts(), load1=90.0))
+    assert host.state is HostState.READY
+    [concern] = host.concerns
+    assert note(host).plain == concern.what
+    several = replace(host, concerns=(concern, concern))
+    assert note(several).plain == f"{concern.what}, 1 more"
+    used = known_host("n", "", replace(facts(), load1=90.0, lease=Lease("bob@login02", START)))
+    assert note(used).plain == str(used.lease)
+    assert note(known_host("n", "", facts())).plain == "–"
+
+
 def test_what_slows_a_gpu_down_and_its_clock_stand_in_its_line() -> None:
     gpus = list(facts().gpus)
     gpus[3] = replace(gpus[3], throttle_reasons=("power cap",), sm_clock_mhz=1237)

@@ -55,8 +55,10 @@ elif "query-compute-apps" in asked:
     print("gpu_uuid, pid, used_gpu_memory [MiB], process_name")
 elif "query-gpu" in asked:
     fields = asked["query-gpu"].split(",")
-    if any(f not in {{*CELLS, "index", "uuid", "timestamp", "pci.bus_id"}} for f in fields):
-        print('Field "x" is not a valid field to query.')
+    known = {{*CELLS, "index", "uuid", "timestamp", "pci.bus_id"}}
+    unknown = [f for f in fields if f not in known]
+    if unknown:
+        print('Field "%s" is not a valid field to query.' % unknown[0])
         sys.exit(2)
     if "noheader" not in asked["format"]:
         print(", ".join(fields), flush=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from backends.campaign.folder.growing_log import GrowingLog
@@ -37,7 +38,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="its id, or the beginning or end of it; the one that is at work, or was last",
     )
     parser.add_argument(
-        "-f", "--follow", action="store_true", help="go on as it grows, until the run has ended"
+        "-f",
+        "--follow",
+        action="store_true",
+        help="go on as it grows: until RUN has ended, or run after run until CAMPAIGN has",
     )
     parser.add_argument("-n", "--lines", metavar="N", type=int, help="begin with the last N lines")
     parser.add_argument("--host", metavar="HOST", help="of this host; rank 0's")
@@ -46,7 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Byte for byte in a pipe; on a terminal without what could act on it.
 
-    With ``-f`` exit code 1 where the run failed.
+    With ``-f`` exit code 1 where the run, or any of the campaign, failed.
     """
     if arguments.lines is not None and arguments.lines < 1:
         raise SelectionError("must be 1 or more", where="--lines")
@@ -54,22 +58,20 @@ def run(arguments: argparse.Namespace) -> int:
     path = workspace.find_to_read(arguments.campaign)
     reader = CampaignReader(path)
     chosen, state = _chosen(reader, path, arguments)
-    log = GrowingLog(path, _log_name(chosen, arguments.host, path))
+    name = _log_name(chosen, arguments.host, path)
     if arguments.run is None:
-        say(f"run {chosen.run_id}, {chosen.profile} {chosen.case.label}{_others(state)}")
-    out = _Out()
-    try:
-        if arguments.lines is not None:
-            log.skip_to_last(arguments.lines)
-        if arguments.follow and not chosen.state.ended:
-            _note_if_nobody_works(path, workspace.clock)
-            return _follow(reader, chosen, log, out)
+        _say_which(chosen, state)
+    over = state.finished if arguments.run is None else chosen.state.ended
+    if arguments.follow and not over:
+        _note_if_nobody_works(path, workspace.clock)
+        ended = _follow(reader, chosen, GrowingLog(path, name), arguments.lines)
+        if arguments.run is not None:
+            return FAILED if ended.state is RunState.FAILED else OK
+        return _follow_others(reader, path, ended, arguments.host)
+    with _shown(GrowingLog(path, name), arguments.lines) as (log, out):
         for data in log.read():
             out.write(data)
-        return OK
-    finally:
-        log.close()
-        out.finish()
+    return OK
 
 
 def _chosen(
@@ -99,9 +101,10 @@ def _chosen(
         time.sleep(next(waits))
 
 
-def _others(state: CampaignState) -> str:
-    active = sum(run.state.active for run in state.runs.values())
-    return f"; {active - 1} more at work" if active > 1 else ""
+def _say_which(run: RunRecord, state: CampaignState) -> None:
+    others = sum(one.state.active and one is not run for one in state.runs.values())
+    more = f"; {others} more at work" if others else ""
+    say(f"run {run.run_id}, {run.profile} {run.case.label}{more}")
 
 
 def _log_name(run: RunRecord, host: str | None, path: Path) -> str:
@@ -121,28 +124,69 @@ def _note_if_nobody_works(path: Path, clock: Callable[[], float]) -> None:
         say(f"no console is at work on it, so nothing comes; 'dlperf-tui resume {path.name}' does")
 
 
-def _follow(reader: CampaignReader, run: RunRecord, log: GrowingLog, out: _Out) -> int:
+def _follow(
+    reader: CampaignReader, run: RunRecord, log: GrowingLog, lines: int | None = None
+) -> RunRecord:
+    """The run when it has ended."""
     begun_anew = 0
     waits = _waits()
-    while True:
-        # First: what was written before its end is read below.
-        run = reader.state().runs.get(run.run_id, run)
-        quiet = True
-        for data in log.read():
-            if log.begun_anew > begun_anew:
-                begun_anew = log.begun_anew
+    with _shown(log, lines) as (_, out):
+        while True:
+            # First: what was written before its end is read below.
+            run = reader.state().runs.get(run.run_id, run)
+            quiet = True
+            for data in log.read():
+                if log.begun_anew > begun_anew:
+                    begun_anew = log.begun_anew
+                    out.finish()
+                    say("the log here was begun anew")
+                out.write(data)
+                quiet = False
+            out.flush()
+            if run.state.ended:
                 out.finish()
-                say("the log here was begun anew")
-            out.write(data)
-            quiet = False
-        out.flush()
-        if run.state.ended:
-            out.finish()
-            say(f"run {run.run_id} {run.state}{f': {run.reason}' if run.reason else ''}")
-            return FAILED if run.state is RunState.FAILED else OK
-        if not quiet:
-            waits = _waits()
-        time.sleep(next(waits))
+                say(f"run {run.run_id} {run.state}{f': {run.reason}' if run.reason else ''}")
+                return run
+            if not quiet:
+                waits = _waits()
+            time.sleep(next(waits))
+
+
+def _follow_others(reader: CampaignReader, path: Path, last: RunRecord, host: str | None) -> int:
+    """Run after run until the campaign has finished; the exit code is that of ``status``."""
+    seen = {last.run_id}
+    told, waits = False, _waits()
+    while True:
+        state = reader.state()
+        found = _next(state, last, seen, host)
+        if found is not None:
+            _say_which(found, state)
+            last = _follow(reader, found, GrowingLog(path, _log_name(found, host, path)))
+            seen.add(last.run_id)
+            told, waits = False, _waits()
+        elif state.finished:
+            failed = any(run.state is RunState.FAILED for run in state.latest_attempts())
+            return FAILED if failed else OK
+        else:
+            if not told:
+                say("waiting for the next run to begin")
+                told = True
+            time.sleep(next(waits))
+
+
+def _next(
+    state: CampaignState, last: RunRecord, seen: Container[str], host: str | None
+) -> RunRecord | None:
+    """The first that began after the last one's end, however it went on, or is at work beside it;
+    None: there is none yet."""
+    end = last.ended_at or 0.0
+    began = (
+        run
+        for run in state.runs.values()
+        if run.log and run.run_id not in seen and (host is None or host in run.hosts)
+    )
+    found = (run for run in began if run.state.active or (run.started_at or 0.0) >= end)
+    return min(found, key=lambda run: run.started_at or 0.0, default=None)
 
 
 def _waits() -> Iterator[float]:
@@ -151,6 +195,19 @@ def _waits() -> Iterator[float]:
     while True:
         yield wait_s
         wait_s = min(AT_LAST_S, 2 * wait_s)
+
+
+@contextmanager
+def _shown(log: GrowingLog, lines: int | None) -> Iterator[tuple[GrowingLog, _Out]]:
+    """From the last so many lines on, where they are limited."""
+    out = _Out()
+    try:
+        if lines is not None:
+            log.skip_to_last(lines)
+        yield log, out
+    finally:
+        log.close()
+        out.finish()
 
 
 class _Out:

@@ -16,7 +16,7 @@ from textual import on, work
 from textual.app import SuspendNotSupported
 from textual.widget import Widget
 
-from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
+from backends.hosts.host_facts import Concern, HostFacts, HostSnapshot, HostState
 from backends.transports.login_command import login_command
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
@@ -69,7 +69,7 @@ def where(host: HostSnapshot) -> str:
 
 
 def note(host: HostSnapshot, own: Mapping[str, str] | None = None) -> Text:
-    """Who uses the host, our own runs as such; else what is wrong with it.
+    """Who uses the host, our own runs as such; what is wrong with it; else what else there is.
 
     ``own``: what to call the runs of the campaign at work, by run id.
     """
@@ -83,13 +83,19 @@ def note(host: HostSnapshot, own: Mapping[str, str] | None = None) -> Text:
         parts.append(ours or (plain(str(host.lease)), WARN))
     if host.facts is not None:
         parts += list(_gpu_users(host.facts, own, leased=host.lease is not None))
-    grave = [plain(concern.what) for concern in host.concerns if concern.degrades]
+    grave = [concern for concern in host.concerns if concern.degrades]
     if grave:
-        more = f", {len(grave) - 1} more" if len(grave) > 1 else ""
-        parts.append((f"▲ {grave[0]}{more}", BAD))
+        parts.append((f"▲ {_first(grave)}", BAD))
     if not parts and host.reason:
         parts.append((plain(host.reason), MUTED))
+    if not parts and host.concerns:
+        parts.append((_first(host.concerns), WARN))
     return join(parts, " · ") if parts else cell("–", MUTED)
+
+
+def _first(concerns: Sequence[Concern]) -> str:
+    more = f", {len(concerns) - 1} more" if len(concerns) > 1 else ""
+    return f"{plain(concerns[0].what)}{more}"
 
 
 def _gpu_users(

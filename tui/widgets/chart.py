@@ -152,18 +152,13 @@ def value_scale(top: float, rows: int) -> Scale:
     dot = max(top, SMALLEST_TOP) / (DOTS * rows - 1 - MIDDLE)
     found: list[tuple[float, int, float]] = []
     for apart in range(min(2, rows - 1), rows):
-        step = _round_up(DOTS * apart * dot)
+        step = nice_step(DOTS * apart * dot, 1)
         above = step / (DOTS * apart * dot) - 1
         number = (rows - 1) // apart + 1
         found.append((above + 0.15 * abs(number - GOOD_TICKS), apart, step))
     _, apart, step = min(found)
     ticks = tuple((i * step, f"{i * step:,.6g}") for i in range((rows - 1) // apart + 1))
     return Scale(rows, step / (DOTS * apart), ticks)
-
-
-def _round_up(value: float) -> float:
-    power = 10.0 ** math.floor(math.log10(value))
-    return next((m * power for m in (1, 2, 2.5, 4, 5, 8) if m * power >= value * 0.999), 10 * power)
 
 
 def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,58 @@ def test_a_log_is_followed_as_it_grows_until_its_run_has_ended(
     assert said == b"run a failed: no space\n"
 
 
+def test_a_campaign_is_followed_from_run_to_run_until_it_has_finished(
+    cli: Cli, campaign: Campaign, follow: Callable[..., subprocess.Popen[bytes]]
+) -> None:
+    runs = [planned(name, number) for number, name in enumerate("abcd", 1)]
+    path = campaign("open", *runs, assigned("a"), launched("a"))
+    hold(path)
+    write(path, "a.log", b"of a\n")
+    process = follow("open", "-f")
+    assert process.stderr is not None
+    assert process.stderr.readline() == b"run a, cpu-smoke 1n1g\n"
+    assert out(process, 5) == b"of a\n"
+    append(path, ev.RunFailed(t=BEGUN + 9, run_id="a", reason="no space"))
+    assert process.stderr.readline() == b"run a failed: no space\n"
+    assert process.stderr.readline() == b"waiting for the next run to begin\n"
+    write(path, "b.log", b"of b\n")  # b and c begin and end between two looks
+    write(path, "c.log", b"of c\n")
+    for t, name in enumerate("bc", 10):
+        append(path, replace(assigned(name), t=BEGUN + t), replace(succeeded(name), t=BEGUN + t))
+    assert out(process, 10) == b"of b\nof c\n"
+    said = [process.stderr.readline() for _ in range(4)]
+    assert said[::2] == [b"run b, cpu-smoke 1n1g\n", b"run c, cpu-smoke 1n1g\n"]
+    assert said[1::2] == [b"run b succeeded\n", b"run c succeeded\n"]
+    append(path, ev.RunCancelled(t=BEGUN + 12, run_id="d"), FINISHED)
+    shown, rest = process.communicate(timeout=30)
+    assert (process.returncode, shown) == (1, b"")
+    assert rest in (b"", b"waiting for the next run to begin\n")
+
+
+def test_a_run_beside_the_one_that_is_followed_is_followed_when_that_has_ended(
+    cli: Cli, campaign: Campaign, follow: Callable[..., subprocess.Popen[bytes]]
+) -> None:
+    """What began and ended beside it is in its own log; a run that another host had is left out."""
+    runs = [planned(name, number) for number, name in enumerate("abcd", 1)]
+    begun = [assigned("a"), assigned("b", "node2"), assigned("c")]
+    path = campaign("open", *runs, *begun, launched("c"))
+    hold(path)
+    for name in "abc":
+        write(path, f"{name}.log", f"of {name}\n".encode())
+    process = follow("open", "-f", "--host", "node1")
+    assert process.stderr is not None
+    assert process.stderr.readline() == b"run c, cpu-smoke 1n1g; 2 more at work\n"
+    assert out(process, 5) == b"of c\n"
+    append(path, succeeded("c"))
+    assert process.stderr.readline() == b"run c succeeded\n"
+    assert process.stderr.readline() == b"run a, cpu-smoke 1n1g; 1 more at work\n"
+    assert out(process, 5) == b"of a\n"
+    append(path, succeeded("a"), succeeded("b"), ev.RunCancelled(t=BEGUN, run_id="d"), FINISHED)
+    shown, said = process.communicate(timeout=30)
+    assert (process.returncode, shown) == (0, b"")
+    assert said == b"run a succeeded\n"
+
+
 def test_a_log_that_is_replaced_is_read_anew_and_that_is_said(
     cli: Cli, campaign: Campaign, follow: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
@@ -184,7 +237,7 @@ def test_a_log_that_is_replaced_is_read_anew_and_that_is_said(
     (path / "draft").write_bytes(b"ONE\n")
     (path / "draft").replace(path / "logs" / "a.log")
     assert out(process, 4) == b"ONE\n"
-    append(path, succeeded("a"))
+    append(path, succeeded("a"), FINISHED)
     shown, said = process.communicate(timeout=30)
     assert (process.returncode, shown) == (0, b"")
     assert b"the log here was begun anew\n" in said

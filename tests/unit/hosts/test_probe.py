@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import time
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.hosts.host_condition import state_of
 from backends.hosts.host_facts import HostState, Sought
 from backends.hosts.probe import PROBE_SCRIPT, parse_probe, probe, probe_all, snapshot_of
 from backends.inventory.host_entry import Host
@@ -333,7 +335,9 @@ def test_a_probe_starts_few_processes(tmp_path: Path) -> None:
 
 FAKE_SMI = """
 case "$*" in
-*clocks_event_reasons*|*mig.mode*) echo 'Field "x" is not a valid field to query.'; exit 2 ;;
+*clocks_event_reasons*) echo 'Field "clocks_event_reasons.active" is not a valid field to query.'
+  exit 2 ;;
+*mig.mode*) echo 'Field "mig.mode.current" is not a valid field to query.'; exit 2 ;;
 --query-gpu*) echo 'index, uuid, name, utilization.gpu [%], clocks_throttle_reasons.active'
   echo '0, GPU-aa, Tesla V100, 0 %, 0x0000000000000040' ;;
 --query-compute-apps*) echo 'gpu_uuid, pid, used_gpu_memory [MiB], process_name'
@@ -342,6 +346,50 @@ topo*) printf '\\tGPU0\\tCPU Affinity\\nGPU0\\t X \\t0-1\\n' ;;
 *) echo '| NVIDIA-SMI 440.33.01    Driver Version: 440.33.01    CUDA Version: 10.2     |' ;;
 esac
 """
+
+
+ASKED_LAST = (
+    *("clocks.applications.graphics", "clocks.applications.memory", "mig.mode.current"),
+    *("clocks_event_reasons.active", "clocks_throttle_reasons.active"),
+)
+FAKE_DRIVER = """
+case "$1" in --query-gpu=*) ;; *) echo 'CUDA Version: 10.2'; exit ;; esac
+fields=${1#--query-gpu=}
+for field in $(echo "$fields" | tr , ' '); do
+  case " UNKNOWN " in *" $field "*) echo "COMPLAINT"; exit 2 ;; esac
+done
+echo "$fields" | sed 's/,/, /g'
+echo "$fields" | sed 's/[a-z_.]*reasons.active/0x0000000000000040/; s/mig.mode.current/Disabled/
+  s/clocks.applications.[a-z]*/877/g; s/index/0/; s/,/, /g'
+"""
+
+
+@pytest.mark.parametrize("unknown", [c for n in (0, 1, 2, 5) for c in combinations(ASKED_LAST, n)])
+async def test_a_driver_tells_all_that_it_knows_whichever_fields_it_does_not(
+    shell: Any, tools: Any, unknown: tuple[str, ...]
+) -> None:
+    complaint = 'Field \\"$field\\" is not a valid field to query.'
+    told = FAKE_DRIVER.replace("UNKNOWN", " ".join(unknown)).replace("COMPLAINT", complaint)
+    environment = {"PATH": f"{tools('nvidia-smi', told)}:{os.environ['PATH']}"}
+    facts = (await probe(shell(Host(name="old"), environment))).facts
+    assert facts is not None
+    [gpu] = facts.gpus
+    reasons = not set(ASKED_LAST[3:]) <= set(unknown)
+    assert gpu.throttle_reasons == (("hardware thermal slowdown",) if reasons else ())
+    assert gpu.mig_enabled is (None if "mig.mode.current" in unknown else False)
+    both = not set(ASKED_LAST[:2]) & set(unknown)
+    assert gpu.application_clocks_mhz == ((877, 877) if both else None)
+    assert state_of(facts)[0] is (HostState.DEGRADED if reasons else HostState.READY)
+
+
+async def test_a_driver_that_does_not_say_which_field_it_does_not_know_tells_the_rest(
+    shell: Any, tools: Any
+) -> None:
+    told = FAKE_DRIVER.replace("UNKNOWN", ASKED_LAST[2]).replace("COMPLAINT", "no such field")
+    environment = {"PATH": f"{tools('nvidia-smi', told)}:{os.environ['PATH']}"}
+    facts = (await probe(shell(Host(name="old"), environment))).facts
+    assert facts is not None
+    assert [gpu.index for gpu in facts.gpus] == [0]
 
 
 async def test_an_old_driver_is_asked_again_for_what_it_knows(shell: Any, tools: Any) -> None:
