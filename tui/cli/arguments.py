@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import shlex
+import sys
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -14,7 +16,14 @@ from tui.cli.shared.exit_codes import WRONG
 
 
 class Parser(argparse.ArgumentParser):
-    """Usage errors in one line: what, where, how to mend it; and what may have been meant."""
+    """Usage errors in one line: what, where, how to mend it; and what may have been meant.
+
+    An option is its whole name: of two that begin alike, the one that a command does not have would
+    be taken for the other.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
         self.exit(WRONG, f"{self.prog}: {message}; see '{self.prog} --help'\n")
@@ -48,6 +57,54 @@ class Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(action, f"there is no {value!r}{near}")
 
 
+class ProgramParser(Parser):
+    """The parser of what stands before a command."""
+
+    def parse_known_args(
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        words = sys.argv[1:] if args is None else list(args)
+        at = self._unknown_at(words)
+        if at is not None:
+            option = _option_of(words[at])
+            owners = [name for name in COMMANDS if option in _options_of(name)]
+            owner = next((w for w in words[at:] if w in COMMANDS), "")
+            owner = owner or next((name for name in ("run", *owners) if name in owners), "")
+            if owner in owners:
+                rest = list(words)
+                if owner in rest[at:]:
+                    del rest[rest.index(owner, at)]
+                meant = shlex.join(["dlperf-tui", *rest[:at], owner, *rest[at:]])
+                self.error(f"{option} stands behind a command, did you mean {meant!r}?")
+        return super().parse_known_args(args, namespace)
+
+    def _unknown_at(self, words: Sequence[str]) -> int | None:
+        """Where an option that is not one of all commands stands before any command."""
+        value = False
+        for at, word in enumerate(words):
+            if value:
+                value = False
+            elif not word.startswith("-") or word == "--":
+                return None
+            else:
+                action = self._option_string_actions.get(word.partition("=")[0])
+                if action is None:
+                    return at
+                value = action.nargs != 0 and "=" not in word
+        return None
+
+
+def _option_of(word: str) -> str:
+    """``--profile`` of ``--profile=X``, ``-p`` of ``-pX``."""
+    return word.partition("=")[0] if word.startswith("--") else word[:2]
+
+
+def _options_of(command: str) -> Container[str]:
+    parser = CommandParser(add_help=False)
+    command_file(command).add(parser)
+    return parser._option_string_actions
+
+
 class CommandParser(Parser):
     """The parser of one command. Its options are asked of the command's file when it is called."""
 
@@ -73,9 +130,9 @@ class _PrintVersion(argparse.Action):
         parser.exit()
 
 
-def build_parser() -> Parser:
+def build_parser() -> ProgramParser:
     """The options before a command, and the commands by name; imports none of their files."""
-    parser = Parser(
+    parser = ProgramParser(
         prog="dlperf-tui",
         description="Measure how fast deep-learning frameworks train and how well they scale. "
         "Without a command: the console.",

@@ -13,8 +13,8 @@ from profiles.errors import SelectionError
 from profiles.nearest import did_you_mean
 from tests.unit.cli.conftest import FINISHED, Cli, planned, succeeded
 from tui.cli import main
-from tui.cli.arguments import build_parser
-from tui.cli.commands import COMMANDS
+from tui.cli.arguments import CommandParser, build_parser
+from tui.cli.commands import COMMANDS, command_file
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,42 @@ def test_a_mistyped_word_is_met_with_what_is_near(
     line = cli.complaint(*words)
     assert says in line
     assert line.startswith("dlperf-tui")
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("-p X", "run -p X"),
+        ("-pX", "run -pX"),
+        ("--profile X", "run --profile X"),
+        ("--profile=X --json", "run --profile=X --json"),
+        ("--campaigns D --case 1n1g", "--campaigns D run --case 1n1g"),
+        ("-p X plan -c 1n1g", "plan -p X -c 1n1g"),
+        ("--readonly --watch", "--readonly status --watch"),
+    ],
+)
+def test_an_option_without_its_command_is_met_with_the_command_that_was_meant(
+    cli: Cli, words: str, meant: str
+) -> None:
+    line = cli.complaint(*words.split())
+    assert line.startswith("dlperf-tui: ")
+    assert f"did you mean 'dlperf-tui {meant} --campaigns" in line
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_before_its_command_is_sent_behind_it(cli: Cli, command: str) -> None:
+    parser = CommandParser(prog="x")
+    common = build_parser()._option_string_actions
+    command_file(command).add(parser)
+    for option in parser._option_string_actions:
+        if option not in common:
+            line = cli.complaint(option, command)
+            assert f"did you mean 'dlperf-tui {command} {option} --campaigns" in line, option
+
+
+def test_an_option_is_not_taken_for_one_that_begins_alike(cli: Cli) -> None:
+    """--profile X would have been --profile-dir X."""
+    assert "unrecognized arguments: --profile" in cli.complaint("status", "--profile", "X")
 
 
 def test_what_is_near_nothing_suggests_nothing_and_lists_what_there_is(cli: Cli) -> None:
