@@ -7,6 +7,7 @@ import pkgutil
 from collections.abc import Iterator
 
 import pytest
+from rich.console import Console, RenderableType
 from textual.app import App
 from textual.binding import Binding
 from textual.dom import DOMNode
@@ -17,7 +18,7 @@ import tui.widgets
 from tui.app import DlperfApp
 from tui.key_bindings import PANELS, key_name
 from tui.key_types import Key
-from tui.screens.help import help_text
+from tui.screens.help import help_text, notes_text
 
 
 def panel_classes() -> Iterator[type[DOMNode]]:
@@ -133,8 +134,44 @@ def test_page_keys_do_not_hide_those_of_the_app() -> None:
         assert app.isdisjoint(names), page
 
 
+def drawn(text: RenderableType, width: int) -> str:
+    console = Console(width=width, color_system=None)
+    with console.capture() as shown:
+        console.print(text)
+    return shown.get()
+
+
+@pytest.mark.parametrize("page", ["hosts", "matrix", "runs", "results"])
+def test_words_of_the_help_that_go_on_in_a_next_line_stay_in_their_column(page: str) -> None:
+    lines = drawn(help_text((page, "table", "app")), 44).splitlines()
+    words = {key_name(key): key.help for panel in (page, "app") for key in PANELS[panel].keys}
+    wrapped = 0
+    for number, line in enumerate(lines):
+        keys, _, said = line.strip().partition("  ")
+        if words.get(keys, "").split()[: len(said.split())] != said.split() or not said:
+            continue
+        column = line.index(said.strip())
+        rest = " ".join(said.split())
+        for line_after in lines[number + 1 :]:
+            if rest == words[keys]:
+                break
+            wrapped += 1
+            assert line_after[:column].isspace(), line_after
+            rest += f" {line_after.strip()}"
+    assert wrapped
+
+
+def test_notes_that_go_on_in_a_next_line_stay_in_their_column() -> None:
+    notes = [(5.0, "warn", "a long story of what was seen " * 5), (7.0, "error", "short")]
+    last, first, *rest = drawn(notes_text(notes, 0.0), 70).splitlines()
+    assert last.split() == ["+7s", "error", "short"]
+    column = first.index("a long story")
+    assert len(rest) >= 2
+    assert all(line[:column].isspace() and line[column].isalpha() for line in rest)
+
+
 def test_help_shows_every_key_of_its_panels() -> None:
-    text = help_text(("runs", "table", "app")).plain
+    text = drawn(help_text(("runs", "table", "app")), 400)
     for panel in ("runs", "table", "app"):
         for key in PANELS[panel].keys:
             assert f"{key_name(key)} " in text

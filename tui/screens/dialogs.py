@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Self, TypeVar
 
+from rich.console import RenderableType
 from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
@@ -251,7 +252,7 @@ class Reading(Dialog[None]):
     PANEL = "help"
     BINDINGS = bindings("help")
 
-    def __init__(self, title: str, text: Text) -> None:
+    def __init__(self, title: str, text: RenderableType) -> None:
         super().__init__(title)
         self._text = text
 

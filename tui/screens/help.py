@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from rich.console import Group
+from rich.table import Table
 from rich.text import Text
 from textual.screen import Screen
 
@@ -32,32 +34,40 @@ def focused_panels(screen: Screen[Any]) -> tuple[str, ...]:
     )  # moving about is known; it comes late
 
 
-def help_text(panels: Sequence[str]) -> Text:
+def help_text(panels: Sequence[str]) -> Group:
     """The words about each panel and its keys in two columns."""
-    text = Text()
-    told = [name for name in reversed(panels) if PANELS[name].about]
-    for name in told[::-1]:
-        text.append(f"{PANELS[name].about}\n\n")
-    shown = [(name, [(key_name(k), k.help) for k in PANELS[name].keys]) for name in panels]
-    width = max((len(keys) for _, lines in shown for keys, _ in lines), default=0)
-    for name, lines in shown:
-        text.append(f"{PANELS[name].title}\n", f"bold {MUTED}")
-        for keys, words in lines:
-            text.append(f"  {keys:<{width}}  ", ACCENT).append(f"{words}\n")
-        text.append("\n")
-    text.rstrip()
-    return text
+    about = [Text(f"{PANELS[name].about}\n") for name in panels if PANELS[name].about]
+    names = [key_name(key) for name in panels for key in PANELS[name].keys]
+    width = max(map(len, names), default=0)
+    parts: list[Text | Table] = list(about)
+    for number, name in enumerate(panels):
+        parts.append(Text(f"{chr(10) * bool(number)}{PANELS[name].title}", f"bold {MUTED}"))
+        keys = [
+            (Text(f"  {key_name(key):<{width}}", ACCENT), Text(key.help))
+            for key in PANELS[name].keys
+        ]
+        parts.append(_in_columns(keys))
+    return Group(*parts)
 
 
-def notes_text(notes: Sequence[tuple[float, str, str]], begun: float | None) -> Text:
+def notes_text(notes: Sequence[tuple[float, str, str]], begun: float | None) -> Text | Table:
     """What the engine said of a campaign, newest first, with the time since its begin."""
     if not notes:
         return Text("Nothing: no note for this campaign.", MUTED)
-    text = Text(end="")
+    lines = []
     for at, level, words in reversed(notes):
         since = f"+{format_duration(at - begun)}" if begun is not None else ""
-        text.append(f"{since:>8}  ", MUTED)
-        text.append(f"{level:<5}  ", BAD if level in GRAVE else WARN)
-        text.append(f"{plain(words)}\n")
-    text.rstrip()
-    return text
+        style = BAD if level in GRAVE else WARN
+        lines.append((Text(f"{since:>8}", MUTED), Text(f"{level:<5}", style), Text(plain(words))))
+    return _in_columns(lines)
+
+
+def _in_columns(lines: Sequence[tuple[Text, ...]]) -> Table:
+    """The last column wraps within itself."""
+    table = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    for _ in lines[0][1:] if lines else ():
+        table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    for line in lines:
+        table.add_row(*line)
+    return table
