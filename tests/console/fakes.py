@@ -161,6 +161,7 @@ class FakeSummary:
     created_at: float | None = START
     simulated: bool = False
     failed: int = 0
+    cancelled: int = 0
     about: About = field(default_factory=About)
     measures: str = "oneflow-resnet50 1n1g"
     problem: str = ""

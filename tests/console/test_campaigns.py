@@ -10,7 +10,12 @@ from backends.campaign.record.lock import CampaignLockedError
 from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, ONEFLOW, SMALL, console, screen_text, shows, until
 from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
-from tui.screens.campaign_list import CampaignList, Unfinished, campaign_rows
+from tui.screens.campaign_list import (
+    CampaignList,
+    Unfinished,
+    campaign_rows,
+    summary_words,
+)
 from tui.screens.dialogs import Choice
 from tui.theme import BAD, GOOD, WARN
 
@@ -137,15 +142,30 @@ async def test_without_campaigns_the_list_says_how_to_get_one(workspace: FakeWor
         await until(pilot, partial(shows, app, "No campaigns yet"))
 
 
-@pytest.mark.parametrize(("failed", "symbol"), [(0, "✓"), (1, "✓"), (2, "✗")])
-def test_what_failed_is_not_green_because_it_is_finished(
-    tmp_path: Path, failed: int, symbol: str
+@pytest.mark.parametrize(
+    ("failed", "cancelled", "symbol", "colour"),
+    [
+        (0, 0, "✓", GOOD),
+        (1, 0, "✓", WARN),
+        (2, 0, "✗", BAD),
+        (0, 1, "✓", WARN),
+        (1, 1, "✗", BAD),
+        (0, 2, "–", WARN),
+    ],
+)
+def test_what_failed_or_was_cancelled_is_not_green_because_it_is_finished(
+    tmp_path: Path, failed: int, cancelled: int, symbol: str, colour: str
 ) -> None:
-    (row,) = campaign_rows([FakeSummary("a", tmp_path, "finished", 2, 2, failed=failed)], START)
-    state, _name, _runs, failures, _measures, _begun = row.cells
+    lost = FakeSummary("a", tmp_path, "finished", 2, 2, failed=failed, cancelled=cancelled)
+    (row,) = campaign_rows([lost], START)
+    state, _name, _runs, failures, ended, _measures, _begun = row.cells
     assert str(state) == f"{symbol} finished"
     assert str(failures) == ("", "1", "2")[failed]
-    assert str(state.style) == (GOOD, WARN, BAD)[failed]
+    assert str(ended) == ("", "1", "2")[cancelled]
+    assert str(state.style) == colour
+    said = summary_words(lost, START).plain
+    assert (f"{failed} failed" in said) is bool(failed)
+    assert (f"{cancelled} cancelled" in said) is bool(cancelled)
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE])

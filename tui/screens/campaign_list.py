@@ -27,6 +27,7 @@ COLUMNS = (
     Column("name", "Campaign", None),
     Column("runs", "Runs", 7, right=True),
     Column("failed", "Failed", 6, right=True, from_width=72),
+    Column("cancelled", "Cancelled", 9, right=True, from_width=96),
     Column("measures", "Measures", 18, from_width=84, most=52),
     Column("begun", "Begun", 10, right=True),
 )
@@ -39,9 +40,13 @@ _STATES = {
 
 
 def _state(summary: CampaignSummary) -> tuple[str, str]:
-    """Symbol and colour: what came to its end is good where no run failed, bad where all did."""
-    if summary.state == "finished" and summary.failed:
-        return ("✗", BAD) if summary.failed >= summary.total else ("✓", WARN)
+    """Symbol and colour: what came to its end is good where all runs did so by themselves and well,
+    bad where some failed and none succeeded."""
+    lost = summary.failed + summary.cancelled
+    if summary.state == "finished" and lost:
+        if lost < summary.total:
+            return "✓", WARN
+        return ("✗", BAD) if summary.failed else ("–", WARN)
     return _STATES.get(summary.state, ("·", MUTED))
 
 
@@ -59,7 +64,8 @@ def campaign_rows(summaries: Sequence[CampaignSummary], now: float) -> list[Row]
                     cell(f"{symbol} {summary.state}", colour),
                     cell(name, "bold"),
                     cell(f"{summary.done}/{summary.total}", right=True),
-                    cell(str(summary.failed) if summary.failed else "", BAD, right=True),
+                    cell(str(summary.failed or ""), BAD, right=True),
+                    cell(str(summary.cancelled or ""), MUTED, right=True),
                     cell(summary.measures),
                     cell(_age(summary, now), MUTED, right=True),
                 ),
@@ -77,6 +83,8 @@ def summary_words(summary: CampaignSummary, now: float) -> Text:
     parts = [summary.measures or "no run is known", f"{summary.done} of {summary.total} runs ended"]
     if summary.failed:
         parts.append(f"{summary.failed} failed")
+    if summary.cancelled:
+        parts.append(f"{summary.cancelled} cancelled")
     if summary.created_at is not None:
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.created_at))
         parts.append(f"begun {begun}, {_age(summary, now)}")

@@ -34,6 +34,7 @@ class CampaignSummary:
     problem: str = ""
     elsewhere: bool = False  # it goes on in another directory, or may: this one is a copy
     about: About = field(default_factory=About)  # what people say of it
+    cancelled: int = 0  # runs, of those that are done
     paused: int = 0  # runs that are not to be started
     profiles: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()  # their sizes, such as 2n8g
@@ -93,7 +94,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
     state = fold(journal.read_events(path / journal.FILE_NAME, readings=False))
     latest = state.latest_attempts()
     over = _is_over(state)
-    failed = _failed(state, path)
+    failed, cancelled = _failed_and_cancelled(state, path)
     held = CampaignLock(path, clock).holder()
     live = (
         held is not None and held[1] <= STALE_AFTER_S and not CampaignLock(path, clock).abandoned()
@@ -112,6 +113,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         problem=elsewhere if not over else "",
         elsewhere=bool(elsewhere),
         about=read_about(path),
+        cancelled=sum(run.run_id in cancelled for run in latest),
         paused=sum(run.paused for run in latest),
         profiles=tuple(dict.fromkeys(run.profile for run in latest)),
         cases=tuple(dict.fromkeys(run.case.tag for run in latest)),
@@ -125,17 +127,21 @@ def _is_over(state: CampaignState) -> bool:
     return state.finished or (bool(state.lost_ends) and all(ends))
 
 
-def _failed(state: CampaignState, path: Path) -> set[str]:
-    """With those whose end is lost: as results.json says, or where no log is here to measure."""
+def _failed_and_cancelled(state: CampaignState, path: Path) -> tuple[set[str], set[str]]:
+    """Runs by id. Of those whose end is lost: as results.json says; where it does not, a run failed
+    of which no log is here to measure."""
     failed = {run.run_id for run in state.runs.values() if run.state is RunState.FAILED}
+    cancelled = {run.run_id for run in state.runs.values() if run.state is RunState.CANCELLED}
     if not state.lost_ends:
-        return failed
+        return failed, cancelled
     from backends.campaign.folder.read_results_json import told_results  # noqa: PLC0415 (seldom)
 
     told = told_results(path)
     for run_id in state.lost_ends:
         said = told.get(run_id, {}).get("state")
         here = (path / state.runs[run_id].log).is_file()
-        if said == "failed" or (said != "cancelled" and not here):
+        if said == "cancelled":
+            cancelled.add(run_id)
+        elif said == "failed" or not here:
             failed.add(run_id)
-    return failed
+    return failed, cancelled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 import signal
@@ -73,10 +74,16 @@ def test_a_run_is_a_line_with_its_id_and_only_a_measured_run_has_a_figure_in_the
 def test_the_list_is_a_table_too(cli: Cli, campaign: Campaign) -> None:
     campaign("done", planned("a"), assigned("a"), succeeded("a"), FINISHED, age_s=9)
     campaign("open", planned("a"), assigned("a"), ev.RunFailed(t=BEGUN, run_id="a", reason="x"))
-    assert [[*row[:4], row[6]] for row in cli("status").rows] == [
-        ["open", "unfinished", "1/1", "1", ""],
-        ["done", "finished", "1/1", "0", ""],
+    runs = [planned("a"), planned("b", 2)]
+    ends = [ev.RunCancelled(t=BEGUN, run_id="a"), assigned("b"), succeeded("b"), FINISHED]
+    campaign("part", *runs, *ends, age_s=20)
+    assert [[*row[:5], row[7]] for row in cli("status").rows] == [
+        ["open", "unfinished", "1/1", "1", "", ""],
+        ["done", "finished", "1/1", "0", "", ""],
+        ["part", "finished", "2/2", "0", "1", ""],
     ]
+    document = json.loads(cli("status", "--json").out)
+    assert [one["cancelled"] for one in document] == [0, 0, 1]
 
 
 def test_text_of_others_cannot_act_on_a_terminal(

@@ -24,6 +24,7 @@ def summary_document(campaign: CampaignSummary) -> dict[str, Any]:
         "state": campaign.state,
         "done": campaign.done,
         "failed": campaign.failed,
+        "cancelled": campaign.cancelled,
         "total": campaign.total,
         "reason": campaign.problem,
         "tags": list(campaign.about.tags),

@@ -31,6 +31,7 @@ _CAMPAIGN = (
     Column("state", "left"),
     Column("runs"),
     Column("failed"),
+    Column("cancelled"),
     Column("begun", "left"),
     Column("measures", "left"),
 )
@@ -55,6 +56,7 @@ def campaign_rows(campaigns: Sequence[CampaignSummary], sizes: Sequence[int] | N
             Said(campaign.state, _campaign_tone(campaign)),
             f"{campaign.done}/{campaign.total}",
             Said(str(campaign.failed), Tone.BAD if campaign.failed else Tone.QUIET),
+            Said(str(campaign.cancelled or ""), Tone.WARN),
             _begun(campaign),
             campaign.measures,
             _remarks(campaign),
@@ -73,9 +75,11 @@ def _begun(campaign: CampaignSummary) -> str:
 
 
 def _campaign_tone(campaign: CampaignSummary) -> Tone:
-    """What came to its end is good where no run failed, and bad where all did."""
-    if campaign.state == "finished" and campaign.failed:
-        return Tone.WARN if campaign.failed < campaign.total else Tone.BAD
+    """What came to its end is good where all runs did so by themselves and well, and bad where
+    some failed and none succeeded."""
+    lost = campaign.failed + campaign.cancelled
+    if campaign.state == "finished" and lost:
+        return Tone.BAD if campaign.failed and lost >= campaign.total else Tone.WARN
     return _CAMPAIGN_TONES.get(campaign.state, Tone.QUIET)
 
 

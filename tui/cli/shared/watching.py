@@ -51,7 +51,7 @@ def watch_all(workspace: Workspace) -> int:
     def tell(campaigns: tuple[CampaignSummary, ...], out: Callable[[str], None]) -> None:
         for campaign in campaigns:
             line = f"{campaign.path.name} {campaign.state} {campaign.done}/{campaign.total}"
-            line = clean_text(f"{line} {_failed(campaign)}{campaign.problem}".rstrip())
+            line = clean_text(f"{line} {_lost(campaign)}{campaign.problem}".rstrip())
             if known.get(campaign.path) != line:
                 known[campaign.path] = line
                 out(line)
@@ -71,8 +71,9 @@ def watch_all(workspace: Workspace) -> int:
             time.sleep(max(ALL_EVERY_S, REST * (time.monotonic() - began)))
 
 
-def _failed(campaign: CampaignSummary) -> str:
-    return f"{campaign.failed} failed " if campaign.failed else ""
+def _lost(campaign: CampaignSummary) -> str:
+    failed = f"{campaign.failed} failed " if campaign.failed else ""
+    return failed + (f"{campaign.cancelled} cancelled " if campaign.cancelled else "")
 
 
 def _drawn_one(shown: CampaignSnapshot, console: Console) -> tuple[str, Rows]:
