@@ -181,6 +181,11 @@ async def test_campaigns_mv_keeps_the_campaign(bench: Bench, memory: Path, far: 
     bench.nothing_is_left()
 
 
+async def adopted(bench: Bench, path: Path) -> None:
+    """As `resume --adopt` does, in this process: there are many steps."""
+    await finish(await bench.workspace().resume(path, adopt=True))
+
+
 async def test_a_move_that_is_ended_at_any_step_leaves_one_campaign_at_most(
     bench: Bench, memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,7 +209,7 @@ async def test_a_move_that_is_ended_at_any_step_leaves_one_campaign_at_most(
         steps = 0
         old, new = bench.campaigns / f"old{stop}", memory / f"new{stop}"
         shutil.copytree(controller.path, old)
-        dlperf(bench, "resume", old, "--adopt")
+        await adopted(bench, old)
         with monkeypatch.context() as patch:
             for where, name in [
                 (adopt, "write_now"),
@@ -226,7 +231,7 @@ async def test_a_move_that_is_ended_at_any_step_leaves_one_campaign_at_most(
             assert (there, homes) == ([new], [new])
             break
         if not homes:
-            dlperf(bench, "resume", there[-1], "--adopt")
+            await adopted(bench, there[-1])
             assert not elsewhere_words(read_campaign(there[-1]))
         shutil.rmtree(old, ignore_errors=True)
         shutil.rmtree(new, ignore_errors=True)

@@ -23,7 +23,9 @@ _MOST_READ = 1 << 24
 64 KiB could hold as many matches."""
 
 
+@functools.cache
 def available() -> bool:
+    """Whether google-re2 is installed; the path is searched once, not for each pattern."""
     return importlib.util.find_spec("re2") is not None
 
 

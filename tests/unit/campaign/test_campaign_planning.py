@@ -31,6 +31,7 @@ from profiles.format.case import Case
 from profiles.format.catalog import Catalog
 from profiles.logs.own_log_names import log_path, safe_name
 
+SMOKE = Catalog.load().get("cpu-smoke")
 EXPLAINED = ("rank", "step", "compute", "communication", "input")
 PROFILE = """
 name = "tiny"
@@ -278,11 +279,7 @@ def test_no_name_from_outside_leaves_its_directory(text: str) -> None:
 def test_a_log_lies_in_the_campaign_whatever_the_profile_is_called(
     framework: str, model: str, parameters: dict[str, str | int]
 ) -> None:
-    profile = (
-        Catalog.load((), None)
-        .get("cpu-smoke")
-        .model_copy(update={"framework": framework, "model": model})
-    )
+    profile = SMOKE.model_copy(update={"framework": framework, "model": model})
     case = Case("cpu-smoke", 1, 1, {**parameters, "batch_size": 32})
     assert inside(log_path(profile, case, 1, 1))
 

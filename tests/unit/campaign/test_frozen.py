@@ -35,8 +35,11 @@ HOSTS = (
 )
 
 
+CATALOG = Catalog.load((), None)
+
+
 def setup(name: str = "cpu-smoke") -> ProfileSetup:
-    source = Catalog.load((), None).source(name)
+    source = CATALOG.source(name)
     settings_ = {"python": "python3 ü"}
     return ProfileSetup(source, settings_, staged_files(source, settings_))
 
