@@ -14,12 +14,10 @@ from __future__ import annotations
 
 import math
 import statistics
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from itertools import accumulate
 from typing import Literal
 
 from backends.results.student import incomplete_beta, quantile, two_sided_p
@@ -124,16 +122,18 @@ def median_ratio_interval(
     Tibshirani, An Introduction to the Bootstrap (1993), §13.3; for odd n also Maritz & Jarrett,
     JASA 73 (1978).
     """
-    below, above = _resampled(base), _resampled(values)
-    reached = list(accumulate((weight for _, weight in above), initial=0.0))
-    medians = [value for value, _ in above]
+    import numpy as np  # noqa: PLC0415 (loads when needed)
+
+    below, of_below = np.array(_resampled(base)).T
+    above, of_above = np.array(_resampled(values)).T
+    reached = np.concatenate(([0.0], np.cumsum(of_above)))
 
     def reached_by(p: float) -> float:
         """The smallest ratio that at least p of the pairs of resamples stay below or at."""
-        low, high = medians[0] / below[-1][0], medians[-1] / below[0][0]
+        low, high = float(above[0] / below[-1]), float(above[-1] / below[0])
         while high - low > 1e-12 * high:
             middle = (low + high) / 2
-            if sum(w * reached[bisect_right(medians, middle * b)] for b, w in below) < p:
+            if of_below @ reached[np.searchsorted(above, middle * below, side="right")] < p:
                 low = middle
             else:
                 high = middle
