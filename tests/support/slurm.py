@@ -44,8 +44,7 @@ SelectTypeParameters=CR_Core
 ProctrackType={tracking}
 TaskPlugin=task/none
 GresTypes=gpu
-AccountingStorageType=accounting_storage/none
-JobCompType=jobcomp/filetxt
+{accounting}JobCompType=jobcomp/filetxt
 JobCompLoc={directory}/jobcomp.log
 Prolog={directory}/prolog.sh
 # Jobs begin and end as soon as they can.
@@ -76,12 +75,13 @@ def why_no_slurm() -> str:
     """What this machine lacks to run one; empty: nothing."""
     if os.geteuid() != 0:
         return "Slurm's daemons need root here"
-    missing = [name for name in (*_DAEMONS, *_CLIENTS) if _program(name) is None]
+    missing = [name for name in (*_DAEMONS, *_CLIENTS) if program(name) is None]
     return f"not installed: {', '.join(missing)}" if missing else ""
 
 
-def _program(name: str) -> str | None:
-    """Daemons often lie where only root looks, unless :mod:`tests.without_tools` hides them."""
+def program(name: str) -> str | None:
+    """Where it is. Daemons often lie where only root looks, unless :mod:`tests.without_tools`
+    hides them."""
     beyond = "" if os.environ.get("DLPERF_WITHOUT_TOOLS") else ":/usr/sbin:/sbin"
     return shutil.which(name, path=os.environ.get("PATH", os.defpath) + beyond)
 
@@ -106,12 +106,20 @@ class SlurmCluster:
         munge = self.directory / "munge"
         files = {"key-file": "key", "socket": "socket", "pid-file": "pid", "seed-file": "seed"}
         words = [f"--{option}={munge / name}" for option, name in files.items()]
-        self._start("munged", "munged", "--foreground", "--force", *words)
+        self.begin("munged", "munged", "--foreground", "--force", *words)
         wait_until((munge / "socket").exists, what="munged listens")
+        self.before_the_controller()
         self.start_controller()
         for node in NODES:
             self.start_node(node)
         wait_until(self._all_idle, what="four nodes are idle")
+
+    def accounting(self) -> str:
+        """What slurm.conf says of it."""
+        return "AccountingStorageType=accounting_storage/none\n"
+
+    def before_the_controller(self) -> None:
+        """Once munged is there."""
 
     def close(self) -> None:
         """End all jobs, then the daemons, and what is left of the cgroups."""
@@ -129,15 +137,15 @@ class SlurmCluster:
         self.start_controller()
         for node in NODES:
             self.start_node(node)
-        wait_until(lambda: self._answers("scontrol", "ping"), what="the controller answers")
+        wait_until(lambda: self.answers("scontrol", "ping"), what="the controller answers")
         self.run("scancel", "--user", "root")
         for path in self.directory.glob("prolog-fails-on.*"):
             path.unlink()
         wait_until(lambda: not self.run("squeue", "-h"), what="no job is left")
         for line in self.run("sinfo", "-h", "--reservation").splitlines():
-            self._answers("scontrol", "delete", f"reservation={line.split()[0]}")
+            self.answers("scontrol", "delete", f"reservation={line.split()[0]}")
         for node in NODES:  # refused where nothing is to be resumed
-            self._answers("scontrol", "update", f"nodename={node}", "state=resume")
+            self.answers("scontrol", "update", f"nodename={node}", "state=resume")
         wait_until(self._all_idle, what="four nodes are idle")
 
     def run(self, *words: str, check: bool = True, timeout_s: float = 60.0) -> str:
@@ -162,7 +170,7 @@ class SlurmCluster:
 
     def start_controller(self) -> None:
         """Nothing where it is at work."""
-        self._start("slurmctld", "slurmctld", "-D", "-f", str(self.conf))
+        self.begin("slurmctld", "slurmctld", "-D", "-f", str(self.conf))
 
     def stop_controller(self) -> None:
         """As ``systemctl stop slurmctld``: it saves what it knows."""
@@ -170,13 +178,18 @@ class SlurmCluster:
 
     def start_node(self, node: str) -> None:
         """Nothing where its slurmd is at work."""
-        self._start(node, "slurmd", "-D", "-f", str(self.conf), "-N", node)
+        self.begin(node, "slurmd", "-D", "-f", str(self.conf), "-N", node)
 
     def kill_node(self, node: str) -> None:
         """Its slurmd is gone at once; steps of jobs live on, as with a real one."""
         daemon = self._daemons.pop(node)
         kill(daemon.pid)
         daemon.wait(20)
+
+    def at_work(self, name: str) -> bool:
+        """A daemon, by the name of its node or its own."""
+        daemon = self._daemons.get(name)
+        return daemon is not None and daemon.poll() is None
 
     def fail_prolog(self, node: str) -> None:
         """From now on no job can begin there."""
@@ -191,13 +204,13 @@ class SlurmCluster:
         """Of munged, slurmctld or a node."""
         return (self.directory / f"{name}.log").read_text("utf-8", "replace")
 
-    def _start(self, name: str, program: str, *words: str) -> None:
-        running = self._daemons.get(name)
-        if running is not None and running.poll() is None:
+    def begin(self, name: str, command: str, *words: str) -> None:
+        """A daemon, whose output is ``name``'s log; nothing where it is at work."""
+        if self.at_work(name):
             return
         with (self.directory / f"{name}.log").open("ab") as log:
             self._daemons[name] = subprocess.Popen(
-                [_program(program) or program, *words],
+                [program(command) or command, *words],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -216,7 +229,8 @@ class SlurmCluster:
             kill(daemon.pid)
             daemon.wait(20)
 
-    def _answers(self, *words: str) -> bool:
+    def answers(self, *words: str) -> bool:
+        """Whether a command is there and does not fail."""
         done = subprocess.run(
             words, env=self.environment, capture_output=True, timeout=60, check=False
         )
@@ -243,7 +257,10 @@ class SlurmCluster:
         prolog.chmod(0o755)
         tracking = self._tracking()
         conf = _CONFIGURATION.format(
-            directory=self.directory, controller_port=free_port("127.0.0.1"), tracking=tracking
+            directory=self.directory,
+            controller_port=free_port("127.0.0.1"),
+            tracking=tracking,
+            accounting=self.accounting(),
         )
         for node in NODES:
             conf += _NODE.format(name=node, port=free_port("127.0.0.1"))

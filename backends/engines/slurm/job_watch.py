@@ -212,13 +212,13 @@ class JobWatch:
         if seen == job.seen and seen is not None:
             return False
         if seen is not None:
-            seen = await self._explained(job, seen)
+            seen = await self.explained(job, seen)
         job.seen, job.gone = seen, seen is None
         job.changed.set()
         self._news(job)
         return True
 
-    async def _explained(self, job: RunJob, seen: Job) -> Job:
+    async def explained(self, job: RunJob, seen: Job) -> Job:
         """With what squeue alone does not tell of its end: which node's doing it was, and who
         cancelled it."""
         if seen.state is JobState.NODE_FAIL:

@@ -6,14 +6,16 @@ squeue's text is read, not its JSON: that has every job of the cluster whatever 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from backends.engines.slurm.commands import (
     SEPARATOR,
     RefusedError,
     SlurmCommands,
+    SlurmError,
     columns,
     node_names,
     rows,
@@ -188,7 +190,20 @@ async def accounted_jobs(commands: SlurmCommands, ids: Sequence[str]) -> dict[st
         if "accounting storage is disabled" in error.words:
             return {}
         raise
-    return {job.job_id: job for job in parse_sacct(text)}
+    found = {job.job_id: job for job in parse_sacct(text)}
+    who = {by: await _named(commands, by) for by in {job.cancelled_by for job in found.values()}}
+    return {
+        job_id: replace(job, cancelled_by=who[job.cancelled_by]) for job_id, job in found.items()
+    }
+
+
+async def _named(commands: SlurmCommands, user: str) -> str:
+    """The login name of a user id, where the login node knows it."""
+    if not user.isdigit():
+        return user
+    with contextlib.suppress(SlurmError):
+        return (await commands.run("id", "-nu", user)).strip() or user
+    return user
 
 
 def parse_sacct(text: str) -> list[Job]:

@@ -145,6 +145,8 @@ class SlurmEngine:
         jobs = await anext(self._watch.answers())
         job.seen = job.of(jobs)
         job.gone = job.seen is None
+        if job.seen is not None and job.seen.state.ended:
+            job.seen = await self._watch.explained(job, job.seen)
         if before.hosts:
             return await self._taken_up(job, before)
         if job.seen is None:
