@@ -16,7 +16,7 @@ from backends.campaign.plan.plan import Plan, PlannedCase, want_of
 from backends.campaign.plan.profile_in_campaign import ProfileSetup
 from backends.campaign.record.run_changes import record_of
 from backends.campaign.run.factory import RunFactory
-from backends.engines.choice import plain_job_for, plain_submission
+from backends.engines.choice import plain_campaign, plain_job_for, plain_submission
 from backends.engines.plain_job import PlainJob
 from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.queue import Queue
@@ -36,9 +36,12 @@ _README = """\
 # {runs} for {engine}, written by dlperf-tui
 
 Hand them in, in this directory, which all nodes have to see: `sh submit.sh` (options of sbatch may
-follow). Each script in `*/jobs` is one run; it needs nothing of dlperf-tui. Read the logs with:
+follow). Each script in `*/jobs` is one run; it needs nothing of dlperf-tui.{one_job}
+Read the logs with:
 
 {imports}"""
+_ONE_JOB = """
+`campaign.sh` does all of them one after another in one job, which is what is handed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +94,17 @@ class Export:
     def _fill(self, new: Path) -> list[str]:
         for setup in self.setups.values():
             self._profile(new / safe_name(setup.profile.name), setup)
-        paths = []
+        runs = []
         for job, planned in self._jobs():
-            text = plain_job_for(job, want_of(planned), self.queue, self.nodes)
-            _executable(new / job.path, text)
-            paths.append(job.path)
-        _executable(new / "submit.sh", plain_submission(self.queue, paths))
-        (new / "README.md").write_text(self._readme(len(paths)), encoding="utf-8")
+            want = want_of(planned)
+            _executable(new / job.path, plain_job_for(job, want, self.queue, self.nodes))
+            runs.append((want, job.path))
+        handed_in = paths = [path for _, path in runs]
+        if self.queue.one_job:
+            _executable(new / "campaign.sh", plain_campaign(runs, self.queue, self.nodes))
+            handed_in, paths = ["campaign.sh"], [*paths, "campaign.sh"]
+        _executable(new / "submit.sh", plain_submission(self.queue, handed_in))
+        (new / "README.md").write_text(self._readme(len(runs)), encoding="utf-8")
         return [*paths, "submit.sh"]
 
     def _profile(self, folder: Path, setup: ProfileSetup) -> None:
@@ -144,7 +151,9 @@ class Export:
             for name in names
         )
         runs = f"{count} run" if count == 1 else f"{count} runs"
-        return _README.format(runs=runs, engine=self.queue.engine, imports=imports)
+        one_job = _ONE_JOB if self.queue.one_job else ""
+        engine = self.queue.engine
+        return _README.format(runs=runs, engine=engine, one_job=one_job, imports=imports)
 
 
 def _executable(path: Path, text: str) -> None:

@@ -93,12 +93,6 @@ class Starter:
                 where="--export",
                 remedy="add --engine slurm",
             )
-        if queue.one_job:
-            raise SelectionError(
-                "every script is a job of its own, not a step of one for all runs",
-                where="--export",
-                remedy="add --allocation run",
-            )
         setups = self._setups(plan, staged=True)
         nodes = self._cluster.snapshots()
         return Export(plan, setups, self._factory(setups), queue, nodes).write(directory)

@@ -105,9 +105,24 @@ def _request(wanted: Sequence[Wanted], queue: Queue, nodes: Sequence[HostSnapsho
 
 def plain_job_for(job: PlainJob, want: Wanted, queue: Queue, nodes: Sequence[HostSnapshot]) -> str:
     """A script for the queue that runs without us. ``nodes``: as above."""
+    from backends.engines.slurm.batch_script import request_for  # noqa: PLC0415 (as above)
+    from backends.engines.slurm.node_share import share_told  # noqa: PLC0415
     from backends.engines.slurm.plain_script import plain_script  # noqa: PLC0415
 
-    return plain_script(job, _request([want], queue, nodes), queue.options_of(want.cluster))
+    options = queue.options_of(want.cluster)
+    request = request_for(want, share_told(nodes, options.partition))
+    return plain_script(job, request, options)
+
+
+def plain_campaign(
+    runs: Sequence[tuple[Wanted, str]], queue: Queue, nodes: Sequence[HostSnapshot]
+) -> str:
+    """A script for the queue that does such scripts in one job; ``runs``: each with its path."""
+    from backends.engines.slurm.node_share import share_told  # noqa: PLC0415 (as above)
+    from backends.engines.slurm.plain_campaign import campaign_script  # noqa: PLC0415
+
+    options = queue.options_of("")
+    return campaign_script(runs, options, share_told(nodes, options.partition))
 
 
 def plain_submission(queue: Queue, paths: Sequence[str]) -> str:

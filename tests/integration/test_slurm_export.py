@@ -134,12 +134,14 @@ def test_a_run_that_fails_is_a_failed_job_and_its_log_tells_why(
     assert log.read_bytes().endswith(b"end without a newline")
 
 
+@pytest.mark.parametrize("allocation", ["run", "campaign"])
 @pytest.mark.parametrize(
     ("launcher", "prefix"), [("mpirun", ""), ("srun", "rank_prefix = '^(?P<rank>\\d+): '")]
 )
 def test_ranks_of_all_nodes_are_started_from_the_first(
-    bench: Bench, slurm: SlurmCluster, launcher: str, prefix: str
+    bench: Bench, slurm: SlurmCluster, launcher: str, prefix: str, allocation: str
 ) -> None:
+    """In one job of all runs as well, which has more nodes."""
     tell = "echo $SLURMD_NODENAME rank ${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}; "
     say = "for i in 1 2 3 4; do echo iter $i, samples/s: 5; sleep 0.2; done"
     bench.profile(
@@ -148,13 +150,44 @@ def test_ranks_of_all_nodes_are_started_from_the_first(
         window=f"{{ skip = 1 }}\n{prefix}",
         launch=LOOPBACK if launcher == "mpirun" else "",
     )
-    directory = exported(bench, *bench.steady_words("2n2g"))
+    cases = ("2n2g",) if allocation == "run" else ("2n2g", "4n1g")
+    directory = exported(bench, *bench.steady_words(*cases), "--allocation", allocation)
     assert hand_in(slurm, directory) == ["COMPLETED"]
-    [log] = (directory / "steady" / "logs").rglob("*.log")
+    [log] = (directory / "steady" / "logs").rglob("2n2g/*.log")
     for rank, node in ((0, "node1"), (1, "node1"), (2, "node2"), (3, "node2")):
         assert f"{node} rank {rank}\n" in log.read_text()
-    [run] = imported(bench, directory, "steady")
-    assert run["throughput"]
+    runs = imported(bench, directory, "steady")
+    assert all(run["throughput"] for run in runs)
+    assert [run["case"] for run in runs] == list(cases)
+
+
+def test_all_runs_in_one_job_go_one_after_another_and_none_stops_the_others(
+    bench: Bench, slurm: SlurmCluster
+) -> None:
+    """A command that calls srun by itself gets its run's nodes and no more."""
+    tell = 'srun --overlap sh -c "echo here is \\$SLURMD_NODENAME"'
+    script = bench.profiles / "theirs.sh"
+    script.write_text(
+        f"{tell}\nfor i in 1 2 3 4; do echo iter $i, samples/s: 5; done\n"
+        '[ "$SLURM_JOB_NUM_NODES" != 2 ]\n'
+    )
+    bench.profile(
+        launcher='"first_node"',
+        command=f"'sh {script} {{lines}}{{every}}{{copies}}{{after}}'",
+        window="{ skip = 1 }",
+    )
+    words = bench.steady_words("1n1g", "2n1g", "4n1g")
+    directory = exported(bench, *words, "--repeats", "2", "--allocation", "campaign")
+    assert (directory / "submit.sh").read_text().splitlines()[4:] == ['sbatch "$@" campaign.sh']
+    assert hand_in(slurm, directory) == ["FAILED"]
+    runs = imported(bench, directory, "steady")
+    assert sorted(run["case"] for run in runs) == ["1n1g"] * 2 + ["2n1g"] * 2 + ["4n1g"] * 2
+    for log in (directory / "steady" / "logs").rglob("*.log"):
+        nodes = int(log.parent.name[0])
+        here = [line.split()[-1] for line in log.read_text().splitlines() if "here is" in line]
+        assert sorted(here) == [f"node{number}" for number in range(1, nodes + 1)]
+    [said_of_all] = directory.glob("campaign.*.out")
+    assert said_of_all.read_text().count("exit status 1") == 2
 
 
 def test_a_job_that_is_cancelled_leaves_no_directory(bench: Bench, slurm: SlurmCluster) -> None:

@@ -97,7 +97,6 @@ SMOKE = ("-p", "cpu-smoke", "-c", "1n1g")
         ((*SMOKE, "--repeats", "auto"), "scripts are of a fixed number of repeats"),
         (("-p", "cpu-smoke", "-c", "5n1g"), "needs 5 hosts, 4 can be used"),
         (("-p", "nowhere"), "nowhere"),
-        ((*SMOKE, "--allocation", "campaign"), "add --allocation run"),
     ],
 )
 def test_a_wrong_request_leaves_nothing_behind(
