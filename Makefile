@@ -18,14 +18,15 @@ test: $(READY)  ## All tests but those that need PyTorch or take minutes.
 	$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
 
 # Campaigns on this machine alone, which never look for one of the tools, and take minutes.
-SAME_WITHOUT_TOOLS := auto_repeats.py campaign_access.py copied_campaigns.py costly_patterns.py \
-	docs_profiles.py explain.py frozen_campaigns.py linked_placement.py logs_on_disk.py podman.py \
-	prices.py retry.py unbegun_campaigns.py workloads_cpu_smoke.py
+SAME_WITHOUT_TOOLS := auto_repeats campaign_access collecting copied_campaigns costly_patterns cpu_profiles \
+	damaged_journals docs_profiles explain frozen_campaigns html_in_browser linked_placement \
+	logs_on_disk memory_limit nccl_tests_profile pause podman prices remote_in_a_job retry \
+	run_telemetry second_engine unbegun_campaigns workloads_cpu_smoke
 
 test-without-tools: $(READY)  ## What could differ without sshd, ssh, tmux, iproute2, Slurm …
 	$(BIN)/python -m tests.without_tools $(BIN)/python -m pytest $(WORKERS) \
 		tests/integration tests/console/test_hostile_terminal.py \
-		$(addprefix --ignore=tests/integration/test_,$(SAME_WITHOUT_TOOLS)) $(PYTEST_ARGS)
+		$(SAME_WITHOUT_TOOLS:%=--ignore=tests/integration/test_%.py) $(PYTEST_ARGS)
 
 check: $(READY)  ## Style, types, architecture.
 	$(BIN)/ruff check .
