@@ -206,6 +206,13 @@ PANELS: Mapping[str, Panel] = {
             Key("p", "pause", "Pause", "leave the run out until p is pressed again", footer=8),
             Key("P", "pause_all", "Pause all", "all that has not started, or none", footer=12),
             Key("f", "follow", "Follow", "follow the log, or hold it still", footer=4),
+            Key(
+                "d",
+                "diagnose",
+                "Diagnose",
+                "why does it not move? Its hosts are asked; nothing of it is disturbed",
+                footer=13,
+            ),
             Key("L", "next_log", "Next log", "the log of the run's next host", footer=8),
             Key(
                 "m",

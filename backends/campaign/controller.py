@@ -171,6 +171,11 @@ class CampaignController:
         """Ask for one run's end, planned or live. Unknown and ended runs: nothing happens."""
         self._dispatcher.cancel(run_id)
 
+    def diagnose(self, run_id: str) -> bool:
+        """Have a run's hosts asked what keeps it, which disturbs nothing; the state has the answer
+        some seconds later. False: the run is not at work."""
+        return self._dispatcher.diagnose(run_id)
+
     def cancel_all(self) -> None:
         """Ask for the end of every run; no further attempt of any is made."""
         self._dispatcher.cancel_all()

@@ -131,6 +131,13 @@ class Dispatcher:
             self._recorder.note(ev.RunCancelled(t=self._clock(), run_id=run_id))
         self.wake()
 
+    def diagnose(self, run_id: str) -> bool:
+        """Have the run's hosts asked what keeps it; False: it is not at work."""
+        supervisor = self._supervisors.get(run_id)
+        if supervisor is not None:
+            supervisor.request_diagnosis()
+        return supervisor is not None
+
     def cancel_all(self) -> None:
         """Ask for the end of every run; no further attempt of any is made."""
         if not self._recorder.state.cancel_asked:

@@ -22,8 +22,8 @@
 #                              what a short step detaches is ended with that step
 #     WORK_DIR/stage/DIGEST/   files that runs get a copy of
 #
-# On a host lie trust.sh, lease.sh, orphans.sh and this, as one file. Whoever runs it has seen before that it is
-# ours and whole, and that nobody else can write to a directory above it (installation.py).
+# On a host lie trust.sh, lease.sh, orphans.sh, diagnose.sh and this, as one file. Whoever runs it has seen
+# before that it is ours and whole, and that nobody else can write to a directory above it (installation.py).
 #
 # Answers are lines that begin with "@" on stdout ("follow" has the log there: its answer is on
 # stderr). Exit status: 0; 64 wrong arguments; 70 failed, reason on stderr; 75 the host's lease is
@@ -801,44 +801,6 @@ verb_sweep() { # all that is ours on this host: running, orphaned processes, fil
 }
 
 # --- the rest ------------------------------------------------------------------------------------
-
-verb_diagnose() { # RUN. What the run does at this moment, for a human.
-    open_run "$1"
-    look
-    limit=
-    ! command -v timeout >/dev/null 2>&1 || limit='timeout 10'
-    root=
-    [ "$phase" != running ] || root=$sup_pid
-    pids=$(members "$run_id" "$root")
-    printf '== run %s on %s: %s, %s bytes of log\n' "$run_id" "$host" "$phase" "$size"
-    printf '== processes\n'
-    list=$(printf '%s' "$pids" | tr '\n' ',')
-    [ -z "$list" ] ||
-        $limit ps -ww -o pid,ppid,stat,etime,time,pcpu,rss,wchan:20,args -p "$list" 2>/dev/null ||
-        for pid in $pids; do
-            printf '%s ' "$pid"
-            tr '\0' ' ' <"/proc/$pid/cmdline"
-            printf '\n'
-        done 2>/dev/null
-    if command -v py-spy >/dev/null 2>&1; then
-        count=0
-        for pid in $pids; do
-            case $(readlink "/proc/$pid/exe") in *python*) ;; *) continue ;; esac
-            count=$((count + 1))
-            [ $count -le 16 ] || break
-            printf '== py-spy dump --pid %s\n' "$pid"
-            $limit py-spy dump --pid "$pid" 2>&1
-        done
-    else
-        printf '== py-spy is not installed\n'
-    fi
-    if command -v nvidia-smi >/dev/null 2>&1; then
-        printf '== nvidia-smi\n'
-        $limit nvidia-smi 2>&1
-    fi
-    printf '== last lines\n'
-    tail -n 20 "$run/output.log" 2>/dev/null | tail -c 8192
-}
 
 verb_port() { # A free port below the range that outgoing connections take theirs from.
     # cat, because sh reads byte by byte, and this file has only one read to give.

@@ -40,7 +40,8 @@ def part(name: str) -> bytes:
 @functools.cache
 def wrapper() -> Wrapper:
     """The wrapper as this version of the program installs it."""
-    text = part("trust.sh") + part("lease.sh") + part("orphans.sh") + part("host.sh")
+    parts = ("trust.sh", "lease.sh", "orphans.sh", "diagnose.sh", "host.sh")
+    text = b"".join(map(part, parts))
     return Wrapper(hashlib.sha256(text).hexdigest(), text)
 
 

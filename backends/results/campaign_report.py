@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from backends.hangs.verdict_words import evidence_lines, verdict_line
 from backends.results.case_result import CaseResult
 from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
@@ -274,10 +275,12 @@ def _failed(groups: Sequence[Group], w: Words) -> str:
                 "- "
                 + w.failed_line.format(case=name, succeeded=case.succeeded, repeats=case.repeats)
             )
-            lines += [f"  - {_failed_run(run)}" for run in case.failed_runs]
+            for run in case.failed_runs:
+                lines += [f"  - {_failed_run(run)}", *_diagnosed(run, w)]
             for run in case.superseded:
                 reason = md_text(run.reason or run.state)
                 lines.append(f"  - #{run.repeat}: {w.retried.format(reason=reason)}")
+                lines += _diagnosed(run, w)
     return "\n".join(lines) or w.no_failed_runs
 
 
@@ -288,6 +291,19 @@ def _failed_run(run: RunResult) -> str:
     if run.hosts:
         text += f" ({', '.join(md_code(host) for host in run.hosts)})"
     return f"{text}: {md_link('log', run.log)}" if run.log else text
+
+
+def _diagnosed(run: RunResult, w: Words) -> list[str]:
+    """Why it did not move, what shows it, and where the raw evidence lies."""
+    found = run.diagnosis
+    if found is None:
+        return []
+    told = [verdict_line(found), *evidence_lines(found)]
+    links = ", ".join(md_link(path.rpartition("/")[2], path) for path in found.files)
+    return [
+        *(f"    - {md_text(line)}" for line in told),
+        *([f"    - {w.evidence}: {links}"] if links else []),
+    ]
 
 
 def _logs(groups: Sequence[Group], w: Words) -> str:

@@ -67,22 +67,23 @@ def write_atomically(path: Path, text: str) -> None:
     _replace(path, text, lambda temporary: None)
 
 
-def write_in_campaign(path: Path, text: str) -> None:
-    """The same, to be read by whom the campaign's directory says."""
+def write_in_campaign(path: Path, content: str | bytes) -> None:
+    """The same, to be read by whom the campaign's directory says; bytes as they are."""
     make_directory(path.parent)
-    _replace(path, text, make_file)
+    _replace(path, content, make_file)
 
 
-def _replace(path: Path, text: str, make: Callable[[Path], None]) -> None:
+def _replace(path: Path, content: str | bytes, make: Callable[[Path], None]) -> None:
     _remove_abandoned(path)
     # Of its own for each writing: two of one process, too, may be under way at once.
     writing = f"{os.getpid()}-{secrets.token_hex(4)}"
     temporary = path.with_name(f".{path.name}.{socket.gethostname()}.{writing}.tmp")
     try:
         make(temporary)
-        # A lone surrogate (a file name that is no UTF-8) is written as its escape.
-        with temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            file.write(text)
+        if isinstance(content, str):  # a lone surrogate (a file name that is no UTF-8) is escaped
+            content = content.encode("utf-8", "backslashreplace")
+        with temporary.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

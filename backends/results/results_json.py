@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from backends.hangs.verdict_words import verdict_line
 from backends.results.case_result import CaseResult
 from backends.results.grade_words import grade_reasons
 from backends.results.projection import Projected, Projection, project_group
@@ -126,6 +127,7 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "throughput": run.measured,
         "unit": run.unit,
         "reason": run.reason,
+        "diagnosis": _diagnosis(run),
         "hosts": list(run.hosts),
         "log": run.log,
         "gpu_memory_mib": run.gpu_memory_mib,
@@ -143,6 +145,14 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "simulated": run.simulated,
         "imported": run.imported,
     }
+
+
+def _diagnosis(run: RunResult) -> dict[str, Any] | None:  # JSON
+    """Why it did not move, in words and as values; null where nobody asked."""
+    found = run.diagnosis
+    if found is None:
+        return None
+    return {"verdict": verdict_line(found), "at": run.diagnosed_at, **asdict(found)}
 
 
 def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from profiles.format.case import GLOBAL_BATCH
 
 if TYPE_CHECKING:
+    from backends.hangs.diagnosis import Diagnosis
     from backends.hosts.telemetry_summary import Telemetry
     from profiles.format.profile import Scalar
     from profiles.throughput.rank_times import RankTime
@@ -67,6 +68,8 @@ class RunResult:
         (:mod:`profiles.format.workload_section`); empty where that is not known.
     log_changed: those of the warnings that tell of a log which was cut, edited or replaced.
     paused_by, paused_at: who has it left out, since when in seconds since the epoch; None: nobody.
+    diagnosis, diagnosed_at: why it did not move, by its hosts, and when they were asked in seconds
+        since the epoch; None: they were not.
     campaign: keeps the repeats of several campaigns apart when they are reported together.
     """
 
@@ -84,6 +87,8 @@ class RunResult:
     throughput: float | None = None
     unit: str = "samples/s"
     reason: str = ""
+    diagnosis: Diagnosis | None = None
+    diagnosed_at: float | None = None
     hosts: tuple[str, ...] = ()
     devices: Mapping[str, tuple[int, ...]] = field(default_factory=_no_devices)
     placement: str = ""

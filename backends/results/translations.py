@@ -111,6 +111,7 @@ class Words:
     failed_runs: str
     failed_line: str
     retried: str
+    evidence: str
     no_failed_runs: str
     no_flags: str
     nothing_graded: str
@@ -245,6 +246,7 @@ EN = Words(
     failed_runs="Failed runs",
     failed_line="{case}: {succeeded} of {repeats} repeats succeeded",
     retried="retried after: {reason}",
+    evidence="as the hosts told it",
     no_failed_runs="None.",
     no_flags="Nothing to distrust was found.",
     nothing_graded="Nothing has been measured yet.",
@@ -375,6 +377,7 @@ ZH = Words(
     failed_runs="失败的运行",
     failed_line="{case}：{repeats} 次重复中成功 {succeeded} 次",
     retried="此前失败并已重试：{reason}",
+    evidence="主机原始记录",
     no_failed_runs="无。",
     no_flags="未发现可疑之处。",
     nothing_graded="尚无测得的结果。",

@@ -157,19 +157,26 @@ def postmortem(machine: Machine) -> str:
 
 
 def diagnosis(machine: Machine, run_id: str) -> str:
+    """As ``diagnose.sh`` frames it: each piece says how many bytes it has."""
     wrapper = machine.wrapper
     files = wrapper.files(run_id)
     found = wrapper.look(files)
     members = wrapper.members(run_id, wrapper.supervisor(files))
     log = bytes(files.log or b"") if files is not None else b""
-    last = log.decode("utf-8", "replace").splitlines()[-20:]
-    processes = "".join(f"{_listed(process)}\n" for process in members)
-    return (
-        f"== run {run_id} on {wrapper.host}: {found.phase}, {found.size} bytes of log\n"
-        f"== processes\n{processes}== py-spy is not installed\n== last lines\n"
-        + "".join(f"{line}\n" for line in last)
+    lines = log.decode("utf-8", "replace").splitlines(keepends=True)[-40:]
+    pieces = {
+        "kernel": "",
+        "lines": "".join(lines),
+        "processes": "".join(f"{_listed(process)}\n" for process in members),
+        "uptime": f"{machine.kernel.uptime_s:.2f} 0.00\n",
+    }
+    told = "".join(
+        f"@section {name} - 0 {len(text.encode())}\n{text}\n" for name, text in pieces.items()
     )
+    return f"@diagnosis {found.phase} {found.size}\n{told}"
 
 
 def _listed(process: Process) -> str:
-    return f"{process.pid} 1 S python3 train.py"
+    state = "D" if process.stuck else "S"
+    states = f"state={state} before={state} cpu=0 stuck={process.stuck:d}"
+    return f"pid={process.pid} parent=1 rank=- local=- {states} wchan=-\tpython3 train.py"

@@ -558,11 +558,21 @@ def signal_name(number):
 # Training
 
 
+def name_process(rank):
+    """Be called "rank 3" by ps and top: processes that were forked differ in nothing else."""
+    try:
+        with open("/proc/self/comm", "w") as name:
+            name.write("rank %d" % rank)
+    except OSError:
+        pass  # no Linux; nothing depends on it
+
+
 def train(options, device, place, clock=time.monotonic, write=print):
     """Train until the root says that it is enough; return the samples that were learned from."""
     dataset = synthetic_dataset()
     world = options.nodes * options.devices
     rank = options.node_rank * options.devices + device
+    name_process(rank)
     global_batch = options.batch_size * world
     parameters = place.broadcast(initial_parameters())
     velocity = [0.0] * len(parameters)

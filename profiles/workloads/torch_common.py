@@ -60,6 +60,23 @@ def find_place(program, wanted):
     )
 
 
+def keep_flight_records():
+    """Have PyTorch keep the last collectives, and tell them when somebody writes to its pipe.
+
+    Before init_process_group. PyTorch does the first by itself since 2.7; what the environment says
+    stands. The pipe and the dumps lie where the process was started, by rank.
+    """
+    for names, value in (
+        (("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"), "200"),
+        (("TORCH_NCCL_DUMP_ON_TIMEOUT",), "1"),
+        (("TORCH_NCCL_DEBUG_INFO_PIPE_FILE",), "dlperf_flight_"),
+        (("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"), "dlperf_flight_"),
+    ):
+        if not any(name in os.environ for name in names):
+            for name in names:
+                os.environ[name] = value
+
+
 def pick_device(program, wanted, local_rank):
     available = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if wanted == "cpu" or (wanted == "auto" and not available):

@@ -68,6 +68,7 @@ from torch_common import (
     facts,
     fail,
     find_place,
+    keep_flight_records,
     peak_memory_mib,
     positive,
     profile_if_asked,
@@ -422,6 +423,7 @@ def main(arguments=None):
     if place.device.type == "cpu":
         torch.set_num_threads(options.cpu_threads)
     if place.launched:
+        keep_flight_records()
         dist.init_process_group(place.backend)
     model = build(options, place)
     if place.rank == 0:

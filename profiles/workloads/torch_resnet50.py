@@ -44,6 +44,7 @@ from torch_common import (
     facts,
     fail,
     find_place,
+    keep_flight_records,
     peak_memory_mib,
     positive,
     profile_if_asked,
@@ -286,6 +287,7 @@ def main(arguments=None):
         torch.set_num_threads(options.cpu_threads)
     stream = own_stream(options, place)
     if place.launched:
+        keep_flight_records()
         dist.init_process_group(place.backend)
     with stream:
         measure(options, place, autocast)

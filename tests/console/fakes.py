@@ -20,6 +20,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
 from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
+from backends.hangs.diagnosis import Diagnosis
 from backends.hosts.host_condition import concerns, state_of
 from backends.hosts.host_facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
 from backends.inventory.host_entry import Host, Inventory
@@ -203,6 +204,8 @@ class FakeController:
     state: CampaignState = field(default_factory=CampaignState)
     cancelled: list[str] = field(default_factory=list)
     retried: list[str] = field(default_factory=list)
+    diagnosed: list[str] = field(default_factory=list)
+    diagnoses: Mapping[str, Diagnosis] = field(default_factory=dict)  # by run label tag
     detached: bool = False
     kept: Kept = field(default_factory=Kept)
     events: int = 0
@@ -355,6 +358,8 @@ class FakeController:
 
     def _end(self, run: RunRecord, at: float, reason: str | None) -> None:
         if reason:
+            if (found := self.diagnoses.get(run.case.tag)) is not None:
+                self._apply(ev.RunDiagnosed(t=at - 1.0, run_id=run.run_id, diagnosis=found))
             self._apply(
                 ev.RunFailed(
                     t=at,
@@ -420,6 +425,10 @@ class FakeController:
         self._apply(ev.RunUnpaused(t=self.clock(), run_id=run_id))
         return paused
 
+    def diagnose(self, run_id: str) -> bool:
+        self.diagnosed.append(run_id)
+        return True
+
     async def detach(self) -> None:
         self.detached = True
 
@@ -471,6 +480,7 @@ class FakeWorkspace:
         self.resumed: list[tuple[Path, bool]] = []
         self.start_error: DlperfError | None = None
         self.fails: Mapping[str, str] = {}
+        self.diagnoses: Mapping[str, Diagnosis] = {}
         self.log_line = ""
         self.problem = ""
         self.offered = ""
@@ -566,6 +576,7 @@ class FakeWorkspace:
             hosts=[h.name for h in plan.hosts],
             simulated=self.simulated,
             fails=self.fails,
+            diagnoses=self.diagnoses,
             log_line=self.log_line,
         )
         self.controllers[controller.path] = controller

@@ -12,8 +12,18 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from backends.hangs.diagnosis import (
+    Confidence,
+    Diagnosis,
+    Finding,
+    Lacking,
+    Sign,
+    Source,
+    Suspect,
+)
+from backends.hangs.evidence import Lack
 from tests.console.conftest import HUGE, LARGE, SMALL, begin, tick, until
-from tests.console.fakes import FakeFinding, FakeWorkspace
+from tests.console.fakes import START, FakeFinding, FakeWorkspace
 from tui.app import DlperfApp
 from tui.theme import DARK, LIGHT
 
@@ -120,6 +130,47 @@ def test_a_failed_run(
         console_of(still, colours),
         terminal_size=size,
         run_before=steps(still, "3", 60.0, "j", campaign=True),
+    )
+
+
+HUNG = Diagnosis(
+    suspects=(
+        Suspect(
+            "node1",
+            rank=5,
+            device=5,
+            pid=2398,
+            findings=(
+                Finding(Sign.BEHIND, "all_reduce", 1482, 1483, text="started"),
+                Finding(
+                    Sign.XID,
+                    xid=79,
+                    at=START + 12.0,
+                    text="NVRM: Xid (PCI:0000:86:00): 79, GPU has fallen off the bus.",
+                ),
+            ),
+        ),
+    ),
+    confidence=Confidence.HIGH,
+    ranks=8,
+    waiting=7,
+    collective="all_reduce",
+    number=1483,
+    lacking=(Lacking(Source.STACKS, Lack.NOT_INSTALLED, ("node1",)),),
+    files=("diagnosis/r1/node1.txt", "diagnosis/r1/flight_5"),
+)
+
+
+@SIZES
+def test_a_run_that_hung(
+    snap_compare: Compare, still: FakeWorkspace, size: tuple[int, int], colours: str
+) -> None:
+    still.fails = {"1n8g": "stalled at iteration 340: no reading for 10m"}
+    still.diagnoses = {"1n8g": HUNG}
+    assert snap_compare(
+        console_of(still, colours),
+        terminal_size=size,
+        run_before=steps(still, "3", 60.0, "g", "j", campaign=True),
     )
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from backends.hangs.processes import read_processes
+from backends.hangs.sections import split
 from backends.remote.client import (
     LeaseHeldError,
     LogDigest,
@@ -478,10 +480,15 @@ async def test_only_what_has_ended_is_removed(player: Player) -> None:
 
 async def test_what_a_run_does_can_be_asked(player: Player) -> None:
     await running(player, "seen", SLEEPS)
-    text = await player.remote.diagnose("seen")
-    assert re.search(r"^== run seen on \S+: running, 3 bytes of log$", text, re.MULTILINE)
-    assert "== processes\n" in text
-    assert re.search(r"^== last lines\nup$", text, re.MULTILINE)
+    answer = await player.remote.diagnose("seen")
+    assert answer.startswith(b"@diagnosis running 3\n")
+    told = {section.name: section for section in split(answer)}
+    assert {"kernel", "lines", "processes", "uptime"} <= set(told)
+    assert told["lines"].content == b"up\n"
+    assert float(told["uptime"].text.split()[0]) > 0
+    states = {process.state for process in read_processes(told["processes"].text)}
+    assert states
+    assert states <= set("RSD")
 
 
 async def test_a_free_port_lies_below_those_of_outgoing_connections(player: Player) -> None:

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from backends.hangs.processes import read_processes
+from backends.hangs.sections import split
 from backends.inventory.host_entry import Host
 from backends.remote.client import (
     LeaseHeldError,
@@ -864,12 +866,10 @@ async def test_free_ports_are_free_and_differ(remote: RemoteHost) -> None:
 async def test_a_diagnosis_shows_processes_and_last_lines_safely(remote: RemoteHost) -> None:
     await remote.start(spec("stuck", "printf 'iter 1\\n\\033]52;c;x\\007evil\\n'; exec sleep 600"))
     await until(lambda: (run_directory(remote, "stuck") / "output.log").stat().st_size > 10)
-    text = await remote.diagnose("stuck")
-    assert "sleep 600" in text
-    assert "iter 1" in text
-    assert "evil" in text
-    assert "\x1b" not in text
-    assert "\x07" not in text
+    told = {section.name: section for section in split(await remote.diagnose("stuck"))}
+    assert "sleep 600" in told["ps"].text
+    assert told["lines"].content == b"iter 1\n\x1b]52;c;x\x07evil\n"
+    assert [p.command for p in read_processes(told["processes"].text)] == ["sleep 600"]
     await remote.cancel("stuck", grace_s=1)
 
 

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from backends.hangs.processes import read_processes
+from backends.hangs.sections import split
 from backends.inventory.host_entry import Host
 from backends.remote.client import (
     LeaseHeldError,
@@ -210,8 +212,9 @@ async def test_the_small_answers_work_too(remote: RemoteHost, tmp_path: Path) ->
     assert 1024 < await remote.free_port() < 65536
     began = tmp_path / "began"
     await remote.start(spec("look", f"echo here >{began}; exec sleep 60"))
-    assert "look" in await remote.diagnose("look")
     await until(began.exists)  # before that a cancel keeps it from starting, and ends nothing
+    told = {section.name: section for section in split(await remote.diagnose("look"))}
+    assert read_processes(told["processes"].text)
     assert (await remote.cancel("look", grace_s=1)).killed >= 1
     assert (await remote.status("absent")).phase is RunPhase.ABSENT
 

@@ -7,7 +7,7 @@ from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.inventory.nodesets import fold_nodeset
 from tui.text import count
 
-CHANGES = frozenset({"cancel_run", "cancel_all", "retry", "pause", "pause_all"})
+CHANGES = frozenset({"cancel_run", "cancel_all", "retry", "pause", "pause_all", "diagnose"})
 RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
 
 
@@ -21,6 +21,7 @@ def possible_changes(viewed: CampaignSnapshot | None, run: RunView | None) -> fr
         "cancel_run": not ending,
         "cancel_all": viewed.done < viewed.total,
         "retry": retriable,
+        "diagnose": run is not None and run.state is RunState.RUNNING,
         "pause": run is not None and run.state.waits,
         "pause_all": any(one.state.waits for one in viewed.runs),
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from rich.text import Text
 
 from backends.campaign.cleanup_words import cleanup_text
@@ -13,12 +15,13 @@ from backends.campaign.record.status_view import (
     RunView,
     chart_series,
 )
+from backends.hangs.verdict_words import evidence_lines, verdict_line
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.telemetry_words import usual_lines
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
 from profiles.logs.failures import REMEDIES
-from tui.text import bar, cell, join, number, plain, run_state
+from tui.text import bar, cell, count, join, number, plain, run_state
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
 
@@ -163,6 +166,8 @@ def details_text(run: RunView, state: CampaignState, *, read_only: bool = False)
         text.append("its program has ended; its log is fetched, compared and measured\n", MUTED)
     elif run.state_text != str(run.state):
         text.append(f"{plain(run.state_text)}\n", WARN)
+    if record.diagnosis is not None:
+        _diagnosed(text, record)
     for line in run.evidence:
         text.append("  │ ", MUTED).append(f"{clean_text(line)}\n")
     if run.state is RunState.FAILED and run.reason in REMEDIES:
@@ -180,6 +185,21 @@ def details_text(run: RunView, state: CampaignState, *, read_only: bool = False)
             text.append(f"\n{plain(host)}\n", MUTED).append(f"{plain(command)}\n")
     text.rstrip()
     return text
+
+
+def _diagnosed(text: Text, record: RunRecord) -> None:
+    """Why it did not move, when its hosts were asked for that, and what shows it."""
+    found = record.diagnosis
+    if found is None:
+        return
+    at = datetime.fromtimestamp(record.diagnosed_at or 0.0).astimezone()
+    text.append("◆ ", ACCENT).append(f"{plain(verdict_line(found))}", f"bold {TEXT}")
+    text.append(f"  asked at {at:%H:%M:%S}\n", MUTED)
+    for line in evidence_lines(found):
+        text.append("  · ", MUTED).append(f"{plain(line)}\n")
+    if found.files:
+        where = found.files[0].rpartition("/")[0]
+        text.append(f"  · {count(len(found.files), 'file')} of what they said: {where}\n", MUTED)
 
 
 def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:

@@ -299,6 +299,13 @@ class RunsPage(Page):
             return
         self.tick()
 
+    def action_diagnose(self) -> None:
+        run, controller = self.selected, self.session.controller
+        if run is not None and controller is not None and controller.diagnose(run.run_id):
+            self._view = "details"  # where the answer will stand
+            self.post_message(Said("its hosts are asked; their answer may take half a minute"))
+            self.tick()
+
     def action_pause(self) -> None:
         """Leave the run out; the same key lets it start again."""
         run, controller = self.selected, self.session.controller

@@ -55,5 +55,10 @@ def diagnosis_path(rank0: str) -> str:
     return rank0.removesuffix(".log") + ".diagnosis.txt"
 
 
+def diagnosis_directory(run_id: str) -> str:
+    """Of what the hosts said, byte for byte."""
+    return f"diagnosis/{safe_name(run_id)}"
+
+
 def telemetry_path(run_id: str, host: str) -> str:
     return f"telemetry/{safe_name(run_id)}.{safe_name(host)}.csv"

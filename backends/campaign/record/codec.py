@@ -19,6 +19,7 @@ from typing_extensions import TypedDict  # of Python 3.11 pydantic takes none of
 from backends.campaign.record import events
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.events import EVENT_TYPES, Event, ReadingsSampled
+from backends.hangs.diagnosis import Diagnosis
 from backends.hosts.telemetry_summary import Telemetry
 
 _FIELDS = {name: tuple(f.name for f in fields(cls)) for name, cls in EVENT_TYPES.items()}
@@ -42,7 +43,7 @@ def encode(event: Event) -> bytes:
             value = value.to_json()
         elif key in ("steady", "ranks") and value is not None:
             value = [item.to_json() for item in value]
-        elif isinstance(value, Telemetry):
+        elif isinstance(value, Telemetry | Diagnosis):
             value = asdict(value)
         elif key in _FLAT and isinstance(value, tuple):
             value = list(chain.from_iterable(value))  # read twice as fast

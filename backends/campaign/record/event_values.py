@@ -12,6 +12,7 @@ from typing import Annotated, Any  # what JSON may hold is only known after the 
 from pydantic import AfterValidator, AliasChoices, Field, PlainValidator, TypeAdapter
 
 from backends.campaign.record.cleanup_doubts import Cleanup
+from backends.hangs.diagnosis import Diagnosis
 from backends.hosts.telemetry_summary import Telemetry
 from profiles.scalars import Scalar
 from profiles.throughput.rank_times import RankTime
@@ -94,6 +95,22 @@ def _ranks(value: Any) -> tuple[RankTime, ...]:
         raise ValueError("no seconds of ranks") from error
 
 
+_diagnosis = TypeAdapter(Diagnosis)
+
+
+def _diagnosed(value: Any) -> Diagnosis:
+    json.dumps(value, allow_nan=False)
+    found = _diagnosis.validate_python(value)
+    if any(not suspect.findings for suspect in found.suspects):
+        raise ValueError("suspected of nothing")
+    times = [f.at for suspect in found.suspects for f in suspect.findings if f.at is not None]
+    if not all(0 <= at <= _LATEST for at in times):
+        raise ValueError("no time")
+    for path in found.files:
+        _relative(path)
+    return found
+
+
 _telemetry = TypeAdapter(Telemetry)
 
 
@@ -129,5 +146,6 @@ LookedAfter = Annotated[
     PlainValidator(_cleanup),
 ]
 RankTimes = Annotated[tuple[RankTime, ...], PlainValidator(_ranks)]
+Diagnosed = Annotated[Diagnosis, PlainValidator(_diagnosed)]
 Watched = Annotated[Telemetry, PlainValidator(_watched)]
 Disturbances = Annotated[tuple[Disturbance, ...], PlainValidator(_steady)]

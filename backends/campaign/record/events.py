@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # only a journal that is read needs pydantic
     from backends.campaign.record.event_values import (
         Count,
         Devices,
+        Diagnosed,
         Disturbances,
         JournaledReadings,
         LookedAfter,
@@ -309,6 +310,14 @@ class RunFailed(Event):
     cleanup: LookedAfter = UNKNOWN
     log: RelativePath = ""  # set by import, where no RunAssigned precedes
     ran_s: Time = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDiagnosed(Event):
+    """Its hosts were asked why it does not move: before it is ended for that, or by an operator."""
+
+    run_id: Text
+    diagnosis: Diagnosed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -250,6 +250,12 @@ def _cancelled(run: RunRecord, event: ev.RunCancelled) -> RunRecord:
     )
 
 
+def _diagnosed(run: RunRecord, event: ev.RunDiagnosed) -> RunRecord:
+    if not run.state.active:
+        return run
+    return replace(run, diagnosis=event.diagnosis, diagnosed_at=event.t)
+
+
 def _paused(run: RunRecord, event: ev.RunPaused) -> RunRecord:
     return replace(run, paused_at=event.t, paused_by=event.by) if run.pausable else run
 
@@ -293,6 +299,7 @@ RUN_CHANGES: Mapping[type[ev.Event], Callable[[RunRecord, Any], RunRecord]] = {
     ev.RunSucceeded: _succeeded,
     ev.RunFailed: _failed,
     ev.RunCancelled: _cancelled,
+    ev.RunDiagnosed: _diagnosed,
     ev.RunPaused: _paused,
     ev.RunUnpaused: _unpaused,
     ev.HostVerified: _host_verified,

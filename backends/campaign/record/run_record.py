@@ -18,6 +18,7 @@ from profiles.throughput.steady import Disturbance
 
 if TYPE_CHECKING:
     from backends.campaign.record.event_values import JournaledReading
+    from backends.hangs.diagnosis import Diagnosis
     from backends.hosts.telemetry_summary import Telemetry
 
 SERIES_POINTS = 512
@@ -124,6 +125,8 @@ class RunRecord:
     steady: tuple[Disturbance, ...] | None = None
     ranks: tuple[RankTime, ...] = ()
     telemetry: Telemetry | None = None
+    diagnosis: Diagnosis | None = None  # of the last time that its hosts were asked
+    diagnosed_at: float | None = None
     reason: str = ""
     evidence: tuple[str, ...] = ()
     category: str = ""

@@ -32,6 +32,8 @@ def run_result(run: RunRecord, state: CampaignState) -> RunResult:
         throughput=measured,
         unit=run.unit,
         reason=run.reason,
+        diagnosis=run.diagnosis,
+        diagnosed_at=run.diagnosed_at,
         hosts=run.hosts,
         devices=run.devices,
         placement=run.placement or (Placement.FIRST if run.devices else ""),

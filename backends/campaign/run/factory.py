@@ -8,6 +8,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
 from backends.campaign.folder.paths import (
+    diagnosis_directory,
     diagnosis_path,
     host_log_path,
     run_log_path,
@@ -18,12 +19,14 @@ from backends.campaign.plan.profile_in_campaign import ProfileSetup
 from backends.campaign.record import events as ev
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import RunRecord
+from backends.campaign.run.diagnosing import Evidence
 from backends.campaign.run.host_part import Member
 from backends.campaign.run.host_watch import HostWatch
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.reconnect import Contact
 from backends.campaign.run.supervisor import RunSupervisor
 from backends.engines.engine import AllocatedHost, Allocation, AllocationEnd, Wanted
+from backends.hangs.kernel_log import bus_key
 from backends.hosts.fingerprint import apart, joined, several
 from backends.hosts.host_facts import HostSnapshot, Sought
 from backends.hosts.software import sought_by
@@ -177,7 +180,12 @@ class RunFactory:
             fingerprint=joined(kinds),
             warnings=_differences(kinds),
             watches=watches,
-            diagnosis_path=campaign / diagnosis_path(run.log),
+            evidence=Evidence(
+                campaign,
+                diagnosis_path(run.log),
+                diagnosis_directory(run.run_id),
+                on_gpus=all(given.has_gpus for given in allocation.hosts),
+            ),
             idle=idle,
             taken=taken,
             fresh=fresh,
@@ -213,6 +221,7 @@ class RunFactory:
             contact=self._contact(run, given.name, recorder),
             stage=tuple(files.tree for files in self._setup(run.profile).stage),
             price_per_hour=given.transport.host.price_per_hour,
+            bus_ids=_bus_ids(given),
         )
 
     def _contact(self, run: RunRecord, name: str, recorder: Recorder) -> Contact:
@@ -233,6 +242,11 @@ class RunFactory:
         for given in allocation.hosts:
             kinds.setdefault(self._fingerprint(given.snapshot, sought), []).append(given.name)
         return {kind: kinds[kind] for kind in sorted(kinds) if kind}
+
+
+def _bus_ids(given: AllocatedHost) -> Mapping[int, str]:
+    facts = given.snapshot.facts
+    return {gpu.index: bus_key(gpu.bus_id) for gpu in facts.gpus} if facts is not None else {}
 
 
 def local_log(run: RunRecord, host: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from backends.campaign.folder.raw_log_writer import RawLog
 from backends.campaign.run.reconnect import Contact
@@ -19,7 +19,7 @@ from profiles.throughput.measure_run import Measurement
 
 @dataclass(slots=True)
 class Member:
-    """One host's part in a run."""
+    """One host's part in a run. ``bus_ids``: of its GPUs, by index, as they were before the run."""
 
     name: str
     remote: RemoteHost
@@ -28,6 +28,7 @@ class Member:
     contact: Contact
     stage: tuple[StagedTree, ...] = ()
     price_per_hour: float | None = None  # of one of its devices
+    bus_ids: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def passive(self) -> bool:

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from backends.campaign.record import events as ev
@@ -18,6 +17,7 @@ from backends.campaign.record.cause import Cause
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.run_changes import launching
 from backends.campaign.record.state import RunRecord, RunState
+from backends.campaign.run.diagnosing import Diagnoser, Evidence, all_answer
 from backends.campaign.run.end_and_fetch import Ending, Kept, cleanup_of
 from backends.campaign.run.end_events import cancelled, failed, ran_s, requeued, succeeded
 from backends.campaign.run.end_reason import (
@@ -31,7 +31,6 @@ from backends.campaign.run.end_reason import (
     memory_of,
     unmeasured,
 )
-from backends.campaign.run.hang_report import all_answer, diagnose
 from backends.campaign.run.host_part import FailureLog, Member, priced
 from backends.campaign.run.host_watch import HostWatch, seen_meanwhile
 from backends.campaign.run.mirror import LogMirror
@@ -59,7 +58,7 @@ class RunSupervisor:
     Parameters
     ----------
     members: rank 0's host first.
-    watches: on what the hosts do meanwhile.
+    watches: on what the hosts do meanwhile. evidence: where is kept what they say of a hang.
     fingerprint: of the hosts' environment; ``warnings``: what is noted with the result.
     taken: why the engine took the hosts away, asked when the run has ended badly; None: it did not.
     idle: called when nothing of the run is at work on its hosts any more; the next may start there.
@@ -81,7 +80,7 @@ class RunSupervisor:
         fingerprint: str = "",
         warnings: tuple[str, ...] = (),
         watches: Sequence[HostWatch] = (),
-        diagnosis_path: Path | None = None,
+        evidence: Evidence,
         taken: Callable[[], Awaitable[AllocationEnd | None]],
         idle: Callable[[], None] = lambda: None,
         fresh: bool = False,
@@ -96,7 +95,7 @@ class RunSupervisor:
         self._fingerprint = fingerprint
         self._warnings = warnings
         self._watches = tuple(watches)
-        self._diagnosis_path = diagnosis_path
+        self._diagnoser = Diagnoser(run, self.members, recorder, evidence, clock, self._note)
         self._why_taken = taken
         self._idle = idle
         self._fresh = fresh
@@ -146,6 +145,10 @@ class RunSupervisor:
 
     def request_cancel(self) -> None:
         self._cancel.set()
+
+    def request_diagnosis(self) -> None:
+        """Have its hosts asked what keeps it; nothing of it is disturbed."""
+        self._diagnoser.request()
 
     def allocation_ended(self, end: AllocationEnd) -> None:
         """The engine took the hosts away; what ran there is the engine's to end."""
@@ -200,6 +203,7 @@ class RunSupervisor:
         work = asyncio.create_task(self._start_and_follow())
         aside = [asyncio.create_task(self.feed.pump())]
         aside += [asyncio.create_task(watch.follow()) for watch in self._watches]
+        aside.append(asyncio.create_task(self._diagnoser.answer_requests()))
         try:
             first: set[asyncio.Future[Any]] = {cancelled, work, self._taken}  # of three kinds
             await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
@@ -346,7 +350,8 @@ class RunSupervisor:
     # Watching ----------------------------------------------------------------------------------
 
     async def _watch_stall(self) -> Ended:
-        """Once no reading came for too long although all hosts are in contact."""
+        """Once no reading came for too long although all hosts are in contact; they are asked why
+        before anything is ended."""
         self._watch.start(self._now())
         while True:
             # What the local disk does not take is no silence of the run.
@@ -354,14 +359,12 @@ class RunSupervisor:
             if self._watch.stalled(self._now(), in_contact=in_contact):
                 if await all_answer(self.members, self.run.run_id):
                     if self._watch.over:
-                        break
+                        await self._diagnoser.ask()
+                        if self._watch.over:  # it has not moved meanwhile
+                            break
                 else:  # a connection had died unnoticed: the readings are there, only not here
                     self._watch.reading_came(self._now())
             await asyncio.sleep(self._watch.next_look_s)
-        if self._diagnosis_path is not None:
-            problem = await diagnose(self.members, self.run.run_id, self._diagnosis_path)
-            if problem:
-                self._note(problem)
         last = await self.members[0].log.last_lines()
         step = self.feed.last[0] if self.feed.last else None
         return judge_stall(self.feed.count, step, self._launch.stall_timeout, last)
