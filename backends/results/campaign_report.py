@@ -51,6 +51,7 @@ class ReportContext:
     figures: (title, path relative to the report) of the SVG files beside it.
     notes: further sentences for the top of the report.
     tags, said: what people say of the campaign.
+    precheck: of the hosts before it, as a section in markdown.
     """
 
     campaign: str
@@ -61,6 +62,7 @@ class ReportContext:
     notes: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     said: str = ""
+    precheck: str = ""
 
 
 def render_report(
@@ -74,6 +76,7 @@ def render_report(
     blocks = [f"# {md_text(context.campaign)}", *_said(context)]
     blocks += _banners(context, runs, groups, lang, w)
     blocks += [f"## {w.environment}", *environment_section(context.environment, w)]
+    blocks += [context.precheck] if context.precheck else []
     blocks += [f"## {w.what_was_run}", *_what_was_run(context, groups, w)]
     blocks += [f"## {w.results}", *_results(context, groups, lang, w)]
     blocks += projection_section(groups, lang)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -49,10 +49,11 @@ def publish(
     format: Format | None = None,
     center: Center = "median",
     options: LayoutOptions = DEFAULT,
+    precheck: Mapping[str, object] | None = None,
 ) -> str:
     """The text of one layout in the format asked for, else in its own; ends with a line break.
 
-    ``path``: the campaign's directory, for JSON; None: of several.
+    ``path``: the campaign's directory, for JSON; None: of several. ``precheck``: of its hosts.
 
     Raises
     ------
@@ -68,7 +69,7 @@ def publish(
     if written_as not in chosen.formats:
         raise SelectionError(f"{layout} is no {format}", remedy="leave --format out")
     _refuse_options(layout, written_as, options)
-    results = Results(campaign, runs, summarise(runs, center), path)
+    results = Results(campaign, runs, summarise(runs, center), path, precheck)
     if not chosen.fits(results.groups):
         what, remedy = chosen.lacks if results.groups else NO_RUNS
         raise SelectionError(what, where=campaign, remedy=remedy)

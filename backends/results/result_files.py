@@ -9,7 +9,7 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,10 +31,12 @@ def write_results(
     *,
     lang: Lang = "en",
     figures: bool = False,
+    precheck: Mapping[str, object] | None = None,
 ) -> tuple[Group, ...]:
     """Rewrite the results of a campaign from all that is known of its runs.
 
-    Call it from a thread where a screen must not wait. ``figures`` takes matplotlib.
+    Call it from a thread where a screen must not wait. ``figures`` takes matplotlib; ``precheck``:
+    what the results say of it.
 
     Returns
     -------
@@ -49,7 +51,7 @@ def write_results(
     groups = summarise(runs)
     if figures:
         context = replace(context, figures=write_figures(directory, groups, lang))
-    results = to_json(document(context.campaign, runs, groups))
+    results = to_json(document(context.campaign, runs, groups, precheck=precheck))
     write_in_campaign(directory / "results.json", results)
     write_in_campaign(directory / "results.csv", results_csv(groups))
     write_in_campaign(directory / "report.md", render_report(context, runs, groups, lang))

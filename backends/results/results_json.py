@@ -6,7 +6,7 @@ The keys are a contract with other programs: docs/reports.md lists them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,8 +85,10 @@ def document(
     runs: Iterable[RunResult],
     groups: Sequence[Group],
     path: Path | None = HERE,
+    precheck: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:  # JSON
-    """``{"campaign", "path", "runs", "results", "projections"}`` with every run, ended or not.
+    """``{"campaign", "path", "runs", "results", "projections"}`` with every run, ended or not; and
+    ``"precheck"`` where one went before it.
 
     ``path``: the campaign's directory; :data:`HERE` in a file that lies in it; None: of several
     that are reported together.
@@ -101,6 +103,7 @@ def document(
             for group in groups
             if (found := project_group(group)) is not None
         ],
+        **({} if precheck is None else {"precheck": dict(precheck)}),
     }
 
 

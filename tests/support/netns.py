@@ -97,6 +97,10 @@ class NamespaceHosts:
         (served.directory / "boot_id").write_text(f"{uuid.uuid4()}\n")
         served.start()
 
+    def execute(self, number: int, *command: str) -> None:
+        """Run a command in the network of node ``number``."""
+        self._in(number, *command)
+
     def close(self) -> None:
         for number in range(1, len(self.served) + 1):
             self.crash(number)

@@ -58,6 +58,10 @@ COMMANDS = {
         changes=True,
         example="dlperf-tui sweep --hosts 'node[1-4]' --yes",
     ),
+    "precheck": Command(
+        "measure the cluster itself: hosts, GPUs, pairs, all; name who is slow or broken",
+        example="dlperf-tui precheck --hosts 'node[1-4]'",
+    ),
     "plan": Command(
         "every run, its hosts, its exact commands; starts nothing",
         example="dlperf-tui plan -p torch-resnet50 -c 1n1g 1n8g --set precision=amp",

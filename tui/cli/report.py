@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from backends.campaign.folder.artifacts import precheck_document
 from backends.campaign.folder.bundle import SUFFIX
 from backends.campaign.record.run_results import run_results
 from backends.results.campaign_junit import campaign_junit
@@ -92,6 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
         format=arguments.format,
         center=arguments.center,
         options=options,
+        precheck=precheck_document(paths[0]) if len(paths) == 1 else None,
     )
     if arguments.output is not None:
         _write(arguments.output, text)

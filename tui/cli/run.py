@@ -17,6 +17,7 @@ from tui.cli.shared.plan_from_options import (
     say_left_out,
     say_summary,
 )
+from tui.cli.shared.precheck_first import carry, findings_of, precheck_first
 from tui.cli.shared.selection_options import add_selection
 
 
@@ -24,6 +25,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_selection(parser)
     parser.add_argument(
         "--force", action="store_true", help="override what preflight stops; the report will say so"
+    )
+    parser.add_argument(
+        "--precheck",
+        action="store_true",
+        help="measure the hosts first; what is broken stops it, what is slow is said",
     )
     add_jobs(parser)
     add_pull(parser)
@@ -45,10 +51,18 @@ async def _run(arguments: argparse.Namespace) -> int:
         findings = await workspace.preflight(made, say)
         _say_findings(findings)
         in_spite_of(findings, force=arguments.force)
+        precheck = await precheck_first(workspace, made, arguments) if arguments.precheck else None
+        if precheck is not None:
+            found = findings_of(precheck)
+            _say_findings(found)
+            findings = (*findings, *found)
+            in_spite_of(findings, force=arguments.force)
         say_summary(made)
         controller = await workspace.start(
             made, findings, force=arguments.force, share=arguments.share
         )
+        if precheck is not None:
+            await asyncio.to_thread(carry, precheck, controller.path)
         say(f"campaign {controller.path}")
         return await see_through(workspace, controller, arguments)
     finally:

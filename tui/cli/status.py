@@ -34,12 +34,14 @@ def run(arguments: argparse.Namespace) -> int:
     path = workspace.find_to_read(arguments.campaign)
     snapshot = workspace.load(path)
     if arguments.json:
+        from backends.campaign.folder.artifacts import precheck_document  # noqa: PLC0415
         from backends.results.results_json import document  # noqa: PLC0415
         from backends.results.summary import summarise  # noqa: PLC0415
 
         runs = run_results(snapshot.state)
         shown = workspace.shown(path)
-        print_json(document(snapshot.name, runs, summarise(runs), shown) | _left(snapshot))
+        told = document(snapshot.name, runs, summarise(runs), shown, precheck_document(path))
+        print_json(told | _left(snapshot))
     else:
         _print_status(snapshot)
     for remark in workspace.remarks(path):

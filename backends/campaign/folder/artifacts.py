@@ -13,11 +13,14 @@ from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
 from backends.hosts.environment import environment_document
 from backends.hosts.host_facts import HostSnapshot
+from backends.precheck.record import FOLDER, Precheck, PrecheckError, document, read_precheck
+from backends.precheck.words import precheck_markdown
 from backends.results.campaign_report import ExecutedCommands, ReportContext
 from backends.results.result_files import write_in_campaign, write_results
 
 ENVIRONMENT = "environment.json"
 REPORT = "report.md"
+PRECHECK = FOLDER
 
 
 def write_environment(path: Path, snapshots: Sequence[HostSnapshot], recorded_at: float) -> None:
@@ -35,6 +38,26 @@ def read_environment(path: Path) -> dict[str, Any]:  # JSON
     return document if isinstance(document, dict) else {}
 
 
+def precheck_of(path: Path) -> Precheck | None:
+    """The one that went before the campaign; None: there was none, or somebody changed it."""
+    if not (path / PRECHECK).is_dir():
+        return None
+    try:
+        return read_precheck(path / PRECHECK)
+    except PrecheckError:
+        return None
+
+
+def precheck_document(path: Path) -> dict[str, Any] | None:  # JSON
+    """What a campaign's own document says of its precheck: all but the figures."""
+    precheck = precheck_of(path)
+    if precheck is None:
+        return None
+    left_out = ("figures", "troubles", "alone")
+    told = {key: value for key, value in document(precheck).items() if key not in left_out}
+    return told | {"path": PRECHECK}
+
+
 def rewrite_results(state: CampaignState, path: Path) -> None:
     """Bring the result files up to ``state``; blocking, so call it in a thread.
 
@@ -42,7 +65,8 @@ def rewrite_results(state: CampaignState, path: Path) -> None:
     ------
     OSError: a file could not be written; it is left as it was.
     """
-    write_results(path, report_context(state, path), run_results(state))
+    precheck = precheck_document(path)
+    write_results(path, report_context(state, path), run_results(state), precheck=precheck)
 
 
 def report_context(state: CampaignState, path: Path) -> ReportContext:
@@ -61,6 +85,7 @@ def report_context(state: CampaignState, path: Path) -> ReportContext:
         notes.append("It was forced: started in spite of what the checks of the hosts stop.")
         notes += state.overridden
     said = read_about(path)
+    precheck = precheck_of(path)
     return ReportContext(
         campaign=state.campaign or path.name,
         tags=said.tags,
@@ -69,4 +94,5 @@ def report_context(state: CampaignState, path: Path) -> ReportContext:
         commands=tuple(executed.values()),
         version=state.version,
         notes=tuple(notes),
+        precheck="" if precheck is None else precheck_markdown(precheck, "##"),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from backends.campaign.folder.artifacts import report_context
+from backends.campaign.folder.artifacts import precheck_document, report_context
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
 from backends.results.campaign_report import render_report
@@ -34,7 +34,14 @@ def export(state: CampaignState, campaign: Path, target: Path, layout: str | Non
         format = next(known, None)
         if format == "json":
             runs = run_results(state)  # the document names the campaign
-        text = publish(state.campaign, runs, path=campaign, layout=layout, format=format)
+        text = publish(
+            state.campaign,
+            runs,
+            path=campaign,
+            layout=layout,
+            format=format,
+            precheck=precheck_document(campaign),
+        )
     try:
         write_atomically(target, text)
     except OSError as error:

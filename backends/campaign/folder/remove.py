@@ -26,7 +26,14 @@ from profiles.errors import DlperfError
 
 _OURS = (
     *(REQUEST_NAME, frozen.FOLDER, journal.FILE_NAME, lock.FILE_NAME, debug_log.FILE_NAME),
-    *(tags_and_note.FILE_NAME, artifacts.ENVIRONMENT, "logs", "telemetry", "figures"),
+    *(
+        tags_and_note.FILE_NAME,
+        artifacts.ENVIRONMENT,
+        artifacts.PRECHECK,
+        "logs",
+        "telemetry",
+        "figures",
+    ),
     *("results.csv", "results.json", "report.md"),
 )
 """What this program writes at the top of a campaign; drafts have a dot before and more behind."""

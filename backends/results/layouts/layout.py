@@ -22,13 +22,14 @@ NO_RUNS = ("no runs to report", "run the campaign first")
 class Results:
     """What there is to lay out: the runs of a campaign, or of several, and their summary.
 
-    ``path``: the campaign's directory; None: of several.
+    ``path``: the campaign's directory; None: of several. ``precheck``: of its hosts before it.
     """
 
     campaign: str
     runs: Sequence[RunResult]
     groups: Sequence[Group]
     path: Path | None = None
+    precheck: Mapping[str, object] | None = None
 
 
 Writer = Callable[[Results, LayoutOptions], str]
@@ -86,4 +87,5 @@ def layout_of_tables(
 
 
 def write_document(results: Results, _options: LayoutOptions) -> str:
-    return to_json(document(results.campaign, results.runs, results.groups, results.path))
+    runs, groups = results.runs, results.groups
+    return to_json(document(results.campaign, runs, groups, results.path, results.precheck))

@@ -87,6 +87,7 @@ async def _first_of(
 
 
 def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
+    from backends.campaign.folder.artifacts import precheck_document  # noqa: PLC0415
     from backends.results.layouts.speedup import speedup_tables  # noqa: PLC0415 (when needed)
     from backends.results.results_json import document  # noqa: PLC0415
     from backends.results.summary import summarise  # noqa: PLC0415
@@ -97,7 +98,7 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
     groups = summarise(runs)
     failed = [run for run in state.latest_attempts() if run.state is RunState.FAILED]
     if as_json:
-        print_json(document(state.campaign, runs, groups, path))
+        print_json(document(state.campaign, runs, groups, path, precheck_document(path)))
     else:
         print_tables(speedup_tables(groups))
         print()

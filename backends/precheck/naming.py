@@ -1,0 +1,127 @@
+"""Who is named by a precheck, and why: the values that the ranking is made of. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from backends.precheck.figures import About, Trouble
+from backends.precheck.slower import Slower
+from backends.precheck.tournament import Pair
+
+
+class Why(StrEnum):
+    """Why something is named, the gravest first."""
+
+    BROKEN = "broken"  # a measurement ended without a figure
+    FAULTY = "faulty"  # wrong results, memory errors
+    SLOW = "slow"  # than the others
+    CHANGED = "changed"  # slower than the same before
+    IN_RUNS = "in runs"  # slow, stalled or lost in real runs
+
+
+class Verdict(StrEnum):
+    """Of a host: its gravest reason."""
+
+    BROKEN = "broken"
+    FAULTY = "faulty"
+    SLOW = "slow"
+    SUSPECT = "suspect"
+    WELL = "well"
+    NOT_MEASURED = "not measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A host, a GPU of it, a link between two GPUs, or two hosts together.
+
+    ``metric``: what says so; a stage where something broke. ``than``: by how much it is slower.
+    ``reason``: in words where there is no figure. ``log``: of what broke.
+    """
+
+    why: Why
+    about: About
+    hosts: tuple[str, ...]
+    devices: tuple[int, ...] = ()
+    metric: str = ""
+    unit: str = ""
+    than: Slower | None = None
+    reason: str = ""
+    log: str = ""
+
+    @property
+    def weight(self) -> tuple[int, float]:
+        """Sorts the gravest first."""
+        return list(Why).index(self.why), -(self.than.loss if self.than else 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Unequal:
+    """Two that differ, of which nobody can tell which is as it should be; ``low`` and ``high`` are
+    what has the lower and the higher value."""
+
+    metric: str
+    unit: str
+    low: tuple[tuple[str, ...], tuple[int, ...]]
+    high: tuple[tuple[str, ...], tuple[int, ...]]
+    than: Slower
+
+
+@dataclass(frozen=True, slots=True)
+class RankedHost:
+    """``reasons``: all that names it, the gravest first. A pair's count for neither of its ends."""
+
+    host: str
+    verdict: Verdict
+    reasons: tuple[Named, ...] = ()
+    left_out: str = ""  # why it was not measured
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """``hosts``: the worst first. ``pairs``: named, though neither host is. ``alone``: figures that
+    had nothing to be compared with, by metric and kind."""
+
+    hosts: tuple[RankedHost, ...]
+    pairs: tuple[Named, ...] = ()
+    unequal: tuple[Unequal, ...] = ()
+    troubles: tuple[Trouble, ...] = ()  # that no host and no pair can be blamed for
+    alone: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def named(self) -> tuple[Named, ...]:
+        every = [*(reason for ranked in self.hosts for reason in ranked.reasons), *self.pairs]
+        return tuple(sorted(every, key=lambda named: named.weight))
+
+    @property
+    def exclude(self) -> tuple[str, ...]:
+        """The hosts that runs had better leave out: all that are named."""
+        return tuple(
+            ranked.host
+            for ranked in self.hosts
+            if ranked.verdict not in (Verdict.WELL, Verdict.NOT_MEASURED)
+        )
+
+    @property
+    def keep_apart(self) -> tuple[Pair, ...]:
+        """Hosts that are well, but not together in one run."""
+        left_out = set(self.exclude)
+        pairs = (named.hosts for named in self.pairs if not left_out & set(named.hosts))
+        return tuple((a, b) for a, b in dict.fromkeys(pairs))
+
+    @property
+    def keep(self) -> tuple[str, ...]:
+        """The hosts that are well."""
+        return tuple(ranked.host for ranked in self.hosts if ranked.verdict is Verdict.WELL)
+
+    @property
+    def keep_together(self) -> tuple[str, ...]:
+        """Of those, a set without any two that are to be kept apart."""
+        kept: list[str] = list(self.keep)
+        apart = [pair for pair in self.keep_apart if set(pair) <= set(kept)]
+        while apart:
+            counts = {host: sum(host in pair for pair in apart) for pair in apart for host in pair}
+            most = max(counts, key=lambda host: (counts[host], kept.index(host)))
+            kept.remove(most)
+            apart = [pair for pair in apart if most not in pair]
+        return tuple(kept)

@@ -1,0 +1,215 @@
+"""What a precheck will do, on which hosts, and how long that takes: said before anything runs."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
+from backends.hosts.probe import Transports
+from backends.inventory.host_entry import Host
+from backends.precheck.figures import Stage
+from backends.precheck.programs import LOOK, Installed, Target, Way, parse_look, ways
+from backends.precheck.tournament import MOST_ROUNDS, Round, tournament
+from backends.transports.transport import HostUnreachableError
+from profiles.errors import DlperfError, SelectionError
+
+PYTHON = "python3"
+LOOK_S = 25.0
+HOST_LIMIT_S = 90.0
+GPUS_LIMIT_S = 240.0
+TORCH_LIMIT_S = 180.0
+TCP_LIMIT_S = 45.0
+START_S = 2.0
+"""What a run takes besides what it measures, over SSH."""
+STAGES = (Stage.HOST, Stage.GPUS, Stage.WITHIN, Stage.PAIRS, Stage.ALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What an operator may choose.
+
+    ``python``: on the hosts, with its words; where it has PyTorch, that is used. ``nccl_tests``:
+    the directory of all_reduce_perf; empty: look for it. ``rounds``: of pairs, at most.
+    ``at_once``: so many hosts are measured at the same time; 0: all. ``seconds``: of each figure of
+    a host and of each exchange. ``stages``: of :data:`STAGES`.
+    """
+
+    python: str = PYTHON
+    nccl_tests: str = ""
+    rounds: int = MOST_ROUNDS
+    at_once: int = 0
+    seconds: float = 1.5
+    stages: tuple[Stage, ...] = STAGES
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """``runs``: so many, of which ``at_once`` at the same time, each of ``expected_s``."""
+
+    stage: Stage
+    hosts: tuple[str, ...]
+    runs: int
+    times: int
+    each_s: float
+    way: str = ""
+
+    @property
+    def expected_s(self) -> float:
+        return self.times * self.each_s
+
+
+@dataclass(frozen=True)
+class PrecheckPlan:
+    """``left_out``: why, by host. ``notes``: what is not measured at all, and why."""
+
+    targets: tuple[Target, ...]
+    left_out: Mapping[str, str]
+    wishes: Wishes
+    steps: tuple[Step, ...] = ()
+    rounds: tuple[Round, ...] = ()
+    all_rounds: int = 0
+    way: Mapping[int, Way] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(target.name for target in self.targets)
+
+    @property
+    def expected_s(self) -> float:
+        """If nothing is slow or broken, which is measured once more."""
+        return sum(step.expected_s for step in self.steps)
+
+    def step(self, stage: Stage) -> Step | None:
+        return next((step for step in self.steps if step.stage is stage), None)
+
+
+def usable(hosts: Sequence[tuple[Host, HostSnapshot]]) -> tuple[list[Target], dict[str, str]]:
+    """Those that can be measured now, and why the others cannot: nobody is disturbed."""
+    targets, left_out = [], {}
+    for host, snapshot in hosts:
+        if snapshot.state in AWAY:
+            left_out[host.name] = f"{snapshot.state}: {snapshot.reason}".rstrip(": ")
+        elif snapshot.lease is not None:
+            left_out[host.name] = f"held by {snapshot.lease.words}"
+        elif snapshot.state is HostState.BUSY:
+            left_out[host.name] = f"busy: {snapshot.reason}"
+        elif snapshot.facts is None:
+            left_out[host.name] = "nothing is known of it: ask it again"
+        elif snapshot.facts.lease_problem:
+            left_out[host.name] = snapshot.facts.lease_problem
+        else:
+            targets.append(Target(host, snapshot))
+    return targets, left_out
+
+
+async def look(
+    transports: Transports, targets: Sequence[Target], wishes: Wishes
+) -> tuple[Target, ...]:
+    """The targets with what is installed there; of one that does not answer nothing is."""
+    found = await asyncio.gather(*(_look(transports, target, wishes) for target in targets))
+    return tuple(
+        replace(target, installed=installed)
+        for target, installed in zip(targets, found, strict=True)
+    )
+
+
+async def _look(transports: Transports, target: Target, wishes: Wishes) -> Installed:
+    exports = "".join(
+        f"export {name}={shlex.quote(value)}\n"
+        for name, _, value in (v.partition("=") for v in target.host.environment)
+    )
+    command = f"exec sh -s -- {shlex.quote(wishes.python)}"
+    try:
+        done = await transports.get(target.host).run(
+            command, stdin=(exports + LOOK).encode(), timeout_s=LOOK_S
+        )
+    except (HostUnreachableError, TimeoutError, DlperfError):
+        return Installed()  # what it is to execute tells more
+    installed = parse_look(done.stdout)
+    return replace(installed, nccl_tests=wishes.nccl_tests) if wishes.nccl_tests else installed
+
+
+def make_plan(
+    targets: Sequence[Target], left_out: Mapping[str, str], wishes: Wishes
+) -> PrecheckPlan:
+    """What is done with these hosts.
+
+    Raises
+    ------
+    SelectionError: there is none to measure.
+    """
+    if not targets:
+        why = "; ".join(f"{host}: {reason}" for host, reason in list(left_out.items())[:3])
+        raise SelectionError(
+            f"no host can be measured: {why}" if why else "no host can be measured",
+            where="precheck",
+            remedy="wait until they are free, or name others with --hosts",
+        )
+    way = ways(targets, wishes.nccl_tests)
+    names = [target.name for target in targets]
+    gpus = [target for target in targets if target.gpus]
+    with_torch = [target for target in gpus if target.installed.torch]
+    rounds = tournament(names, wishes.rounds)
+    every = len(names) - 1 + len(names) % 2 if len(names) > 1 else 0
+    notes = []
+    if gpus and not with_torch:
+        notes.append(
+            f"GPUs are not measured: {wishes.python} has no PyTorch on any host; name one that has"
+            " it with --python"
+        )
+    wide = [t for t in gpus if len(t.gpus) > 1] if way[1] is not Way.TCP else []
+    found = [
+        _step(Stage.HOST, targets, len(targets), _times(len(targets), wishes), _host_s(wishes)),
+        _step(Stage.GPUS, gpus if with_torch else (), len(gpus), 1, _gpus_s(gpus)),
+        _step(Stage.WITHIN, wide, len(wide), 1, 10.0 + START_S, str(way[1])),
+        _step(
+            Stage.PAIRS,
+            targets if len(targets) > 1 else (),
+            sum(map(len, rounds)),
+            len(rounds),
+            _together_s(way[2], gpus, wishes),
+            str(way[2]),
+        ),
+        _step(
+            Stage.ALL,
+            targets if len(targets) > 2 else (),
+            1,
+            1,
+            _together_s(way[2], gpus, wishes),
+            str(way[2]),
+        ),
+    ]
+    steps = tuple(step for step in found if step.hosts and step.stage in wishes.stages)
+    return PrecheckPlan(
+        tuple(targets), dict(left_out), wishes, steps, rounds, every, way, tuple(notes)
+    )
+
+
+def _step(
+    stage: Stage, targets: Iterable[Target], runs: int, times: int, each_s: float, way: str = ""
+) -> Step:
+    return Step(stage, tuple(target.name for target in targets), runs, times, each_s, way)
+
+
+def _times(count: int, wishes: Wishes) -> int:
+    return -(-count // wishes.at_once) if wishes.at_once else 1
+
+
+def _host_s(wishes: Wishes) -> float:
+    return START_S + 1.0 + 3 * wishes.seconds + 2.0
+
+
+def _gpus_s(gpus: Sequence[Target]) -> float:
+    """Starting PyTorch and drawing the matrices takes the most of it: 10 s of all on 2 × H200."""
+    most = max((len(target.gpus) for target in gpus), default=0)
+    return START_S + 12.0 + 1.0 * most + 0.05 * most * most
+
+
+def _together_s(way: Way, gpus: Sequence[Target], wishes: Wishes) -> float:
+    if way is Way.TCP:
+        return START_S + 1.0 + wishes.seconds
+    return START_S + (15.0 if gpus else 8.0)

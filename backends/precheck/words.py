@@ -1,0 +1,293 @@
+"""A precheck in words and tables: the same for the terminal, the report and the console."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from backends.inventory.nodesets import fold_nodeset
+from backends.precheck.figures import METRICS, About, Figure, Stage
+from backends.precheck.naming import Named, RankedHost, Ranking, Unequal, Verdict, Why
+from backends.precheck.plan_precheck import PrecheckPlan, Step
+from backends.precheck.record import Precheck
+from backends.results.escaping import md_text
+from backends.results.numbers import percent, significant
+from backends.results.render import Column, Table, render_markdown
+from profiles.durations import format_duration
+
+MOST_ROWS = 66
+"""Of pairs: those of twelve hosts; of more only what is named is printed."""
+_STAGES: Mapping[str, str] = {
+    "host": "the host by itself",
+    "gpus": "its GPUs",
+    "within": "all-reduce within the host",
+    "pairs": "two hosts together",
+    "all": "all hosts together",
+}
+
+
+def count_text(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+# What is named -----------------------------------------------------------------------------------
+
+
+def what_of(hosts: Sequence[str], devices: Sequence[int]) -> str:
+    """ "node3", "node3 GPU5", "node3 GPU5 → GPU6", "node1 and node2"."""
+    name = " and ".join(hosts)
+    return " ".join((name, " → ".join(f"GPU{index}" for index in devices))).strip()
+
+
+def reason_text(named: Named) -> str:
+    """Why somebody is named, without whose it is but for the GPU."""
+    device = " → ".join(f"GPU{index}" for index in named.devices)
+    start = f"{device}: " if device else ""
+    if named.than is None:
+        where = _STAGES.get(named.metric)
+        at = f"{where}: " if where and named.why is Why.BROKEN else ""
+        return f"{start}{at}{named.reason}"
+    than = named.than
+    if named.metric == "runs":
+        return f"{percent(than.loss)} slower than the median of {than.of} hosts in real runs"
+    title = METRICS[named.metric].title
+    value = f"{significant(than.value, 4)} {named.unit}"
+    usual = f"{significant(than.usual, 4)}"
+    of = {
+        Why.CHANGED: f"its own median of {than.of} earlier prechecks",
+        Why.SLOW: f"the median of {than.of} {_noun(named.about, than.of)}",
+    }[named.why]
+    more = f"; {named.reason}" if named.reason else ""
+    return f"{start}{title} {value}, {percent(than.loss)} below {of} ({usual}){more}"
+
+
+def _noun(about: About, count: int) -> str:
+    noun = {About.HOST: "host", About.GPU: "GPU", About.LINK: "link", About.PAIR: "pair"}.get(
+        about, "group"
+    )
+    return noun if count == 1 else f"{noun}s"
+
+
+def named_text(named: Named) -> str:
+    """One line: who, and why."""
+    return f"{' and '.join(named.hosts)}: {reason_text(named)}"
+
+
+def reasons_text(ranked: RankedHost) -> str:
+    """Of a host in the ranking."""
+    if ranked.left_out and not ranked.reasons:
+        return ranked.left_out
+    return "; ".join(map(reason_text, ranked.reasons))
+
+
+def unequal_text(unequal: Unequal) -> str:
+    than, title = unequal.than, METRICS[unequal.metric].title
+    return (
+        f"{what_of(*unequal.low)} has {significant(than.value, 4)} {unequal.unit} of {title},"
+        f" {percent(than.loss)} below {what_of(*unequal.high)}: of two nobody can tell which is as"
+        " it should be"
+    )
+
+
+def conclusions(ranking: Ranking) -> tuple[str, ...]:
+    """What follows from it, each a sentence."""
+    return tuple(_conclusions(ranking))
+
+
+def _conclusions(ranking: Ranking) -> Iterator[str]:
+    if not ranking.named:
+        well = len(ranking.keep)
+        if well > 1:
+            yield (
+                f"Nobody is named: {well} hosts are as the others are. That is no proof: who is"
+                " slow in real runs is ranked here, too."
+            )
+        elif well:
+            yield "One host has nothing to be compared with but its own earlier prechecks."
+    if ranking.exclude:
+        rest = f"--hosts '{fold_nodeset(ranking.keep)}'" if ranking.keep else "no host is left"
+        yield f"Proposed to leave out: {fold_nodeset(ranking.exclude)}. The rest: {rest}"
+    for a, b in ranking.keep_apart:
+        yield f"Not together in one run: {a} and {b}."
+    if ranking.keep_apart:
+        yield f"For runs of several hosts: --hosts '{fold_nodeset(ranking.keep_together)}'"
+    for trouble in ranking.troubles:
+        yield (
+            f"{fold_nodeset(trouble.hosts)} together: {trouble.reason}; nobody can tell whose"
+            " doing it is."
+        )
+    for unequal in ranking.unequal:
+        yield unequal_text(unequal) + "."
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+def ranking_table(ranking: Ranking) -> Table:
+    """The worst first; pairs of hosts that are named though neither is, behind the hosts."""
+    rows = [(r.host, str(r.verdict), reasons_text(r)) for r in ranking.hosts]
+    pairs = []
+    for hosts in dict.fromkeys(named.hosts for named in ranking.pairs):
+        same = [named for named in ranking.pairs if named.hosts == hosts]
+        why = "; ".join(map(reason_text, same))
+        pairs.append((what_of(hosts, ()), str(same[0].why), why))
+    first = [row for row in rows if row[1] not in (Verdict.WELL, Verdict.NOT_MEASURED)]
+    rest = [row for row in rows if row not in first]
+    columns = (Column("host", "left"), Column("verdict", "left"), Column("why", "left"))
+    return Table("Ranking", columns, (*first, *pairs, *rest))
+
+
+def figure_tables(precheck: Precheck) -> tuple[Table, ...]:
+    """What was measured: of hosts, of GPUs, of pairs."""
+    figures = precheck.measured.figures
+    tables = [
+        _by_host(figures, precheck.measured.hosts),
+        _by_gpu(figures),
+        _links(figures),
+        _pairs(figures),
+    ]
+    return tuple(table for table in tables if table is not None)
+
+
+def _by_host(figures: Sequence[Figure], hosts: Sequence[str]) -> Table | None:
+    names = [n for n, m in METRICS.items() if m.about is About.HOST]
+    names = [n for n in names if any(f.metric == n for f in figures)]
+    values = {(f.hosts[0], f.metric): f.value for f in figures if len(f.hosts) == 1}
+    if not names:
+        return None
+    rows = [(host, *(_cell(values.get((host, name))) for name in names)) for host in hosts]
+    return Table("Hosts", (Column("host", "left"), *map(_column, names)), tuple(rows))
+
+
+def _by_gpu(figures: Sequence[Figure]) -> Table | None:
+    names = [n for n, m in METRICS.items() if m.about is About.GPU]
+    names = [n for n in names if any(f.metric == n for f in figures)]
+    if not names:
+        return None
+    of_gpus = [f for f in figures if len(f.devices) == 1]
+    values = {(*f.subject, f.metric): f.value for f in of_gpus}
+    subjects = dict.fromkeys(f.subject for f in of_gpus)
+    rows = [
+        (hosts[0], str(devices[0]), *(_cell(values.get((hosts, devices, n))) for n in names))
+        for hosts, devices in subjects
+    ]
+    columns = (Column("host", "left"), Column("GPU"), *map(_column, names))
+    return Table("GPUs", columns, tuple(rows))
+
+
+def _links(figures: Sequence[Figure]) -> Table | None:
+    """Of each host's links of a kind the slowest and the fastest."""
+    found: dict[tuple[str, str], list[Figure]] = {}
+    for figure in figures:
+        if figure.metric == "peer":
+            found.setdefault((figure.hosts[0], figure.kind), []).append(figure)
+    if not found:
+        return None
+    rows = []
+    for (host, kind), some in found.items():
+        low, high = (pick(some, key=lambda f: f.value) for pick in (min, max))
+        slowest = what_of((), low.devices)
+        rows.append((host, kind, str(len(some)), _cell(low.value), slowest, _cell(high.value)))
+    columns = (
+        Column("host", "left"),
+        Column("links", "left"),
+        Column("n"),
+        Column("slowest (GB/s)"),
+        Column("from, to", "left"),
+        Column("fastest (GB/s)"),
+    )
+    return Table("GPU to GPU", columns, tuple(rows))
+
+
+def _pairs(figures: Sequence[Figure]) -> Table | None:
+    some = [f for f in figures if f.metric in METRICS]
+    some = [f for f in some if METRICS[f.metric].about in (About.PAIR, About.GROUP)]
+    if not some or len(some) > MOST_ROWS:
+        return None
+    rows = [
+        (METRICS[f.metric].title, _together(f), significant(f.value, 4), f.unit)
+        for f in sorted(some, key=lambda f: (f.metric, f.value))
+    ]
+    columns = (
+        Column("together", "left"),
+        Column("hosts", "left"),
+        Column("value"),
+        Column("unit", "left"),
+    )
+    return Table("Hosts together", columns, tuple(rows))
+
+
+def _together(figure: Figure) -> str:
+    if figure.metric in ("exchange", "ring"):
+        return " → ".join(figure.hosts)
+    return fold_nodeset(figure.hosts)
+
+
+def _column(name: str) -> Column:
+    return Column(f"{METRICS[name].title} ({METRICS[name].unit})")
+
+
+def _cell(value: float | None) -> str:
+    return significant(value, 4)
+
+
+# What will be done -------------------------------------------------------------------------------
+
+_DOES: Mapping[str, str] = {
+    "host": "CPU, memory and disk of each host",
+    "gpus": "matrix products, memory, PCIe and links of each host's GPUs",
+    "within": "all-reduce of each host's GPUs",
+    "pairs": "hosts two by two",
+    "all": "all hosts together",
+}
+
+
+def step_text(step: Step) -> str:
+    """What a step does, and for how long."""
+    how = f" by {step.way}" if step.way else ""
+    times = ""
+    if step.stage == "pairs":
+        rounds = "round" if step.times == 1 else "rounds"
+        times = f", {step.runs} pairs in {step.times} {rounds}"
+    return f"{_DOES[step.stage]}{how}{times}, ≈ {format_duration(step.expected_s)}"
+
+
+def plan_lines(plan: PrecheckPlan) -> tuple[str, ...]:
+    """All that is said before anything runs."""
+    lines = [f"on {fold_nodeset(plan.hosts)}, ≈ {format_duration(plan.expected_s)}:"]
+    lines += [f"  {step_text(step)}" for step in plan.steps]
+    pairs = plan.step(Stage.PAIRS)
+    if pairs is not None and plan.all_rounds > pairs.times:
+        lines.append(
+            f"  not every pair: {plan.all_rounds} rounds would have all of them (--rounds)"
+        )
+    lines += [f"  {note}" for note in plan.notes]
+    lines += [f"left out: {host}: {why}" for host, why in plan.left_out.items()]
+    return tuple(lines)
+
+
+def ways_of(plan: PrecheckPlan) -> tuple[str, ...]:
+    """How it was measured, for the record."""
+    return (*(step_text(step) for step in plan.steps), *plan.notes)
+
+
+# The page ----------------------------------------------------------------------------------------
+
+
+def precheck_markdown(precheck: Precheck, heading: str = "#") -> str:
+    """The whole of it, for a file or a part of a report; ends with a line break."""
+    measured = precheck.measured
+    lines = [f"{heading} Precheck {precheck.name}"]
+    if not precheck.finished:
+        lines.append("> **It was stopped before its end.**")
+    lines.append(
+        f"{count_text(len(measured.hosts), 'host')} ({fold_nodeset(measured.hosts)}) in"
+        f" {format_duration(precheck.seconds)}."
+        if measured.hosts
+        else "No host was measured."
+    )
+    lines += [md_text(line) for line in conclusions(precheck.ranking)]
+    tables = (ranking_table(precheck.ranking), *figure_tables(precheck))
+    lines.append(render_markdown(tables, heading=f"{heading}#").rstrip("\n"))
+    if precheck.ways:
+        lines.append("How: " + md_text("; ".join(precheck.ways)) + ".")
+    return "\n\n".join(lines) + "\n"

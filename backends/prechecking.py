@@ -1,0 +1,200 @@
+"""Prechecks of a workspace's hosts: planned, measured, ranked, kept; and what a campaign makes of
+the one that went before it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import getpass
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backends import version
+from backends.campaign.folder.hosts_in_runs import hosts_in_runs
+from backends.file_modes import Share, make_directory, make_file
+from backends.hosts.preflight_finding import Finding, Level
+from backends.inventory.host_entry import Host
+from backends.inventory.nodesets import fold_nodeset
+from backends.precheck.measure import Measuring, Say
+from backends.precheck.naming import Verdict
+from backends.precheck.past import Past
+from backends.precheck.plan_precheck import PrecheckPlan, Wishes, look, make_plan, usable
+from backends.precheck.ranking import Measured, rank
+from backends.precheck.record import (
+    FILE_NAME,
+    FOLDER,
+    Precheck,
+    figures_before,
+    new_directory,
+    prechecks,
+    to_text,
+)
+from backends.precheck.words import named_text, precheck_markdown, reasons_text, ways_of
+from backends.results.result_files import write_in_campaign
+from profiles.errors import SelectionError
+
+if TYPE_CHECKING:
+    from backends.use_cases import Workspace
+
+REPORT = "precheck.md"
+
+
+class Prechecks:
+    """Of a workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._cluster = workspace.cluster
+
+    async def plan(self, nodeset: str, wishes: Wishes, *, probe: bool = True) -> PrecheckPlan:
+        """What will run, where, for how long; hosts that are busy are left out.
+
+        ``probe``: ask the hosts anew; else as they were when they were last looked at.
+
+        Raises
+        ------
+        SelectionError: a queue gives the hosts, the nodeset names one that is not there, or none
+            can be measured.
+        """
+        return await self.plan_for(self._chosen(nodeset), wishes, probe=probe)
+
+    def _chosen(self, nodeset: str) -> tuple[Host, ...]:
+        self._refuse_queue()
+        return self._cluster.chosen(nodeset)
+
+    def _refuse_queue(self) -> None:
+        inventory = self._cluster.inventory
+        if inventory.login is not None:
+            raise SelectionError(
+                f"a precheck takes hosts as they are, and {inventory.engine} gives them",
+                where="precheck",
+                remedy="inside of an allocation that you have (salloc), use --engine direct and an"
+                " inventory of its nodes",
+            )
+
+    async def plan_for(
+        self, hosts: Sequence[Host], wishes: Wishes, *, probe: bool = True
+    ) -> PrecheckPlan:
+        """The same for these hosts."""
+        self._refuse_queue()
+        if probe:
+            await self._cluster.probe([host.name for host in hosts])
+        targets, left_out = usable([(host, self._cluster.snapshot(host)) for host in hosts])
+        looked = await look(self._cluster.pool, targets, wishes)
+        return make_plan(looked, left_out, wishes)
+
+    async def measure(
+        self, plan: PrecheckPlan, say: Say = lambda progress: None, share: Share | None = None
+    ) -> Precheck:
+        """Do it, rank the hosts, keep it beside the campaigns. Who is cancelled keeps what there
+        is, marked as not finished, and nothing on the hosts.
+
+        Raises
+        ------
+        PrecheckError: no directory can be made for it. OSError: nothing can be written there.
+        """
+        clock = self._workspace.clock
+        started_at = clock()
+        share = share or self._cluster.inventory.share
+        directory = await asyncio.to_thread(
+            new_directory, self._workspace.campaigns_dir, started_at, share
+        )
+        lease = f"{getpass.getuser()}@{self._cluster.login_host}, precheck {directory.name}"
+        measuring = Measuring(plan, self._cluster.pool, directory, lease, say)
+        try:
+            await measuring.run()
+        except BaseException:
+            with contextlib.suppress(OSError):  # whatever ended it is what counts
+                await asyncio.to_thread(self._kept, plan, measuring, directory, started_at, False)
+            raise
+        return await asyncio.to_thread(self._kept, plan, measuring, directory, started_at, True)
+
+    def _kept(
+        self,
+        plan: PrecheckPlan,
+        measuring: Measuring,
+        directory: Path,
+        started_at: float,
+        finished: bool,
+    ) -> Precheck:
+        measured = measuring.measured
+        past = self._past(measured, directory)
+        precheck = Precheck(
+            name=directory.name,
+            path=directory,
+            started_at=started_at,
+            seconds=round(self._workspace.clock() - started_at, 1),
+            measured=measured,
+            ranking=rank(measured, past),
+            ways=ways_of(plan),
+            finished=finished,
+            version=version(),
+            left=tuple(measuring.left),
+        )
+        write(precheck, directory)
+        return precheck
+
+    def _past(self, measured: Measured, directory: Path) -> Past:
+        hosts = (*measured.hosts, *measured.left_out)
+        campaigns = self._workspace.campaigns_dir
+        return Past(
+            figures_before(campaigns, hosts, directory),
+            hosts_in_runs(campaigns, hosts, self._workspace.clock),
+        )
+
+    def latest(self, most: int) -> tuple[Precheck, ...]:
+        """Those that were kept, the newest first."""
+        return tuple(prechecks(self._workspace.campaigns_dir, most))
+
+
+def write(precheck: Precheck, directory: Path) -> None:
+    """precheck.json and, for people, precheck.md. Raises OSError."""
+    write_in_campaign(directory / FILE_NAME, to_text(precheck))
+    write_in_campaign(directory / REPORT, precheck_markdown(precheck))
+
+
+# Of a campaign -----------------------------------------------------------------------------------
+
+
+def findings_of(precheck: Precheck) -> tuple[Finding, ...]:
+    """What a precheck has to say to who starts a campaign on these hosts: what is broken stops it,
+    what is slow is said. Nothing is left out for it."""
+    ranking = precheck.ranking
+    rest = f"leave it out: --hosts '{fold_nodeset(ranking.keep)}'" if ranking.keep else ""
+    found = []
+    for ranked in ranking.hosts:
+        if ranked.verdict in (Verdict.WELL, Verdict.NOT_MEASURED):
+            continue
+        grave = ranked.verdict in (Verdict.BROKEN, Verdict.FAULTY)
+        level = Level.STOP if grave else Level.WARN
+        what = f"precheck: {ranked.verdict}: {reasons_text(ranked)}"
+        found.append(Finding(ranked.host, level, what, rest))
+    apart = f"--hosts '{fold_nodeset(ranking.keep_together)}' for runs of several hosts"
+    found += [
+        Finding("", Level.WARN, f"precheck: {named_text(named)}", apart)
+        for named in ranking.pairs
+        if not set(named.hosts) & set(ranking.exclude)
+    ]
+    return tuple(found)
+
+
+def carry(precheck: Precheck, campaign: Path) -> None:
+    """Put a copy, logs included, into a campaign's directory. Blocking. Raises OSError."""
+    target = campaign / FOLDER
+    make_directory(target)
+    for source in _files(precheck.path):
+        copied = target / source.relative_to(precheck.path)
+        make_directory(copied.parent)
+        make_file(copied)
+        shutil.copyfile(source, copied, follow_symlinks=False)
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    """Only what a precheck writes, and no link."""
+    for path in sorted((directory / "logs").rglob("*.log")):
+        if path.is_file() and not path.is_symlink():
+            yield path
+    # Last the one that says that all is there.
+    yield from (directory / name for name in (REPORT, FILE_NAME) if (directory / name).is_file())

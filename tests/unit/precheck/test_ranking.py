@@ -1,0 +1,215 @@
+"""From what was measured to who is named, and what is proposed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.precheck.figures import METRICS, Figure, Stage, Trouble
+from backends.precheck.naming import Verdict, Why
+from backends.precheck.past import HostInRuns, Past
+from backends.precheck.ranking import Measured, rank
+from backends.precheck.record import Precheck
+from backends.precheck.words import conclusions, named_text, precheck_markdown, ranking_table
+
+H200 = "NVIDIA H200"
+
+
+def of_host(metric: str, **values: float) -> list[Figure]:
+    return [Figure(metric, v, METRICS[metric].unit, (host,), (), "x") for host, v in values.items()]
+
+
+def of_gpus(metric: str, host: str, *values: float, kind: str = H200) -> list[Figure]:
+    unit = METRICS[metric].unit
+    return [Figure(metric, v, unit, (host,), (i,), kind) for i, v in enumerate(values)]
+
+
+def of_pair(value: float, a: str, b: str, metric: str = "pair") -> Figure:
+    return Figure(metric, value, "GB/s", (a, b), (), "NCCL")
+
+
+def measured(*figures: Figure, troubles: tuple[Trouble, ...] = (), hosts: str = "abcd") -> Measured:
+    return Measured(tuple(hosts), figures, troubles)
+
+
+def test_one_slow_gpu_of_sixteen_is_named_with_its_host():
+    figures = [
+        *of_gpus("gemm", "a", *[777.0] * 8),
+        *of_gpus("gemm", "b", *[777.0] * 5, 612.0, *[777.0] * 2),
+    ]
+    ranking = rank(measured(*figures, hosts="ab"))
+    (named,) = ranking.named
+    assert (named.hosts, named.devices, named.why) == (("b",), (5,), Why.SLOW)
+    assert named_text(named) == (
+        "b: GPU5: matrix products 612 TFLOP/s, 21.2% below the median of 16 GPUs (777)"
+    )
+    assert (ranking.exclude, ranking.keep) == (("b",), ("a",))
+
+
+def test_what_lowers_a_slow_gpus_clock_is_told_with_it():
+    clocks = of_gpus("sm_clock", "a", *[1515.0] * 3, 900.0)
+    clocks[3] = replace(clocks[3], details={"slowed_by": 0x40 | 0x4})
+    (named,) = rank(measured(*clocks, hosts="a")).named
+    assert named_text(named).endswith("; slowed by power cap, hardware thermal slowdown")
+
+
+def test_gpus_of_two_models_are_not_compared_with_each_other():
+    figures = [
+        *of_gpus("gemm", "a", *[777.0] * 4),
+        *of_gpus("gemm", "b", *[110.0] * 4, kind="Tesla V100"),
+    ]
+    assert rank(measured(*figures, hosts="ab")).named == ()
+
+
+def test_what_broke_goes_before_what_is_slow_and_both_before_who_is_well():
+    figures = of_host("cpu_one", a=100.0, b=50.0, c=101.0, d=99.0)
+    trouble = Trouble(Stage.HOST, ("c",), "no module named _ctypes", "c", "logs/host/c.log")
+    ranking = rank(measured(*figures, troubles=(trouble,)))
+    assert [ranked.host for ranked in ranking.hosts] == ["c", "b", "a", "d"]
+    verdicts = [ranked.verdict for ranked in ranking.hosts]
+    assert verdicts == [Verdict.BROKEN, Verdict.SLOW, Verdict.WELL, Verdict.WELL]
+    assert ranking.exclude == ("c", "b")
+
+
+def test_a_gpu_with_wrong_results_or_memory_errors_is_faulty_whatever_its_speed():
+    figures = [
+        *of_gpus("gemm", "a", 777.0, 777.0),
+        Figure("wrong", 3.0, "numbers", ("a",), (1,), H200, {"of": "a product computed twice"}),
+        Figure("ecc", 0.0, "errors", ("a",), (0,), H200),
+    ]
+    ranking = rank(measured(*figures, hosts="a"))
+    (named,) = ranking.named
+    assert (named.why, named.devices) == (Why.FAULTY, (1,))
+    assert "3 wrong results: a product computed twice" in named_text(named)
+    assert ranking.hosts[0].verdict is Verdict.FAULTY
+
+
+def test_a_pair_that_fails_while_both_work_with_others_is_a_pair_to_keep_apart():
+    figures = [of_pair(90.0, *pair) for pair in ("ab", "ac", "ad", "bd", "cd")]
+    trouble = Trouble(Stage.PAIRS, ("b", "c"), "NCCL: timed out", kind="NCCL")
+    ranking = rank(measured(*figures, troubles=(trouble,)))
+    assert [(named.why, named.hosts) for named in ranking.pairs] == [(Why.BROKEN, ("b", "c"))]
+    assert (ranking.exclude, ranking.keep_apart) == ((), (("b", "c"),))
+    assert set(ranking.keep_together) in ({"a", "b", "d"}, {"a", "c", "d"})
+
+
+def test_a_host_that_fails_with_every_other_is_broken_itself():
+    figures = [of_pair(90.0, *pair) for pair in ("ab", "ac", "bc")]
+    troubles = tuple(
+        Trouble(Stage.PAIRS, (h, "d"), "connection refused", kind="NCCL") for h in "abc"
+    )
+    ranking = rank(measured(*figures, troubles=troubles))
+    assert [ranked.host for ranked in ranking.hosts if ranked.reasons] == ["d"]
+    assert ranking.hosts[0].verdict is Verdict.BROKEN
+    assert "fails with every other host: connection refused" in named_text(ranking.named[0])
+    assert ranking.pairs == ()
+
+
+def test_of_two_hosts_that_fail_together_neither_is_blamed():
+    trouble = Trouble(Stage.PAIRS, ("a", "b"), "NCCL: timed out", kind="NCCL")
+    ranking = rank(measured(troubles=(trouble,), hosts="ab"))
+    assert (ranking.named, ranking.troubles) == ((), (trouble,))
+    assert "nobody can tell whose doing it is" in " ".join(conclusions(ranking))
+
+
+def test_two_hosts_that_differ_are_told_and_neither_is_named():
+    ranking = rank(measured(*of_host("cpu_one", a=100.0, b=50.0), hosts="ab"))
+    assert (ranking.named, len(ranking.unequal)) == ((), 1)
+    said = " ".join(conclusions(ranking))
+    assert "b has 50 MB/s of one CPU, 50.0% below a" in said
+    assert "of two nobody can tell" in said
+
+
+def test_a_host_is_slower_than_itself_even_where_it_has_nobody_to_be_compared_with():
+    figures = of_gpus("copy", "a", 3000.0)
+    before = [of_gpus("copy", "a", value) for value in (4260.0, 4250.0, 4270.0)]
+    ranking = rank(measured(*figures, hosts="a"), Past(before))
+    (named,) = ranking.named
+    assert (named.why, named.hosts) == (Why.CHANGED, ("a",))
+    assert "below its own median of 3 earlier prechecks" in named_text(named)
+
+
+def test_who_was_slow_or_stalled_in_real_runs_is_ranked_though_all_measurements_are_well():
+    figures = of_host("cpu_one", a=100.0, b=100.0, c=100.0, d=100.0)
+    runs = {
+        "a": HostInRuns("a", 6, (1.0,) * 6),
+        "b": HostInRuns("b", 6, (0.9,) * 6),
+        "c": HostInRuns("c", 6, (1.0,) * 4, ("stalled", "stalled")),
+        "d": HostInRuns("d", 6, (1.01,) * 6),
+    }
+    ranking = rank(measured(*figures), Past((), runs))
+    verdicts = {ranked.host: ranked.verdict for ranked in ranking.hosts}
+    assert verdicts == {
+        "a": Verdict.WELL,
+        "b": Verdict.SUSPECT,
+        "c": Verdict.SUSPECT,
+        "d": Verdict.WELL,
+    }
+    texts = {named.hosts[0]: named_text(named) for named in ranking.named}
+    assert texts["c"] == "c: 2 × stalled in 6 real runs"
+    assert texts["b"] == "b: 10.0% slower than the median of 4 hosts in real runs"
+
+
+def test_one_failure_in_a_real_run_is_nothing_yet():
+    runs = {host: HostInRuns(host, 5, (1.0,) * 5) for host in "abc"}
+    runs["a"] = replace(runs["a"], faults=("stalled",))
+    assert rank(measured(hosts="abc"), Past((), runs)).named == ()
+
+
+def test_hosts_that_were_left_out_are_in_the_ranking_and_not_in_the_proposal():
+    what = Measured(("a",), tuple(of_host("cpu_one", a=1.0)), (), {"b": "held by alice"})
+    ranking = rank(what)
+    verdicts = [(ranked.host, ranked.verdict) for ranked in ranking.hosts]
+    assert verdicts == [("a", Verdict.WELL), ("b", Verdict.NOT_MEASURED)]
+    assert (ranking.exclude, ranking.keep) == ((), ("a",))
+    assert ("b", "not measured", "held by alice") in ranking_table(ranking).rows
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> tuple[list[Figure], set[str]]:
+    """Hosts with two or eight GPUs each, of which a few have one slow GPU."""
+    count, gpus = draw(st.integers(2, 12)), draw(st.sampled_from([2, 8]))
+    hosts = [f"node{number}" for number in range(count)]
+    slow = set(draw(st.lists(st.sampled_from(hosts), max_size=(count - 1) // 2, unique=True)))
+    figures = []
+    for host in hosts:
+        rates = [700 * (1 + draw(st.floats(-0.024, 0.024))) for _ in range(gpus)]
+        if host in slow:
+            rates[draw(st.integers(0, gpus - 1))] *= 0.5
+        figures += of_gpus("gemm", host, *rates)
+    return figures, slow
+
+
+@given(clusters())
+def test_the_hosts_of_slow_gpus_are_proposed_to_be_left_out_and_no_other(
+    cluster: tuple[list[Figure], set[str]],
+):
+    figures, slow = cluster
+    hosts = tuple(dict.fromkeys(figure.hosts[0] for figure in figures))
+    ranking = rank(Measured(hosts, tuple(figures)))
+    assert set(ranking.exclude) == slow
+    assert set(ranking.keep) == set(hosts) - slow
+    ordered = [ranked.host for ranked in ranking.hosts]
+    assert set(ordered[: len(slow)]) == slow
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=8))
+def test_hosts_to_keep_together_hold_no_two_that_are_to_be_kept_apart(
+    apart: list[tuple[str, str]],
+):
+    troubles = tuple(Trouble(Stage.ALL, pair, "hangs") for pair in apart if pair[0] != pair[1])
+    ranking = rank(Measured(tuple("abcdef"), (), troubles))
+    together = set(ranking.keep_together)
+    assert together
+    assert not any(set(pair) <= together for pair in ranking.keep_apart)
+
+
+def test_markdown_of_names_with_markup_is_no_markup():
+    trouble = Trouble(Stage.HOST, ("a",), "<img src=x> | [x](y)", "a")
+    what = measured(troubles=(trouble,), hosts="a")
+    text = precheck_markdown(Precheck("p", Path("/x"), 0.0, 1.0, what, rank(what)))
+    assert "\\<img" in text
+    assert "\\|" in text
