@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from backends.campaign.plan.cost_estimate import plan_price
+from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
 from backends.hosts.host_facts import HostState
 from profiles.durations import parse_duration
@@ -20,7 +23,7 @@ from tests.console.conftest import (
     until,
     words,
 )
-from tests.console.fakes import FakeFinding, FakeWorkspace, v100_hosts
+from tests.console.fakes import FakeController, FakeFinding, FakeWorkspace, v100_hosts
 from tests.console.test_matrix import one_case_marked, open_matrix
 from tui.matrix_marks import Marks, new_marks, selection
 from tui.screens.start_dialog import StartDialog
@@ -73,6 +76,32 @@ async def test_a_host_that_does_not_answer_is_neither_counted_nor_left_unsaid(
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "does not answer: connection refused"))
         assert "on any of node[1-3]" in screen_text(app)
+
+
+async def test_while_it_starts_the_dialog_still_leaves_out_who_does_not_answer(
+    tmp_path: Path,
+) -> None:
+    *there, last = v100_hosts()
+    away = replace(last, state=HostState.UNREACHABLE, facts=None, reason="connection refused")
+    held = asyncio.Event()
+
+    class Slow(FakeWorkspace):
+        async def start(
+            self, plan: Plan, findings: Sequence[FakeFinding] = (), *, force: bool = False
+        ) -> FakeController:
+            await held.wait()
+            return await super().start(plan, findings, force=force)
+
+    async with console(Slow(tmp_path, hosts=(*there, away)), LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "does not answer"))
+        await settled(app)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "starting …"))
+        assert "on any of node[1-3]" in screen_text(app)
+        held.set()
+        await until(pilot, lambda: app.current_mode == "runs")
 
 
 async def test_marks_of_other_profiles_are_named_and_what_a_filter_hides_is_asked_about(

@@ -131,7 +131,7 @@ class StartDialog(Dialog[str]):
     @work(exclusive=True, group="start", description="start the campaign")
     async def _go(self, plan: Plan, findings: Sequence[Finding], *, force: bool) -> None:
         self._starting = True
-        self.query_one("#plan", Static).update(plan_text(plan))
+        self.query_one("#plan", Static).update(plan_text(plan, self._away))
         self._say(Text("starting …", MUTED))
         self.refresh_bindings()
         try:
