@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
+from textual.markup import escape
 from textual.widget import Widget
 
 from tui.key_bindings import PAGES, PANELS, key_name
@@ -92,7 +93,7 @@ class ActionsProvider(Provider):
     async def discover(self) -> Hits:
         for key, label, act in self._actions():
             text = f"{label}  ({key_name(key)})"
-            yield DiscoveryHit(Content(text), act, text=text, help=key.help)
+            yield DiscoveryHit(Content(text), act, text=text, help=escape(key.help))
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -100,7 +101,7 @@ class ActionsProvider(Provider):
             text = f"{label}  ({key_name(key)})"
             score = matcher.match(f"{text} {key.help}")
             if score > 0:
-                yield Hit(score, Content(text), act, text=text, help=key.help)
+                yield Hit(score, Content(text), act, text=text, help=escape(key.help))
 
 
 def _keys(node: DOMNode) -> Iterator[Key]:

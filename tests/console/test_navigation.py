@@ -128,6 +128,13 @@ async def test_the_palette_offers_only_actions_that_are_possible_now(
         assert "Retry" not in screen_text(app)
 
 
+async def test_the_palette_says_all_of_what_a_key_does(workspace: FakeWorkspace) -> None:
+    async with console(workspace, (120, 60)) as (app, pilot):
+        await pilot.press("ctrl+p", *"matrixexplain")
+        await until(pilot, lambda: "Matrix: Explain  (e)" in screen_text(app))
+        assert "[explain]" in screen_text(app)
+
+
 async def test_the_palette_runs_what_is_chosen(workspace: FakeWorkspace) -> None:
     async with console(workspace) as (app, pilot):
         await pilot.press("ctrl+p", *"results")

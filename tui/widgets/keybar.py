@@ -99,7 +99,7 @@ class KeyBar(Widget):
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         key = self._at(event.x)
-        self.tooltip = key.help if key is not None else None
+        self.tooltip = Text(key.help) if key is not None else None
 
     def on_click(self, event: events.Click) -> None:
         key = self._at(event.x)
