@@ -104,6 +104,7 @@ def test_a_clock_that_is_off_is_a_warning() -> None:
     fine = known_host("n", "", facts(offset=0.2))
     assert "▲" not in note(fine).plain
     assert "▲" not in host_text(fine).plain
+    assert "clock +0.00 s" in host_text(known_host("n", "", facts(offset=-0.004))).plain
 
 
 def test_a_lease_is_shown_with_its_holder() -> None:
@@ -115,6 +116,12 @@ def test_a_lease_is_shown_with_its_holder() -> None:
     assert "held by bob@login02 resnet, run r (user mallory), since 02:10" in said
     stuck = replace(host, facts=replace(facts(), lease=replace(lease, by_a_run=False)))
     assert "/tmp/note belongs to mallory: ask them" in host_text(stuck).plain
+
+
+def test_whether_there_is_a_lease_is_told_only_of_a_host_that_answered() -> None:
+    assert "no lease" in host_text(HostSnapshot("n", "", HostState.READY, facts=facts())).plain
+    for state in (HostState.UNKNOWN, HostState.PROBING, HostState.UNREACHABLE):
+        assert "lease" not in host_text(HostSnapshot("n", "", state)).plain
 
 
 def test_the_topology_is_shown_as_a_matrix_with_the_legend_of_what_occurs() -> None:

@@ -70,7 +70,7 @@ def _headline(host: HostSnapshot, now: float | None, own: Mapping[str, str]) -> 
     old = age(host, now)
     if old != "–":
         parts.append(("asked just now" if old == "now" else f"as of {old} ago", MUTED))
-    if not host.partitions:
+    if host.facts is not None and not host.partitions:
         parts.append(lease)  # last: who holds a host may have a lot to say
     return join(parts, " · ")
 
@@ -127,7 +127,7 @@ def _system(facts: HostFacts) -> Text:
     software += [plain(name) for name in facts.container_runtimes]
     offset = facts.certain_clock_offset_s
     warned = abs(offset) >= CLOCK_WARNING_S
-    software.append((f"{'▲ ' if warned else ''}clock {offset:+.2f} s", WARN if warned else ""))
+    software.append((f"{'▲ ' if warned else ''}clock {offset:+z.2f} s", WARN if warned else ""))
     return text.append_text(join(software, " · ")).append("\n")
 
 
