@@ -12,6 +12,8 @@ from backends.campaign.record.run_state import RunState
 from profiles.throughput.mfu import credible, is_fp8
 
 END_LOST = "how it ended is in a line of the journal that cannot be read"
+TOLD_LATE_S = 1.0
+"""Within this an end and a launch that were told as they came agree with how long the run ran."""
 
 
 def planned_runs(
@@ -183,7 +185,10 @@ def _end_of(run: RunRecord, event: ev.RunSucceeded | ev.RunFailed) -> float:
     """When it ended on its hosts, which may be long before anybody learnt it."""
     if run.launched_at is None or not event.ran_s:
         return event.t
-    return min(event.t, run.launched_at + event.ran_s)
+    began = run.launched_at
+    if run.started_at is not None and began + event.ran_s > (run.over_at or event.t) + TOLD_LATE_S:
+        began = run.started_at  # its launch was learnt late as well, maybe after its end
+    return min(event.t, began + event.ran_s)
 
 
 def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:

@@ -205,6 +205,19 @@ def test_a_run_whose_end_was_learnt_late_took_what_it_took() -> None:
     assert view(unknown, A).elapsed_s == pytest.approx(late - 1.0)
 
 
+@given(ran_s=st.floats(5.0, 600.0), away_s=st.floats(1.0, 1e5))
+def test_a_run_whose_launch_too_was_learnt_late_took_what_it_took(
+    ran_s: float, away_s: float
+) -> None:
+    """The console was killed between the launch and the line that says so."""
+    back = 1.0 + ran_s + away_s
+    launched = ev.RunLaunched(t=back, run_id=A, hosts=("node1",))
+    over = ev.RunOver(t=back + 0.3, run_id=A)
+    before = [planned(A), assigned(A), launched, over]
+    for end in (succeeded(A, t=back + 2.0, ran_s=ran_s), failed(A, t=back + 2.0, ran_s=ran_s)):
+        assert view(shown(fold([*before, end]), back + 9.0), A).elapsed_s == pytest.approx(ran_s)
+
+
 def test_a_run_that_outlives_its_estimate_has_no_share_done_and_says_so() -> None:
     """As one whose ranks never meet: 99% and an ETA of nothing would be made up."""
     before = [planned(A, expected_s=20.0), assigned(A), ev.RunLaunched(t=2.0, run_id=A)]
