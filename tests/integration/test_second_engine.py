@@ -54,6 +54,17 @@ async def queued(controller: CampaignController, queue: Queue, count: int = 1) -
     return list(controller.state.runs.values())[-1]
 
 
+async def at_work(
+    bench: Bench, queue: Queue, *, lines: int, readings: int = 1
+) -> tuple[CampaignController, RunRecord]:
+    """A campaign of one run, which was given its hosts and has readings."""
+    controller = await bench.start(lines=lines)
+    run = await queued(controller, queue)
+    queue.give(run.run_id)
+    await until_running(controller, readings=readings)
+    return controller, run
+
+
 def kinds(controller: CampaignController) -> list[str]:
     shown = (ev.RunQueued, ev.RunRequeued, ev.RunAssigned, ev.RunSucceeded, ev.RunFailed)
     events = read_events(controller.path / "events.jsonl")
@@ -92,10 +103,7 @@ async def test_a_run_that_dies_in_the_queue_fails_with_the_reason_and_its_retry_
 
 
 async def test_a_requeue_is_a_new_attempt_in_the_journal(bench: Bench, queue: Queue) -> None:
-    controller = await bench.start(lines=1000)
-    run = await queued(controller, queue)
-    queue.give(run.run_id)
-    await until_running(controller, readings=3)
+    controller, run = await at_work(bench, queue, lines=1000, readings=3)
     again = f"{run.run_id.removesuffix('1')}2"
     await queue.take_back(run.run_id, EndKind.REQUEUED, next_id=again)
     await until(lambda: again in controller.state.runs)
@@ -115,10 +123,7 @@ async def test_a_job_that_loses_its_node_is_tried_again_later(
     bench: Bench, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("backends.campaign.run.end_reason._RETRY_DELAYS", {"later": 0.1})
-    controller = await bench.start(lines=30)
-    run = await queued(controller, queue)
-    queue.give(run.run_id)
-    await until_running(controller)
+    controller, run = await at_work(bench, queue, lines=30)
     await queue.take_back(run.run_id, EndKind.NODE_FAILED)
     second = await queued(controller, queue, 2)
     assert (second.attempt, second.retry_of) == (2, run.run_id)
@@ -132,10 +137,7 @@ async def test_an_engine_that_tells_of_no_end_is_asked_before_a_run_is_judged(
     bench: Bench, queue: Queue
 ) -> None:
     """What ends a job ends its processes first, and those say no more than that they were."""
-    controller = await bench.start(lines=30)
-    run = await queued(controller, queue)
-    queue.give(run.run_id)
-    await until_running(controller)
+    controller, run = await at_work(bench, queue, lines=30)
     await queue.take_back(run.run_id, EndKind.TIME_LIMIT, tell=False)
     await until(lambda: controller.state.runs[run.run_id].state.ended)
     ended = controller.state.runs[run.run_id]
@@ -193,10 +195,7 @@ async def test_a_request_that_never_arrived_is_made_again(bench: Bench, queue: Q
 async def test_a_live_run_is_taken_up_with_the_same_hosts_devices_and_command(
     bench: Bench, queue: Queue
 ) -> None:
-    controller = await bench.start(lines=60)
-    run = await queued(controller, queue)
-    queue.give(run.run_id)
-    await until_running(controller, readings=3)
+    controller, _ = await at_work(bench, queue, lines=60, readings=3)
     await controller.detach()
     before = only_run(controller.state)
     again = await bench.workspace().resume(controller.path)
@@ -213,10 +212,7 @@ async def test_a_live_run_is_taken_up_with_the_same_hosts_devices_and_command(
 async def test_a_job_that_vanished_while_nobody_looked_is_not_called_clean(
     bench: Bench, queue: Queue
 ) -> None:
-    controller = await bench.start(lines=60)
-    run = await queued(controller, queue)
-    queue.give(run.run_id)
-    await until_running(controller)
+    controller, run = await at_work(bench, queue, lines=60)
     await controller.detach()
     await queue.take_back(run.run_id, EndKind.VANISHED)
     again = await bench.workspace().resume(controller.path)

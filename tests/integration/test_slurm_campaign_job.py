@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -221,19 +220,4 @@ def test_a_console_that_is_killed_again_and_again_has_one_job_and_its_steps(
     run_id = next(iter(state.runs))
     [(job, _)] = jobs_of(slurm, run_id)
     wait_until(lambda: jobs_of(slurm, run_id) == [(job, "COMPLETED")], what="it has ended well")
-    shell.nothing_is_left()
-
-
-def test_cancel_gives_back_the_job_of_a_campaign_that_nobody_follows(
-    shell: Bench, slurm: SlurmCluster
-) -> None:
-    words = shell.steady_words("1n1g", "4n1g", lines=1000)
-    process = shell.spawn("run", *words, "--allocation", "campaign")
-    lines_of(process, " running ")
-    kill_hard(process)
-    cancelling = shell.spawn("cancel", str(shell.campaign), "--json")
-    out, err = cancelling.communicate(timeout=120)
-    assert cancelling.returncode == 0, err
-    assert len(json.loads(out)["cancelled"]) == 2
-    wait_until(lambda: not slurm.run("squeue", "-h"), what="the job has ended")
     shell.nothing_is_left()

@@ -327,10 +327,12 @@ def test_a_console_that_is_killed_again_and_again_hands_in_each_run_once(
     )
 
 
+@pytest.mark.parametrize("allocation", ["run", "campaign"])
 def test_cancel_ends_the_jobs_of_a_campaign_that_nobody_follows(
-    shell: Bench, slurm: SlurmCluster
+    shell: Bench, slurm: SlurmCluster, allocation: str
 ) -> None:
-    process = shell.spawn("run", *shell.steady_words("1n1g", "4n1g", lines=1000))
+    words = shell.steady_words("1n1g", "4n1g", lines=1000)
+    process = shell.spawn("run", *words, "--allocation", allocation)
     lines_of(process, " running ")
     kill_hard(process)
     cancelling = shell.spawn("cancel", str(shell.campaign), "--json")

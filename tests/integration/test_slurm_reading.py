@@ -57,7 +57,10 @@ async def test_nodes_are_told_with_states_reasons_devices_and_who_has_them(
     second = slurm.submit("sleep 600", "-w", "node1", "-N1", "--gres=gpu:h200:3")
     for job_id in (first, second):
         await until_state(job_id, JobState.RUNNING)
-    one, two, three, four = await all_nodes(commands(offers_json=offers_json))
+    programs = commands(offers_json=offers_json)
+    document = await programs.document("sinfo", "--all")
+    assert (document is not None) == offers_json  # which is how all that follows is read
+    one, two, three, four = await all_nodes(programs)
     assert (one.state, one.gpu_count, one.used, one.gpus_used) == ("mixed", 8, (0, 1, 2, 3, 4), 5)
     assert (one.cpus, one.cpus_used, one.users) == (16, 2, ("root",))
     assert one.partitions == ("gpu", "short", "urgent")
