@@ -141,6 +141,8 @@ class FakeDryRun:
     commands: tuple[str, ...]
     start_s: float | None = None
     end_s: float | None = None
+    job: str = ""
+    of_all: bool = False
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,7 @@ class HostileWorkspace(FakeWorkspace):
                 (self.text(),) * 3,
                 number,
                 number + 1,
+                job=f"#SBATCH {self.text()}",
             )
             for number in range(20)
         )

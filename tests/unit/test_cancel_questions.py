@@ -39,11 +39,11 @@ def questions(*events: ev.Event) -> tuple[str, str]:
     [
         ([WITHOUT_A_JOB], "Its processes are ended on every host; its log stays.", ""),
         ([QUEUED], "Its job leaves the queue.", ""),
-        ([HANDED_IN], "Its job 12 leaves the queue.", "Their jobs end, or leave the queue."),
+        ([HANDED_IN], "Its job 12 leaves the queue.", "Their jobs end or leave the queue."),
         (
             [HANDED_IN, GIVEN],
             "Its job 12 ends, and all that runs in it; its log stays.",
-            "Their jobs end, or leave the queue.",
+            "Their jobs end or leave the queue.",
         ),
         (
             [FOR_ALL, GIVEN],

@@ -16,6 +16,7 @@ from tui.cli.shared.options import add_jobs, add_json, add_pull
 from tui.cli.shared.output import print_json
 from tui.cli.shared.plan_from_options import make_plan, say_left_out, say_summary
 from tui.cli.shared.selection_options import add_selection
+from tui.job_text import asked_for
 from tui.timeline_text import timeline_lines
 
 
@@ -110,8 +111,8 @@ def _print_job(runs: Sequence[DryRun]) -> None:
 
 def _print_dry_run(run: DryRun) -> None:
     print(run.label)
-    asked = [line for line in run.job.splitlines() if line.startswith("#SBATCH ")]
+    asked = asked_for(run)
     if asked and not run.of_all:
-        print("  sbatch", *(line.removeprefix("#SBATCH ") for line in asked))
+        print(f"  {asked}")
     for host, command in zip(run.hosts, run.commands, strict=False):
         print(f"  {host}: {command or '(ranks are started from the first host)'}")

@@ -10,6 +10,7 @@ from textual.widgets import TextArea
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.remarks import plan_remarks
 from tui.backend_protocols import DryRun
+from tui.job_text import asked_for
 from tui.key_bindings import bindings
 from tui.screens.dialogs import Dialog
 from tui.text import count, plain
@@ -20,10 +21,14 @@ def dry_run_text(plan: Plan, runs: Sequence[DryRun]) -> str:
     """Plain text; a command is one line, however long, so that it can be pasted."""
     lines = [f"# {plain(remark)}" for remark in plan_remarks(plan)]
     lines += [f"# {line}".rstrip() for line in timeline_lines(runs, TIMELINE_COLUMNS)]
+    if runs and runs[0].of_all:
+        lines += ["# all are steps of one job:", f"# {plain(asked_for(runs[0]))}", ""]
     for number, run in enumerate(runs, 1):
         lines.append(
             f"# {number}/{len(runs)}  {plain(run.label)}  on {plain(', '.join(run.hosts))}"
         )
+        if (asked := asked_for(run)) and not run.of_all:
+            lines.append(f"# {plain(asked)}")
         for host, command in zip(run.hosts, run.commands, strict=False):
             lines.append(f"# {plain(host)}")
             lines.append(plain(command))

@@ -65,5 +65,5 @@ def cancel_all_question(viewed: CampaignSnapshot) -> str:
     if viewed.state.held is not None:
         jobs = " The campaign's job ends, and its nodes go back."
     elif any(viewed.state.run(run.run_id).job_id for run in viewed.runs if not run.state.ended):
-        jobs = " Their jobs end, or leave the queue."
+        jobs = " Their jobs end or leave the queue."
     return f"{' and '.join(asked).capitalize()}?{jobs} What is measured already stays."
