@@ -8,6 +8,7 @@ each run that is put into its directory of steps.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
@@ -115,12 +116,17 @@ def job_name(run_id: str) -> str:
 
 def steps_directory(job_id: str) -> str:
     """Below work_dir, of a campaign's job: what is put there begins as a step."""
-    return f"jobs/{job_id}_steps"
+    return f"jobs/{_word(job_id)}_steps"
 
 
 def step_post(job_id: str, run_id: str) -> str:
     """Below ``jobs``, with the node behind it: where a run's step waits for the run."""
-    return f"{job_id}_{run_id.replace('-', '_')}"
+    return _word(f"{job_id}_{run_id}")
+
+
+def _word(text: str) -> str:
+    """One of sh's that is no path: a journal may have been made up."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", text)
 
 
 def batch_script(request: JobRequest, options: JobOptions, what: Wrapper, work_dir: str) -> str:

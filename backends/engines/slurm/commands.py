@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any  # what JSON may hold is looked at by its readers
 
+from backends.inventory.host_entry import HOST_NAME
 from backends.inventory.nodesets import expand_nodeset
 from backends.transports.transport import Completed, Transport
 from profiles.cleantext import clean_text
@@ -206,11 +207,18 @@ def columns(*names: str) -> str:
     return ",".join(f"{name}:{SEPARATOR}" for name in names)
 
 
+def is_number(text: str) -> bool:
+    """Of no sign and no more digits than any of Slurm's has."""
+    return text.isascii() and text.isdigit() and len(text) < 20
+
+
 def node_names(nodelist: str) -> tuple[str, ...]:
-    """``node[1-2]``; none of what Slurm writes where there are none."""
+    """``node[1-2]``; none of what Slurm writes where there are none, and none that are no names:
+    they become words of commands, and paths."""
     if nodelist in ("", "(null)", "None assigned"):
         return ()
     try:
-        return expand_nodeset(nodelist)
-    except ValueError:  # it is no list of ours to judge
-        return (nodelist,)
+        names = expand_nodeset(nodelist)
+    except ValueError:
+        return ()
+    return tuple(name for name in names if HOST_NAME.fullmatch(name))

@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_GPU = re.compile(r"(?:gres[:/])?gpu(?::(?P<type>[^:,()]*[^:,()\d][^:,()]*))?:(?P<count>\d+)")
-_INDICES = re.compile(r"\(IDX:([\d,-]+)\)")
+_GPU = re.compile(
+    r"(?:gres[:/])?gpu(?::(?P<type>[^:,()]*[^:,()\d][^:,()]*))?:(?P<count>\d+)", re.ASCII
+)
+_INDICES = re.compile(r"\(IDX:([\d,-]+)\)", re.ASCII)
 _PART = re.compile(r"(?:[^,(]|\([^)]*\))+")
+
+
+MOST = 1024
+"""Devices of a node that are believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,8 @@ def parse_gpus(gres: str) -> tuple[Gpus, ...]:
         if match := _GPU.match(part.strip()):
             indices = _INDICES.search(part)
             which = _expanded(indices[1]) if indices else ()
-            found.append(Gpus(match["type"] or "", int(match["count"]), which))
+            count = min(int(match["count"][:9]), MOST)
+            found.append(Gpus(match["type"] or "", count, which))
     return tuple(found)
 
 
@@ -36,5 +43,10 @@ def device_indices(gres: str) -> tuple[int, ...]:
 
 
 def _expanded(ranges: str) -> tuple[int, ...]:
-    spans = [[int(end) for end in part.split("-")] for part in ranges.split(",") if part]
-    return tuple(index for span in spans for index in range(span[0], span[-1] + 1))
+    found: set[int] = set()
+    for part in ranges.split(","):
+        first, _, last = part.partition("-")
+        if first.isdigit():
+            end = int(last[:9]) if last.isdigit() else int(first[:9])
+            found.update(range(int(first[:9]), min(end + 1, MOST)))
+    return tuple(sorted(found))

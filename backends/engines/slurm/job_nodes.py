@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from shlex import quote
 
 from backends.engines.engine import AllocatedHost, EndKind, Journaled
 from backends.engines.slurm.commands import SlurmCommands, SlurmError, columns, rows, said
@@ -82,10 +82,11 @@ class JobNodes:
         HostUnreachableError, TimeoutError: the login node is away.
         """
         jobs = f"{remote_path(self._login.host.work_dir)}/jobs"
+        ids = shlex.join(job_ids)
         # Listed, since NFS may have remembered that they were not there.
         command = (
             f"cd {jobs} || exit 1; n={math.ceil(within_s / BEGUN_EVERY_S)}; "
-            f"while [ $n -gt 0 ]; do n=$((n - 1)); ls >/dev/null; for job in {' '.join(job_ids)}; "
+            f"while [ $n -gt 0 ]; do n=$((n - 1)); ls >/dev/null; for job in {ids}; "
             'do [ -e "$job.out" ] && echo "$job" && n=0; done; '
             f"[ $n = 0 ] || sleep {BEGUN_EVERY_S}; done"
         )
@@ -98,7 +99,7 @@ class JobNodes:
         # Listed, since NFS may have remembered that they were not there.
         command = (
             f"cd {jobs} && ls >/dev/null && "
-            f'for post in {" ".join(directories)}; do [ -d "$post" ] || exit 1; done'
+            f'for post in {shlex.join(directories)}; do [ -d "$post" ] || exit 1; done'
         )
         try:
             async with asyncio.timeout(STEPS_BEGIN_WITHIN_S):
@@ -190,7 +191,7 @@ class JobNodes:
         """What srun said in a job whose run never began; empty where that was nothing."""
         if not job_id:
             return ""
-        path = f"{remote_path(self._login.host.work_dir)}/jobs/{quote(job_id)}.out"
+        path = f"{remote_path(self._login.host.work_dir)}/jobs/{shlex.quote(job_id)}.out"
         done = await self._login.run(f"tail -c 2000 {path}; rm -f {path}", timeout_s=STEP_LIMIT_S)
         return said(done.stdout)
 

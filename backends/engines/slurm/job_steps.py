@@ -52,7 +52,8 @@ class JobSteps:
         """Whether on each of the nodes the run is, or a step waits for it."""
         post = step_post(job_id, run_id)
         there = " && ".join(
-            f"{{ [ -d runs/{run_id}.{name} ] || [ -d jobs/{post}.{name} ]; }}" for name in nodes
+            f"{{ [ -d runs/{quote(f'{run_id}.{name}')} ] || [ -d jobs/{post}.{quote(name)} ]; }}"
+            for name in nodes
         )
         return not await self._do(f"{{ {there}; }} || {{ echo no >&2; exit 1; }}")
 

@@ -17,9 +17,11 @@ from backends.engines.slurm.commands import (
     SlurmCommands,
     SlurmError,
     columns,
+    is_number,
     node_names,
     rows,
 )
+from profiles.cleantext import clean_text
 
 
 class JobState(StrEnum):
@@ -152,6 +154,8 @@ def parse_squeue(text: str) -> list[Job]:
     found = []
     for row in rows(text, len(_POLLED) + len(_POLLED_NUMBERS)):
         job_id, name, word, reason, partition, nodes, start, status, restarts = row
+        if not is_number(job_id):
+            continue
         state = _state(word)
         code, signal = _status(status) if state.ended else (None, 0)
         job = Job(
@@ -164,7 +168,7 @@ def parse_squeue(text: str) -> list[Job]:
             start_time=_time(start),
             exit_code=code,
             signal=signal,
-            restarts=int(restarts) if restarts.isdigit() else 0,
+            restarts=int(restarts) if is_number(restarts) else 0,
         )
         found.append(job)
     return found
@@ -211,7 +215,7 @@ def parse_sacct(text: str) -> list[Job]:
     found = []
     for line in text.splitlines():
         row = line.split(SEPARATOR)
-        if len(row) != len(_ACCOUNTED):
+        if len(row) != len(_ACCOUNTED) or not is_number(row[0]):
             continue
         job_id, name, words, status, partition, nodes, start = row
         word, _, by = words.partition(" by ")
@@ -226,7 +230,7 @@ def parse_sacct(text: str) -> list[Job]:
             start_time=_time(start),
             exit_code=code,
             signal=signal,
-            cancelled_by=by,
+            cancelled_by=clean_text(by, cap=100),
         )
         found.append(job)
     return found
@@ -243,18 +247,19 @@ def _state(word: str) -> JobState:
 
 
 def _said(reason: str) -> str:
-    return "" if reason.strip() in ("None", "none", "(null)") else reason.strip().replace("_", " ")
+    words = reason.strip().replace("_", " ")
+    return "" if words in ("None", "none", "(null)") else clean_text(words, cap=300)
 
 
 def _time(text: str) -> float | None:
-    return float(text) if text.isdigit() else None
+    return float(text) if is_number(text) else None
 
 
 def _status(text: str) -> tuple[int | None, int]:
     """Exit code and signal of ``3:0``, or of a wait status, as squeue tells it: 768."""
     code, colon, signal = text.partition(":")
-    if not code.isdigit():
+    if not is_number(code):
         return None, 0
     if colon:
-        return int(code), int(signal) if signal.isdigit() else 0
+        return int(code), int(signal) if is_number(signal) else 0
     return int(code) >> 8 & 0xFF, int(code) & 0x7F

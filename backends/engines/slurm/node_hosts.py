@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from backends.engines.engine import QueuedJob
 from backends.engines.slurm.batch_script import NAME_PREFIX
 from backends.engines.slurm.commands import RefusedError, SlurmCommands
-from backends.engines.slurm.jobs import current_jobs
+from backends.engines.slurm.jobs import Job, current_jobs
 from backends.engines.slurm.nodes import WORKS, Node, all_nodes
 from backends.hosts.host_facts import Concern, Gpu, GpuProcess, HostFacts, HostSnapshot, HostState
 from backends.inventory.host_entry import HOST_NAME, Host
@@ -35,21 +36,26 @@ class NodeHosts:
         ]
 
     async def jobs(self) -> list[QueuedJob]:
-        known = await current_jobs(self._commands, prefix=NAME_PREFIX)
-        return [
-            QueuedJob(job.job_id, job.name.removeprefix(NAME_PREFIX), job.nodes)
-            for job in known.values()
-            if not job.state.ended
-        ]
+        return our_jobs((await current_jobs(self._commands, prefix=NAME_PREFIX)).values())
 
     async def end(self, job_id: str) -> None:
         with contextlib.suppress(RefusedError):
             await self._commands.run("scancel", job_id)
 
 
+_OURS = re.compile(rf"{NAME_PREFIX}([0-9a-f]{{8}}(?:-\d{{4,}}-a\d+)?)", re.ASCII)
+"""Of a campaign or of a run; what is merely called alike may be anybody's."""
+
+
+def our_jobs(jobs: Iterable[Job]) -> list[QueuedJob]:
+    """Those that have not ended and are of a campaign's."""
+    named = ((job, _OURS.fullmatch(job.name)) for job in jobs if not job.state.ended)
+    return [QueuedJob(job.job_id, name[1], job.nodes) for job, name in named if name]
+
+
 def node_host(node: Node, login: Host) -> Host:
     """As an inventory would say it: its partitions are its labels. Nobody logs in to it."""
-    labels = tuple(dict.fromkeys((*login.labels, *node.partitions)))
+    labels = tuple(dict.fromkeys((*login.labels, *map(clean_text, node.partitions))))
     return replace(login, name=node.name, address="", train_address="", labels=labels)
 
 
@@ -67,7 +73,7 @@ def node_snapshot(node: Node) -> HostSnapshot:
         facts=facts,
         slots=len(facts.gpus) or node.cpus,
         concerns=(Concern(why, remedy, degrades=True),) if offline else (),
-        partitions=node.partitions,
+        partitions=tuple(map(clean_text, node.partitions)),
         reservation=clean_text(node.reservation),
     )
 
@@ -76,8 +82,8 @@ def _state(node: Node) -> tuple[HostState, str]:
     """And why."""
     if not node.takes_jobs:
         words = [*(() if node.state in WORKS else (node.state,)), *node.flags]
-        reason = clean_text(node.reason)
-        return HostState.OFFLINE, ", ".join(words) + (f": {reason}" if reason else "")
+        reason = f": {node.reason}" if node.reason else ""
+        return HostState.OFFLINE, clean_text(", ".join(words) + reason, cap=500)
     if node.reservation:
         return HostState.BUSY, f"reserved: {clean_text(node.reservation)}"
     users = clean_text(", ".join(node.users))

@@ -11,6 +11,7 @@ from backends.engines.slurm.commands import (
     Document,
     SlurmCommands,
     columns,
+    is_number,
     node_names,
     number,
     rows,
@@ -83,7 +84,10 @@ async def all_nodes(commands: SlurmCommands) -> tuple[Node, ...]:
 
 async def _nodes(commands: SlurmCommands) -> list[Node]:
     """scontrol's JSON is there from 23.02 on; sinfo's had the nodes before that."""
-    for program, words in (("scontrol", ("--details", "show", "nodes")), ("sinfo", ())):
+    for program, words in (
+        ("scontrol", ("--all", "--details", "show", "nodes")),
+        ("sinfo", ("--all",)),
+    ):
         document = await commands.document(program, *words)
         if document is not None and "nodes" in document.content:
             return nodes_in(document)
@@ -135,29 +139,30 @@ _FORM = columns(*_COLUMNS, "Memory", "FreeMem", "Gres", "GresUsed")
 def parse_sinfo(text: str) -> list[Node]:
     """The same as text: a line for each node in each of its partitions."""
     found: dict[str, Node] = {}
+    partitions: dict[str, set[str]] = {}
     for row in rows(text, len(_COLUMNS) + 4):
         name, partition, state_words, reason, cpus, load, memory, free, gres, used = row
-        partition = partition.removesuffix("*")  # the default one
+        partitions.setdefault(name, set()).add(partition.removesuffix("*"))  # of the default one
         if name in found:
-            partitions = sorted((*found[name].partitions, partition))
-            found[name] = replace(found[name], partitions=tuple(partitions))
             continue
         state, *flags = state_words.lower().split("+")
-        taken, _, _, total = (int(part) if part.isdigit() else 0 for part in _four(cpus))
+        taken, _, _, total = (int(part) if is_number(part) else 0 for part in _four(cpus))
         found[name] = Node(
             name,
-            (partition,),
+            (),
             state,
             tuple(sorted(flags)),
             reason="" if reason == "none" else reason,
             cpus=total,
             cpus_used=taken,
             load=float(load) if _LOAD.fullmatch(load) else 0.0,
-            memory_mib=int(memory) if memory.isdigit() else 0,
-            memory_free_mib=int(free) if free.isdigit() else None,
+            memory_mib=int(memory) if is_number(memory) else 0,
+            memory_free_mib=int(free) if is_number(free) else None,
             **_gpus(gres, used),
         )
-    return list(found.values())
+    return [
+        replace(node, partitions=tuple(sorted(partitions[name]))) for name, node in found.items()
+    ]
 
 
 def _four(cpus: str) -> list[str]:

@@ -81,12 +81,21 @@ class RunJob:
     def of(self, jobs: Mapping[str, Job]) -> Job | None:
         """This one among those that Slurm knows; of several of its name the newest. A campaign's
         had others before it, of the same name: only what has not ended can be it."""
-        if self.job_id:
-            return jobs.get(self.job_id)
-        named = [job for job in jobs.values() if job.name == job_name(self.want.run_id)]
+        own = job_name(self.want.run_id)
+        if self.job_id:  # a controller that has lost its state numbers jobs anew
+            found = jobs.get(self.job_id)
+            return found if found and _of_one(found.name, own) else None
+        named = [job for job in jobs.values() if job.name == own]
         if self.of_all:
             return min((job for job in named if not job.state.ended), key=_number, default=None)
         return max(named, key=_number, default=None)
+
+
+def _of_one(name: str, own: str) -> bool:
+    """Whether a job is called as a run's own, or as that of an earlier attempt, which Slurm has
+    queued again."""
+    stem = own.rpartition("-a")[0]
+    return name == own or (bool(stem) and name.rpartition("-a")[0] == stem)
 
 
 def _number(job: Job) -> int:

@@ -55,7 +55,7 @@ class StepTransport:
         self._job_id = job_id
         self._login = login
         self._ended = ended
-        self._post = f"export DLPERF_POST={post}\n" if post else ""
+        self._post = f"export DLPERF_POST={quote(post)}\n" if post else ""
 
     @property
     def host(self) -> Host:
@@ -83,7 +83,8 @@ class StepTransport:
         """The way to the login node is not ours."""
 
     def _step(self, command: str) -> str:
-        words = f"--jobid={self._job_id} --nodelist={self._host.name} --nodes=1 --ntasks=1"
+        where = f"--jobid={quote(self._job_id)} --nodelist={quote(self._host.name)}"
+        words = f"{where} --nodes=1 --ntasks=1"
         command = self._post + command
         # Not "exec": whoever gives up ends the group, and srun its step when it has TERM.
         return f"srun --overlap {words} sh -c {quote(_MARKED)} {quote(command)}; exit $?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from backends.engines.slurm.batch_script import JobRequest, batch_script
-from backends.engines.slurm.commands import RefusedError, SlurmCommands, said
+from backends.engines.slurm.commands import RefusedError, SlurmCommands, SlurmError, is_number, said
 from backends.inventory.job_options import JobOptions
 from backends.remote.client import RemoteHost
 from backends.remote.installation import remote_path, wrapper
@@ -49,7 +49,7 @@ class Submission:
         Raises
         ------
         RefusedError: it is not in the queue, in Slurm's words. Other SlurmError,
-        HostUnreachableError: nobody knows. RemoteError: our wrapper cannot be stored.
+        HostUnreachableError: nobody knows whether it is. RemoteError: our wrapper cannot be stored.
         """
         if not self._directory:
             self._directory = await self._prepared()
@@ -59,7 +59,7 @@ class Submission:
             f"--chdir={self._directory}",
             stdin=self.script(request).encode(),
         )
-        return answer.strip().split(";")[0]  # in a federation its cluster stands behind it
+        return job_id_in(answer, self._login.host.name)
 
     async def _prepared(self) -> str:
         """The path that the nodes know work_dir by, once it has all that a job needs."""
@@ -70,3 +70,17 @@ class Submission:
         if done.exit_status:
             raise RefusedError(said(done.stderr), where=self._login.host.name, program="mkdir")
         return done.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
+
+
+def job_id_in(answer: str, where: str) -> str:
+    """What ``sbatch --parsable`` says last; in a federation its cluster stands behind it.
+
+    Raises
+    ------
+    SlurmError: it is no id.
+    """
+    last = answer.rstrip().rpartition("\n")[2]
+    job_id = last.partition(";")[0]
+    if not is_number(job_id):
+        raise SlurmError(f"sbatch answers with no id: {said(answer.encode())}", where=where)
+    return job_id
