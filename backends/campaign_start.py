@@ -274,6 +274,7 @@ class Starter:
             clock=self._clock,
             max_attempts=basis.attempts,
             order=order,
+            notify=self._cluster.inventory.notify,
             debug_log=DebugLog(path),
         )
         missing = [run for run in state.runs.values() if run.run_id not in reader.planned]

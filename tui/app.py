@@ -34,6 +34,7 @@ from tui.widgets.header import Tabs
 
 if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
+    from tui.attention import Rung
     from tui.backend_protocols import Workspace
     from tui.screens.campaign_list import CampaignList
 
@@ -77,6 +78,8 @@ class DlperfApp(App[str]):
         self.typed = TypedAhead(self, self._hand_on)
         self._painted = Painted()
         self._page_shown: Screen[Any] | None = None
+        self._rung: Rung | None = None
+        self._began = workspace.cluster.now()
         for theme in (DARK, LIGHT):
             self.register_theme(theme)
         self.theme = begun_with(os.environ).name
@@ -197,8 +200,22 @@ class DlperfApp(App[str]):
             await asyncio.sleep(FOLLOW_S)
             try:
                 await self.session.refresh()
+                self._ring()
             except DlperfError as error:
                 self.show_problem(error)
+
+    def _ring(self) -> None:
+        """Of what the campaign tells its operator, at work here or elsewhere."""
+        notify = self.session.workspace.cluster.inventory.notify
+        shown = None if notify is None else self.session.live or self.session.opened
+        if notify is None or shown is None or self._driver is None:
+            return
+        if self._rung is None:
+            from tui.attention import Rung  # noqa: PLC0415 - where it is wanted
+
+            self._rung = Rung(notify.terminal, os.environ, self._began)
+        if text := self._rung.new(str(shown.path), shown.state.told):
+            self._driver.write(text)
 
     def action_campaigns(self) -> None:
         from tui.screens.campaign_list import CampaignList  # noqa: PLC0415 - seldom needed

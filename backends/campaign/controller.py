@@ -20,6 +20,7 @@ from backends.campaign.cancelling import CancelOrder
 from backends.campaign.dispatch import Dispatcher
 from backends.campaign.folder.debug_log import DebugLog
 from backends.campaign.folder.results_writer import ResultsWriter
+from backends.campaign.notify.notifier import Notifier
 from backends.campaign.pausing import operator
 from backends.campaign.plan.further_runs import further_runs
 from backends.campaign.plan.next_attempt import next_attempt
@@ -33,6 +34,7 @@ from backends.campaign.record.state import CampaignState, RunState
 from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
 from backends.campaign.run.factory import RunFactory
 from backends.engines.engine import Engine
+from backends.inventory.notify_settings import NotifySettings
 from profiles.errors import DlperfError
 
 RESULTS_DELAY_S = 0.4
@@ -62,6 +64,7 @@ class CampaignController:
     factory: builds what a run needs (profiles, launchers, logs).
     write_results: called, in a thread, with each new state worth reporting.
     order: end these runs, do nothing else, and leave what cannot be verified for another time.
+    notify: whom to tell, of what; None: nobody.
     debug_log: where the engine tells what it does; None: wherever the caller has it told.
     """
 
@@ -77,6 +80,7 @@ class CampaignController:
         clock: Callable[[], float] = time.time,
         max_attempts: int = ATTEMPTS,
         order: CancelOrder | None = None,
+        notify: NotifySettings | None = None,
         debug_log: DebugLog | None = None,
     ) -> None:
         self.path = path
@@ -103,6 +107,11 @@ class CampaignController:
             max_attempts=max_attempts,
             order=order,
         )
+        self._notifier = None
+        if notify is not None:
+            self._notifier = Notifier(
+                path, self._recorder, notify, clock=clock, max_attempts=max_attempts
+            )
         self._main: asyncio.Task[None] | None = None
         self._kept = Kept()
 
@@ -224,6 +233,8 @@ class CampaignController:
             owned = False
         finally:
             try:
+                if self._notifier is not None:
+                    await self._notifier.close()
                 await self._results.ended()
                 if owned:
                     with contextlib.suppress(LostJournalError):
@@ -245,7 +256,12 @@ class CampaignController:
             async with asyncio.TaskGroup() as tasks:
                 keepers = [
                     tasks.create_task(keeper)
-                    for keeper in (self._keep_lock(), self._recorder.keep(), self._keep_results())
+                    for keeper in (
+                        self._keep_lock(),
+                        self._recorder.keep(),
+                        self._keep_results(),
+                        *([] if self._notifier is None else [self._notifier.keep()]),
+                    )
                 ]
                 await self._dispatcher.work()
                 for keeper in keepers:
@@ -260,9 +276,21 @@ class CampaignController:
                 self.note(ev.CampaignFinished(t=self._clock()))
             await self._recorder.written()
             await self._rewrite_results()
+            if self.state.finished or self._order is not None:
+                await self._tell_the_end()
             # Else a retry was asked for meanwhile.
             if self.state.finished or self._order is not None:
                 return
+
+    async def _tell_the_end(self) -> None:
+        """Keeping the lock meanwhile: a command may take its time."""
+        if self._notifier is None:
+            return
+        async with asyncio.TaskGroup() as tasks:
+            lock = tasks.create_task(self._keep_lock())
+            await self._notifier.ended()
+            lock.cancel()
+        await self._recorder.written()
 
     async def _give_back(self) -> None:
         if problem := await self._engine.give_back(self._recorder.held):

@@ -12,6 +12,7 @@ from pathlib import Path
 from backends.file_modes import Share
 from backends.inventory.job_options import JobOptions
 from backends.inventory.nodesets import expand_nodeset, fold_nodeset, split_top_level
+from backends.inventory.notify_settings import NotifySettings
 from profiles.errors import DlperfError, SelectionError
 from profiles.nearest import did_you_mean
 
@@ -93,7 +94,8 @@ class Inventory:
     ``aliases``: names of the ssh config that the file does not list; they can be selected too.
     ``share``: who may read new campaigns. ``engine``: one of :data:`ENGINES`; where it has a queue,
     ``login`` is the machine that has its programs, ``job_options`` is what it is asked for with
-    every run, or ``clusters`` by the name of each, and ``hosts`` is what it told last.
+    every run, or ``clusters`` by the name of each, and ``hosts`` is what it told last. ``notify``:
+    whom to tell what happens in campaigns; None: nobody.
     """
 
     hosts: tuple[Host, ...]
@@ -104,6 +106,7 @@ class Inventory:
     login: Host | None = None
     job_options: JobOptions = field(default_factory=JobOptions)
     clusters: Mapping[str, JobOptions] = field(default_factory=dict)
+    notify: NotifySettings | None = None
 
     def get(self, name: str) -> Host | None:
         """The host (or ssh alias) of that name, None where there is none."""

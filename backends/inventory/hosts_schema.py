@@ -21,6 +21,7 @@ from pydantic_core import PydanticCustomError
 from backends.inventory.host_entry import ENGINES, HOST_NAME, PULLS, QUEUES, TRANSPORTS
 from backends.inventory.job_options import JobOptions
 from backends.inventory.nodesets import expand_nodeset
+from backends.inventory.notify_schema import Notify
 from profiles.format.job_keys import JobKeys
 from profiles.nearest import did_you_mean
 from profiles.schema_mistakes import SchemaMistake, mistakes, shown
@@ -237,6 +238,7 @@ class HostsFile(BaseModel):
     labels: dict[_Label, Launching] = Field(default_factory=dict)
     hosts: tuple[Entry, ...] = ()
     slurm: Slurm = Slurm()
+    notify: Notify | None = None
 
     @model_validator(mode="after")
     def _some(self) -> Self:
@@ -303,7 +305,11 @@ def _told(mistake: SchemaMistake, table: type[Keys]) -> tuple[str, str]:
         return f"has no {key}", f'add {key} = "node1"'
     if kind in _TABLES and key in _TABLES[kind]:
         return _TABLES[kind][key]
-    of_table: dict[object, type[BaseModel]] = {"defaults": Defaults, "slurm": _slurm(at)}
+    of_table: dict[object, type[BaseModel]] = {
+        "defaults": Defaults,
+        "slurm": _slurm(at),
+        "notify": Notify,
+    }
     field = of_table.get(at[0], table).model_fields.get(key)
     remedy = (field.description if field else "") or ""
     value = shown(mistake.details[0]["input"])
@@ -317,6 +323,7 @@ _TABLES = {
         "defaults": ("must be a table", "write [defaults] above it"),
         "hosts": ("hosts must be tables", "write [[hosts]] in double brackets"),
         "slurm": ("must be a table", "write [slurm] above it"),
+        "notify": ("must be a table", "write [notify] above it"),
     },
     "tuple_type": {"hosts": ("hosts must be tables", "write [[hosts]] in double brackets")},
 }
@@ -343,6 +350,8 @@ def _unknown(key: str, at: Sequence[int | str], table: type[Keys]) -> tuple[str,
     elif at[0] == "slurm" and len(at) > 1:
         of_one = at[1:2] == ("clusters",)
         owner, known = "a cluster" if of_one else "[slurm]", tuple(_slurm(at).model_fields)
+    elif at[0] == "notify" and len(at) > 1:
+        owner, known = "[notify]", tuple(Notify.model_fields)
     elif at[0] == "defaults":
         if key in ONLY_ON_A_HOST:
             return f"{key!r} cannot be a default", "move it to [[hosts]]"

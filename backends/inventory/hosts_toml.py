@@ -73,7 +73,8 @@ class _HostsFile:
         else:
             extra = aliased_hosts(ssh_config, shared, listed)
             found = Inventory(listed, self._path, extra, share, job_options=checked.slurm.options)
-        return replace(found, clusters=checked.slurm.options_by_cluster())
+        notify = None if checked.notify is None else checked.notify.settings
+        return replace(found, clusters=checked.slurm.options_by_cluster(), notify=notify)
 
     def _parse(self) -> dict[str, Any]:
         try:
@@ -108,7 +109,7 @@ class _HostsFile:
         where, rest = str(self._path), tuple(at)
         if rest[:2] == ("slurm", "clusters") and len(rest) > 2:
             where, rest = f"{where}, [slurm.clusters.{rest[2]}]", rest[3:]
-        elif rest[:1] in (("defaults",), ("slurm",)):
+        elif rest[:1] in (("defaults",), ("slurm",), ("notify",)):
             where, rest = f"{where}, [{rest[0]}]", rest[1:]
         elif rest[:1] == ("labels",) and len(rest) > 1:
             where, rest = f"{where}, [labels.{rest[1]}]", rest[2:]

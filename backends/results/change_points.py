@@ -82,10 +82,9 @@ def change_points(campaigns: Sequence[Sequence[float]], threshold: float) -> tup
 def tellable(campaigns: Sequence[Sequence[float]]) -> bool:
     """Whether their scatter is known at all: three repeats of each of two campaigns, as for a
     comparison; of three campaigns on any repeat that was repeated; or five campaigns."""
-    if len(campaigns) == 2:
-        return min(map(len, campaigns)) >= FEWEST
-    several = any(len(values) > 1 for values in campaigns)
-    return len(campaigns) > 2 and (several or len(campaigns) >= FEWEST_FOR_DAYS)
+    if len(campaigns) <= 2:
+        return len(campaigns) == 2 and min(map(len, campaigns)) >= FEWEST
+    return len(campaigns) >= FEWEST_FOR_DAYS or any(len(values) > 1 for values in campaigns)
 
 
 def last_against_level(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 
+from backends.campaign.folder.index import latest_written
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.use_cases import Workspace
+from profiles.cleantext import clean_text
 from profiles.errors import SelectionError
 from tui.cli.shared.campaign_remarks import summary_document
 from tui.cli.shared.campaign_rows import campaign_rows, run_rows
@@ -21,6 +23,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--watch", action="store_true", help="until it has finished, or for good; ctrl+C ends it"
     )
+    parser.add_argument(
+        "--line",
+        action="store_true",
+        help="one line for a status bar: of the campaign, or of the one that was written last",
+    )
     add_json(parser)
 
 
@@ -29,6 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     if arguments.watch:
         return _watch(workspace, arguments)
+    if arguments.line:
+        return _status_line(workspace, arguments)
     if arguments.campaign is None:
         return _status_of_all(workspace, as_json=arguments.json)
     path = workspace.find_to_read(arguments.campaign)
@@ -48,6 +57,27 @@ def run(arguments: argparse.Namespace) -> int:
         if remark != snapshot.state.damage or arguments.json:
             say(f"note: {remark}")
     return FAILED if snapshot.failed else OK
+
+
+def _status_line(workspace: Workspace, arguments: argparse.Namespace) -> int:
+    """Nothing where there is no campaign, so that a status bar stays empty."""
+    if arguments.json:
+        raise SelectionError(
+            "a line is no document", where="--line, --json", remedy="give one of them"
+        )
+    if arguments.campaign is None:
+        path = latest_written(workspace.campaigns_dir)
+        if path is None:
+            return OK
+    else:
+        path = workspace.find_to_read(arguments.campaign)
+    snapshot = workspace.load(path)
+    parts = [snapshot.name, "SIMULATED" if snapshot.simulated else "", snapshot.summary]
+    if lost := {host for run in snapshot.state.runs.values() for host in run.lost_hosts}:
+        parts.append(f"{len(lost)} out of reach")
+    # Where tmux shows it, a # begins a style.
+    print(clean_text(" · ".join(filter(None, parts))).replace("#", ""))
+    return OK
 
 
 def _left(snapshot: CampaignSnapshot) -> dict[str, object]:

@@ -65,6 +65,19 @@ def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[Campaig
     return tuple(sorted(found, key=lambda s: (-(s.created_at or 0.0), s.name)))
 
 
+def latest_written(directory: Path) -> Path | None:
+    """The campaign whose journal was written last; no journal is read."""
+    latest: tuple[float, Path] | None = None
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name[:1] == ".":
+                continue
+            with contextlib.suppress(OSError):
+                written = (Path(entry.path) / journal.FILE_NAME).stat().st_mtime
+                latest = max(latest or (0.0, Path()), (written, Path(entry.path)))
+    return None if latest is None else latest[1]
+
+
 def summarise_campaign(path: Path, clock: Callable[[], float]) -> CampaignSummary:
     """How far it has come. A journal that cannot be read is no reason to show no other."""
     try:

@@ -366,6 +366,16 @@ class Noted(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Told(Event):
+    """An operator is being told of something, once: ``key`` says what, ``occasion`` of which kind
+    (:data:`backends.inventory.notify_settings.OCCASIONS`) it is."""
+
+    key: Text
+    occasion: Text
+    text: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AllocationAsked(Event):
     """What is held for all runs together is about to be asked for; see
     :class:`backends.engines.engine.Held`."""

@@ -79,6 +79,9 @@ class CampaignState:
     settled: Mapping[str, Stop] = field(default_factory=dict)  # by case: why no further repeats
     runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
     notes: tuple[tuple[float, str, str], ...] = ()  # (time, level, text), the last 50
+    told: Mapping[str, tuple[float, str, str]] = field(
+        default_factory=dict
+    )  # by key: t, kind, text
     lost_lines: int = 0  # of the journal; what they said is not known
     frozen: str = ""  # SHA-256 of what it began with
     frozen_damage: str = ""  # what of that is not as it was
@@ -250,6 +253,10 @@ def _noted(state: CampaignState, event: ev.Noted) -> CampaignState:
     return replace(state, notes=(*state.notes, (event.t, event.level, event.text))[-50:])
 
 
+def _told(state: CampaignState, event: ev.Told) -> CampaignState:
+    return replace(state, told={**state.told, event.key: (event.t, event.occasion, event.text)})
+
+
 def _allocation_asked(state: CampaignState, event: ev.AllocationAsked) -> CampaignState:
     held = Held(event.nodes, event.gpus_per_node, event.limit_s)
     return replace(state, held=held)
@@ -311,6 +318,7 @@ _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]
     ev.CampaignPlaced: _placed,
     ev.CampaignHandedOn: _handed_on,
     ev.Noted: _noted,
+    ev.Told: _told,
     ev.AllocationAsked: _allocation_asked,
     ev.AllocationOver: _allocation_over,
     ev.LinesLost: _lines_lost,

@@ -18,6 +18,7 @@ from backends.results.change_points import change_points, last_against_level, te
 from backends.results.comparison import Verdict, compare
 from backends.results.history import Campaign, CaseHistory, History, Why, history
 from backends.results.history_report import history_document, history_tables, history_words
+from backends.results.ratios import welch
 from backends.results.run_result import RunResult
 from backends.results.sparkline import sparkline
 from profiles.errors import SelectionError
@@ -164,6 +165,28 @@ def test_how_few_campaigns_tell_nothing_is_said(runs_of: Runs, sizes: list[int],
     assert (seen.would_see is not None) == known
     if len(sizes) > 1 and not known:
         assert seen.verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_change_stands_at_5_percent_over_all_its_places_and_from_1_percent_on():
+    def found(change: float, spread: float) -> bool:
+        base = [1 - spread, 1.0, 1 + spread]
+        return bool(change_points([base, times(1 + change, base)], 0.02))
+
+    def p(change: float, spread: float) -> float:
+        base = [1 - spread, 1.0, 1 + spread]
+        return welch(base, times(1 + change, base)).p
+
+    assert (found(-0.0095, 1e-4), found(-0.0105, 1e-4)) == (False, True)
+    assert 0.05 < p(-0.0435, 0.02) < 0.06
+    assert 0.04 < p(-0.0455, 0.02) < 0.05
+    assert (found(-0.0435, 0.02), found(-0.0455, 0.02)) == (False, True)
+
+
+def test_numbers_that_a_reviewer_would_want_to_talk_about(watched, runs_of: Runs):
+    nights = [campaign(at, runs_of("1n1g", times(level))) for at, level in enumerate(NIGHTS)]
+    assert [history(nights[:n]).judged for n in (1, 2, 5, 6)] == [0, 1, 1, 2]
+    assert history(nights).threshold == 0.02
+    assert watched(NIGHTS[:8]).would_see == pytest.approx(0.006661, rel=1e-3)
 
 
 def test_what_days_scatter_is_no_change():

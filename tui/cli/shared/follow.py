@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import shlex
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, RunState
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.use_cases import Workspace
+from tui.attention import Rung
 from tui.cli.shared.exit_codes import FAILED, INTERRUPTED, OK
 from tui.cli.shared.output import print_json, say
 from tui.cli.shared.progress import show_progress
@@ -32,7 +35,7 @@ async def see_through(
         finished = await _first_of(
             controller.wait,
             interrupted.wait,
-            show=lambda: show_progress(controller.snapshot, workspace.cluster.prompter),
+            show=lambda: _show(workspace, controller),
         )
     finally:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -46,6 +49,22 @@ async def see_through(
             say(line)
         return INTERRUPTED
     return _conclude(controller.state, controller.path, as_json=arguments.json)
+
+
+async def _show(workspace: Workspace, controller: CampaignController) -> None:
+    """Progress, and the terminal's bell for what the inventory wants told, until cancelled."""
+    notify = workspace.cluster.inventory.notify
+    rung = None
+    if notify is not None and sys.stderr.isatty():
+        rung = Rung(notify.terminal, os.environ, workspace.clock())
+
+    def look() -> CampaignSnapshot:
+        if rung is not None:
+            sys.stderr.write(rung.new(controller.path.name, controller.state.told))
+            sys.stderr.flush()
+        return controller.snapshot()
+
+    await show_progress(look, workspace.cluster.prompter)
 
 
 def left_behind(left: CampaignSnapshot, name: str) -> Iterator[str]:
