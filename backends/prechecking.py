@@ -1,4 +1,4 @@
-"""Prechecks of a workspace's hosts: planned, measured, ranked, kept; and what a campaign makes of
+"""Prechecks of an operator's hosts: planned, measured, ranked, kept; and what a campaign makes of
 the one that went before it."""
 
 from __future__ import annotations
@@ -7,12 +7,12 @@ import asyncio
 import contextlib
 import getpass
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from backends import version
 from backends.campaign.folder.hosts_in_runs import hosts_in_runs
+from backends.cluster import Cluster
 from backends.file_modes import Share, make_directory, make_file
 from backends.hosts.preflight_finding import Finding, Level
 from backends.inventory.host_entry import Host
@@ -35,20 +35,23 @@ from backends.precheck.words import named_text, precheck_markdown, reasons_text,
 from backends.results.result_files import write_in_campaign
 from profiles.errors import SelectionError
 
-if TYPE_CHECKING:
-    from backends.use_cases import Workspace
-
 REPORT = "precheck.md"
 
 
 class Prechecks:
-    """Of a workspace."""
+    """Of a cluster's hosts, kept beside the campaigns.
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-        self._cluster = workspace.cluster
+    ``clock``: seconds since the epoch.
+    """
 
-    async def plan(self, nodeset: str, wishes: Wishes, *, probe: bool = True) -> PrecheckPlan:
+    def __init__(self, cluster: Cluster, campaigns_dir: Path, clock: Callable[[], float]) -> None:
+        self._cluster = cluster
+        self._campaigns_dir = campaigns_dir
+        self._clock = clock
+
+    async def plan(
+        self, nodeset: str, wishes: Wishes | None = None, *, probe: bool = True
+    ) -> PrecheckPlan:
         """What will run, where, for how long; hosts that are busy are left out.
 
         ``probe``: ask the hosts anew; else as they were when they were last looked at.
@@ -58,7 +61,7 @@ class Prechecks:
         SelectionError: a queue gives the hosts, the nodeset names one that is not there, or none
             can be measured.
         """
-        return await self.plan_for(self._chosen(nodeset), wishes, probe=probe)
+        return await self.plan_for(self._chosen(nodeset), wishes or Wishes(), probe=probe)
 
     def _chosen(self, nodeset: str) -> tuple[Host, ...]:
         self._refuse_queue()
@@ -95,12 +98,9 @@ class Prechecks:
         ------
         PrecheckError: no directory can be made for it. OSError: nothing can be written there.
         """
-        clock = self._workspace.clock
-        started_at = clock()
+        started_at = self._clock()
         share = share or self._cluster.inventory.share
-        directory = await asyncio.to_thread(
-            new_directory, self._workspace.campaigns_dir, started_at, share
-        )
+        directory = await asyncio.to_thread(new_directory, self._campaigns_dir, started_at, share)
         lease = f"{getpass.getuser()}@{self._cluster.login_host}, precheck {directory.name}"
         measuring = Measuring(plan, self._cluster.pool, directory, lease, say)
         try:
@@ -125,7 +125,7 @@ class Prechecks:
             name=directory.name,
             path=directory,
             started_at=started_at,
-            seconds=round(self._workspace.clock() - started_at, 1),
+            seconds=round(self._clock() - started_at, 1),
             measured=measured,
             ranking=rank(measured, past),
             ways=ways_of(plan),
@@ -138,15 +138,15 @@ class Prechecks:
 
     def _past(self, measured: Measured, directory: Path) -> Past:
         hosts = (*measured.hosts, *measured.left_out)
-        campaigns = self._workspace.campaigns_dir
+        campaigns = self._campaigns_dir
         return Past(
             figures_before(campaigns, hosts, directory),
-            hosts_in_runs(campaigns, hosts, self._workspace.clock),
+            hosts_in_runs(campaigns, hosts, self._clock),
         )
 
     def latest(self, most: int) -> tuple[Precheck, ...]:
         """Those that were kept, the newest first."""
-        return tuple(prechecks(self._workspace.campaigns_dir, most))
+        return tuple(prechecks(self._campaigns_dir, most))
 
 
 def write(precheck: Precheck, directory: Path) -> None:

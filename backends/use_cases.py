@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from backends.campaign_start import Starter
     from backends.file_modes import Share
     from backends.hosts.preflight_finding import Finding, Say
+    from backends.prechecking import Prechecks
     from backends.results.comparison import Comparison
     from backends.results.gained_parameters import Assumed
     from backends.results.history import History
@@ -172,6 +173,13 @@ class Workspace:
         from backends.plan_preflight import plan_preflight  # noqa: PLC0415 (loads when needed)
 
         return await plan_preflight(self.cluster, plan, self.clock, say)
+
+    @cached_property
+    def prechecks(self) -> Prechecks:
+        """Measurements of the hosts themselves."""
+        from backends.prechecking import Prechecks  # noqa: PLC0415 (loads when needed)
+
+        return Prechecks(self.cluster, self.campaigns_dir, self.clock)
 
     # Campaigns -----------------------------------------------------------------------------------
 

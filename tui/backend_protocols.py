@@ -20,6 +20,9 @@ from backends.inventory.host_entry import Inventory
 from profiles.errors import ProfileError
 
 if TYPE_CHECKING:
+    from backends.precheck.measure import Progress
+    from backends.precheck.plan_precheck import PrecheckPlan, Wishes
+    from backends.precheck.record import Precheck
     from profiles.format.profile import Profile
 
 
@@ -122,6 +125,18 @@ class Cluster(Protocol):
     def now(self) -> float: ...
 
 
+class Prechecks(Protocol):
+    """Measurements of the hosts; see :class:`backends.prechecking.Prechecks`."""
+
+    async def plan(
+        self, nodeset: str, wishes: Wishes | None = None, *, probe: bool = True
+    ) -> PrecheckPlan: ...
+    async def measure(
+        self, plan: PrecheckPlan, say: Callable[[Progress], None] = ...
+    ) -> Precheck: ...
+    def latest(self, most: int) -> Sequence[Precheck]: ...
+
+
 class Workspace(Protocol):
     """Hosts, profiles and campaigns of one operator."""
 
@@ -131,6 +146,8 @@ class Workspace(Protocol):
     def catalog(self) -> Catalog: ...
     @property
     def campaigns_dir(self) -> Path: ...
+    @property
+    def prechecks(self) -> Prechecks: ...
 
     def plan(self, selection: Selection) -> Plan: ...
     def dry_run(self, plan: Plan) -> Sequence[DryRun]: ...

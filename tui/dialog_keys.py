@@ -87,6 +87,20 @@ DIALOGS: Mapping[str, Panel] = {
             HELP,
         ),
     ),
+    "precheck": Panel(
+        "Precheck",
+        "Hosts are measured by themselves, two by two and all together; who is slow or broken is "
+        "named, with a NODESET of the others to copy. It goes on while this is closed.",
+        (
+            Key("enter", "start", "Start", "measure the hosts that are free", footer=1),
+            Key("l", "last", "Last", "what the last one found", footer=2),
+            Key("p", "plan", "Again", "what another one would do", footer=3),
+            Key("y", "copy", "Copy", "copy --hosts with those that are well", footer=4),
+            Key("x", "stop", "Stop", "end it; what was measured is kept", footer=5),
+            Key("escape", "leave", "Close", "back to the hosts", footer=6, said="Esc"),
+            HELP,
+        ),
+    ),
     "campaigns": Panel(
         "Campaigns",
         "",

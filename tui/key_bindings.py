@@ -99,6 +99,7 @@ PANELS: Mapping[str, Panel] = {
             Key("r", "probe_one", "Re-probe", "ask the host under the cursor again", footer=1),
             Key("R", "probe_all", "Re-probe all", "ask every host again", footer=2),
             Key("s", "login", "Log in", "open ssh to the host; its end leads back", footer=6),
+            Key("p", "precheck", "Precheck", "measure the hosts; who is slow or broken", footer=7),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=4),
             Key("enter", "open", "Details", "read the host's details", footer=3, palette=False),
             Key("escape", "back", "Back", "back to the list", 5, said="Esc", palette=False),

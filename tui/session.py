@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from backends.hosts.host_facts import HostSnapshot
     from backends.hosts.preflight_finding import Finding
     from tui.backend_protocols import CampaignSummary, Controller, Workspace
+    from tui.precheck_at_work import PrecheckAtWork
 
 
 class Session:
@@ -27,6 +28,7 @@ class Session:
         self.controller: Controller | None = None
         self.opened: CampaignSnapshot | None = None
         self._lost: CampaignSnapshot | None = None  # opened, and no longer readable
+        self.precheck: PrecheckAtWork | None = None
         self._loading = threading.Lock()
 
     @property
@@ -126,7 +128,9 @@ class Session:
             self.controller = None
 
     async def close(self) -> None:
-        """Let go of everything; runs go on on their hosts."""
+        """Let go of everything; runs go on on their hosts, a precheck does not."""
+        if self.precheck is not None:
+            await self.precheck.stop()
         if self.controller is not None:
             await self.controller.detach()
             self.controller = None

@@ -27,6 +27,7 @@ from backends.inventory.host_entry import Host, Inventory
 from profiles.errors import DlperfError, SelectionError
 from profiles.format.case import Case
 from profiles.format.catalog import Catalog, read_source
+from tests.console.fake_prechecks import FakePrechecks
 
 START = 1_795_226_400.0  # 2026-11-21 02:00 UTC
 
@@ -484,6 +485,7 @@ class FakeWorkspace:
         self.fails: Mapping[str, str] = {}
         self.diagnoses: Mapping[str, Diagnosis] = {}
         self.log_line = ""
+        self.prechecks = FakePrechecks(lambda: zip(self.inventory.hosts, self._hosts, strict=True))
         self.problem = ""
         self.offered = ""
         self.engines: list[str] = []

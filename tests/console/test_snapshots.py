@@ -22,7 +22,8 @@ from backends.hangs.diagnosis import (
     Suspect,
 )
 from backends.hangs.evidence import Lack
-from tests.console.conftest import HUGE, LARGE, SMALL, begin, tick, until
+from tests.console.conftest import HUGE, LARGE, SMALL, begin, screen_text, tick, until
+from tests.console.fake_prechecks import of_four_hosts
 from tests.console.fakes import START, FakeFinding, FakeWorkspace
 from tui.app import DlperfApp
 from tui.theme import DARK, LIGHT
@@ -119,6 +120,31 @@ def test_page(
         terminal_size=size,
         run_before=steps(still, *keys, campaign=campaign),
     )
+
+
+@SIZES
+@pytest.mark.parametrize("after", ["plan", "at-work", "found"])
+def test_a_precheck(
+    snap_compare: Compare, still: FakeWorkspace, size: tuple[int, int], colours: str, after: str
+) -> None:
+    still.prechecks.measured = of_four_hosts()
+    if after == "found":
+        still.prechecks.go.set()
+    keys = ("p",) if after == "plan" else ("p", "enter")
+    words = {"plan": "left out", "at-work": "gpus 1/3", "found": "✗ broken"}[after]
+
+    async def go(pilot: Pilot[str]) -> None:
+        app = pilot.app
+        assert isinstance(app, DlperfApp)
+        await until(pilot, lambda: still.probed)
+        tick(app)
+        for key in keys:
+            await pilot.press(key)
+            await until(pilot, lambda: "looking" not in screen_text(app))
+        await until(pilot, lambda: words in screen_text(app))
+        await pilot.pause()
+
+    assert snap_compare(console_of(still, colours), terminal_size=size, run_before=go)
 
 
 @SIZES

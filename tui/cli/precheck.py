@@ -15,7 +15,6 @@ from backends.precheck.words import (
     ranking_table,
     step_text,
 )
-from backends.prechecking import Prechecks
 from profiles.errors import SelectionError
 from tui.cli.shared.engine_option import add_engine
 from tui.cli.shared.exit_codes import FAILED, OK
@@ -122,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
 async def _precheck(arguments: argparse.Namespace, wishes: Wishes) -> int:
     workspace = open_workspace(arguments)
     try:
-        asking = Prechecks(workspace)
+        asking = workspace.prechecks
         if arguments.list:
             _list(await asyncio.to_thread(asking.latest, _LISTED), json=arguments.json)
             return OK

@@ -303,6 +303,8 @@ class HostsPage(Page):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "open":
             return not isinstance(self.focused, HostDetail)
+        if action == "precheck":
+            return self.session.workspace.cluster.inventory.login is None
         if action == "login":
             ours = self.session.workspace.cluster.inventory.login is None
             return ours and not self.session.readonly
@@ -326,6 +328,11 @@ class HostsPage(Page):
         except DlperfError as error:
             self.post_message(Problem(error))
         self.tick()
+
+    def action_precheck(self) -> None:
+        from tui.screens.precheck_dialog import PrecheckDialog  # noqa: PLC0415 (seldom)
+
+        self.app.push_screen(PrecheckDialog(self.session))
 
     def action_login(self) -> None:
         key = self.main_panel().table.current_key

@@ -10,7 +10,7 @@ from backends.precheck.measure import Progress
 from backends.precheck.plan_precheck import Wishes
 from backends.precheck.record import Precheck
 from backends.precheck.words import plan_lines
-from backends.prechecking import Prechecks, carry, findings_of
+from backends.prechecking import carry, findings_of
 from backends.use_cases import Workspace
 from tui.cli.shared.output import say
 
@@ -26,7 +26,7 @@ async def precheck_first(
     ------
     SelectionError: a queue gives them, or none can be measured now.
     """
-    asking = Prechecks(workspace)
+    asking = workspace.prechecks
     plan = await asking.plan_for(made.hosts, Wishes(), probe=False)
     for line in plan_lines(plan):
         say(line)

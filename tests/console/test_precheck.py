@@ -1,0 +1,100 @@
+"""Precheck on Hosts: said before, shown while it runs, and who is named with a NODESET to copy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from profiles.errors import SelectionError
+from tests.console.conftest import LARGE, console, screen_text, tick, until
+from tests.console.fake_prechecks import of_four_hosts
+from tests.console.fakes import FakeWorkspace
+from tui.screens.precheck_dialog import PrecheckDialog
+
+
+async def test_what_will_run_where_and_how_long_is_said_and_busy_hosts_are_left_out(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("p")
+        await until(pilot, lambda: "left out: node3" in screen_text(app))
+        shown = screen_text(app)
+        assert "on node[1-2,4], ≈ " in shown
+        assert "hosts two by two by torch, 3 pairs in 3 rounds" in shown
+        assert "busy: " in shown
+        assert workspace.prechecks.kept == []
+
+
+async def test_it_goes_on_while_other_pages_are_looked_at_and_is_found_again(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.prechecks.measured = of_four_hosts()
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("p")
+        await until(pilot, lambda: "left out" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "gpus 1/3" in screen_text(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, PrecheckDialog))
+        await pilot.press("2", "1")
+        workspace.prechecks.go.set()
+        tick(app)
+        await pilot.press("p")
+        await until(pilot, lambda: "✗ broken  node4" in screen_text(app))
+        shown = screen_text(app)
+        assert "▼ slow  node2" in shown
+        assert "GPU5: matrix products 78.2 TFLOP/s, 30.2% below the median of 32" in shown
+        assert "node1 and node5: all-reduce of two hosts 2.1 GB/s" in shown
+        assert "○ not measured  node3" in shown
+        await pilot.press("y")
+        assert app.clipboard == "--hosts 'node[1,6]'"
+        await pilot.press("p")
+        await until(pilot, lambda: "left out: node3" in screen_text(app))
+        await pilot.press("l")
+        await until(pilot, lambda: "✗ broken  node4" in screen_text(app))
+
+
+async def test_it_is_stopped_by_a_key_and_by_leaving_the_console(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("p")
+        await until(pilot, lambda: "left out" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "gpus 1/3" in screen_text(app))
+        await pilot.press("x")
+        await until(pilot, lambda: "stopped; what was measured is kept" in screen_text(app))
+        assert workspace.prechecks.ended == ["stopped"]
+        await pilot.press("p")
+        await until(pilot, lambda: "left out" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "gpus 1/3" in screen_text(app))
+        await app.session.close()
+        assert workspace.prechecks.ended == ["stopped", "stopped"]
+
+
+async def test_where_nothing_can_be_measured_it_says_why_and_starts_nothing(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.prechecks.error = SelectionError("no host can be measured: node1: held by bob")
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("p")
+        await until(pilot, lambda: "held by bob" in screen_text(app))
+        await pilot.press("enter")
+        assert app.session.precheck is None
+
+
+async def test_readonly_shows_and_starts_nothing(tmp_path: Path) -> None:
+    workspace = FakeWorkspace(tmp_path)
+    async with console(workspace, LARGE, readonly=True) as (app, pilot):
+        await pilot.press("p")
+        await until(pilot, lambda: "left out" in screen_text(app))
+        await pilot.press("enter")
+        assert app.session.precheck is None
+
+
+@pytest.mark.parametrize("size", [(80, 24), (200, 60)])
+async def test_what_a_host_says_is_text(workspace: FakeWorkspace, size: tuple[int, int]) -> None:
+    workspace.prechecks.error = SelectionError("[bold]x[/nope] \x1b]52;c;aGk=\x07")
+    async with console(workspace, size) as (app, pilot):
+        await pilot.press("p")
+        await until(pilot, lambda: "[bold]x[/nope]" in screen_text(app))

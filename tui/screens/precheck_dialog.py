@@ -1,0 +1,152 @@
+"""Precheck: what will run and for how long, how far it is, and who is named."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.widgets import Static
+
+from profiles.errors import DlperfError
+from tui.key_bindings import bindings
+from tui.precheck_at_work import PrecheckAtWork
+from tui.screens.dialogs import Dialog, Pages
+from tui.screens.precheck_text import at_work_text, found_text, precheck_plan_text, proposal
+from tui.session import Session
+from tui.text import problem
+from tui.theme import MUTED
+
+if TYPE_CHECKING:
+    from backends.precheck.plan_precheck import PrecheckPlan
+    from backends.precheck.record import Precheck
+
+LOOKING = "looking at the hosts …"
+LOOK_EVERY_S = 0.25
+
+
+class PrecheckDialog(Dialog[None]):
+    """While one is at work it is shown, and goes on when this is left; else the last one that was
+    found, and what the next would do."""
+
+    PANEL = "precheck"
+    BINDINGS = bindings("precheck")
+    AHEAD = Dialog.AHEAD
+
+    def __init__(self, session: Session) -> None:
+        super().__init__("Precheck")
+        self._session = session
+        self._plan: PrecheckPlan | None = None
+        self._last: Precheck | None = None
+        self._shown: object = None
+
+    def compose(self) -> ComposeResult:
+        with self.box(wide=True), Pages():
+            yield Static(Text(LOOKING, MUTED), id="precheck", markup=False)
+
+    def on_mount(self) -> None:
+        self.set_interval(LOOK_EVERY_S, self._pull)
+        if self._at_work is not None:
+            self._pull()
+        else:
+            self.look()
+
+    @property
+    def _at_work(self) -> PrecheckAtWork | None:
+        return self._session.precheck
+
+    @property
+    def _found(self) -> Precheck | None:
+        """What is shown, where it is a result."""
+        work = self._at_work
+        if work is not None:
+            return work.found
+        return self._last if self._shown == "last" else None
+
+    def able(self, action: str) -> bool:
+        work = self._at_work
+        busy = work is not None and not work.over
+        if action == "stop":
+            return busy and work is not None and not work.stopped
+        if action == "start":
+            return not busy and self._shown == "plan" and not self._session.readonly
+        if action == "plan":
+            return not busy and (work is not None or self._shown == "last")
+        if action == "last":
+            return self._shown == "plan" and self._last is not None
+        if action == "copy":
+            return bool(self._proposal())
+        return True
+
+    @work(exclusive=True, group="precheck-plan", description="what a precheck would do")
+    async def look(self) -> None:
+        """Plan anew: who is free now, and what is installed there."""
+        self._shown = "looking"
+        self._say(Text(LOOKING, MUTED))
+        prechecks = self._session.workspace.prechecks
+        try:
+            self._last = next(iter(await asyncio.to_thread(prechecks.latest, 1)), None)
+            self._plan = await prechecks.plan("", probe=False)
+        except DlperfError as error:
+            self._shown = "problem"
+            self._say(problem(error))
+        else:
+            self._shown = "plan"
+            self._say(precheck_plan_text(self._plan))
+
+    def _pull(self) -> None:
+        work = self._at_work
+        if work is None:
+            return
+        found = work.found
+        if found is not None:
+            if self._shown != "found":
+                self._shown = "found"
+                self._say(found_text(found))
+            return
+        state = (work.now, len(work.lines), work.stopped, work.over)
+        if state != self._shown:
+            self._shown = state
+            text = at_work_text(work)
+            if work.over and work.stopped:
+                text = Text("stopped; what was measured is kept, marked as stopped", MUTED)
+            self._say(text)
+
+    def _say(self, text: Text) -> None:
+        self.query_one("#precheck", Static).update(text)
+        self.sight.renew()
+        self.refresh_bindings()
+
+    def _proposal(self) -> str:
+        return "" if self._found is None else proposal(self._found.ranking)
+
+    # Keys --------------------------------------------------------------------------------------
+
+    def action_start(self) -> None:
+        if self._plan is not None:
+            self._session.precheck = PrecheckAtWork(self._session.workspace.prechecks, self._plan)
+            self._shown = None
+            self._pull()
+
+    def action_stop(self) -> None:
+        self.stop()
+
+    @work(group="precheck-stop", description="end the precheck")
+    async def stop(self) -> None:
+        if (work := self._at_work) is not None:
+            await work.stop()
+
+    def action_plan(self) -> None:
+        self._session.precheck = None
+        self.look()
+
+    def action_last(self) -> None:
+        if self._last is not None:
+            self._shown = "last"
+            self._say(found_text(self._last, self._session.workspace.cluster.now()))
+
+    def action_copy(self) -> None:
+        self.app.copy_to_clipboard(self._proposal())
+        self.app.notify(f"copied: {self._proposal()}", markup=False)

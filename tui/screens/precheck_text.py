@@ -1,0 +1,108 @@
+"""A precheck as text for a dialog: what it will do, how far it is, who is named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from backends.inventory.nodesets import fold_nodeset
+from backends.precheck.naming import RankedHost, Ranking, Verdict
+from backends.precheck.words import conclusions, named_text, plan_lines, reasons_text
+from profiles.durations import format_duration
+from tui.text import ago, bar, count, plain, problem
+from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
+
+if TYPE_CHECKING:
+    from backends.precheck.plan_precheck import PrecheckPlan
+    from backends.precheck.record import Precheck
+    from tui.precheck_at_work import PrecheckAtWork
+
+_SHOWN_LINES = 12
+_VERDICTS = {
+    Verdict.BROKEN: ("✗", BAD),
+    Verdict.FAULTY: ("✗", BAD),
+    Verdict.SLOW: ("▼", WARN),
+    Verdict.SUSPECT: ("?", WARN),
+    Verdict.WELL: ("●", GOOD),
+    Verdict.NOT_MEASURED: ("○", MUTED),
+}
+_MOST_WELL = 40
+"""Hosts that are well and stand in a line of their own; of more only how many there are."""
+
+
+def precheck_plan_text(plan: PrecheckPlan) -> Text:
+    """What runs, where, for how long; who is left out and why."""
+    text = Text()
+    for number, line in enumerate(plan_lines(plan)):
+        style = WARN if line.startswith("left out") else ("bold" if not number else "")
+        text.append(f"{plain(line)}\n", style)
+    text.append("What is slow or fails is measured once more. Nobody is left out for it.\n", MUTED)
+    return text
+
+
+def at_work_text(work: PrecheckAtWork) -> Text:
+    """How far it is."""
+    text = Text()
+    now = work.now
+    if work.problem is not None:
+        return problem(work.problem)
+    if now is None:
+        return Text("starting …", MUTED)
+    for line in work.lines[-_SHOWN_LINES:]:
+        text.append(f"{plain(line)}\n", MUTED)
+    if work.stopped:
+        text.append("stopping: what runs on the hosts is ended …", WARN)
+    elif now.total:
+        text.append_text(bar(now.done / now.total, 24))
+        text.append(f" {now.stage} {now.done}/{now.total}")
+    return text
+
+
+def found_text(precheck: Precheck, now: float | None = None) -> Text:
+    """The ranking with its reasons, the worst first, and what follows from it."""
+    text = Text()
+    hosts = count(len(precheck.measured.hosts), "host")
+    when = f", {ago(now - precheck.started_at)}" if now is not None else ""
+    took = format_duration(precheck.seconds)
+    text.append(f"{plain(precheck.name)}: {hosts} in {took}{when}\n", "bold")
+    if not precheck.finished:
+        text.append("It was stopped before its end.\n", WARN)
+    ranking = precheck.ranking
+    named = [ranked for ranked in ranking.hosts if ranked.reasons]
+    for ranked in named:
+        text.append_text(_host_line(ranked))
+    for pair in ranking.pairs:
+        text.append(f"▼ {pair.why}  ", WARN)
+        text.append(f"{plain(named_text(pair))}\n")
+    rest = [ranked for ranked in ranking.hosts if not ranked.reasons]
+    if len(rest) > _MOST_WELL:
+        text.append(f"● {count(len(rest), 'host')} besides\n", GOOD)
+    else:
+        for ranked in rest:
+            text.append_text(_host_line(ranked))
+    text.append("\n")
+    for line in conclusions(ranking):
+        text.append(f"{plain(line)}\n", ACCENT if "--hosts" in line else "")
+    for line in precheck.left:
+        text.append(f"not cleaned up: {plain(line)}; see dlperf-tui sweep\n", WARN)
+    text.append(plain(precheck.path), MUTED)
+    return text
+
+
+def _host_line(ranked: RankedHost) -> Text:
+    symbol, colour = _VERDICTS[ranked.verdict]
+    line = Text(f"{symbol} {ranked.verdict}  ", colour)
+    line.append(plain(ranked.host), "bold")
+    if why := reasons_text(ranked):
+        line.append(f"  {plain(why)}")
+    line.append("\n")
+    return line
+
+
+def proposal(ranking: Ranking) -> str:
+    """To copy: ``--hosts 'node[1-2]'``; empty where nobody is to be left out."""
+    together = ranking.keep_together
+    if not together or not (ranking.exclude or ranking.keep_apart):
+        return ""
+    return f"--hosts '{fold_nodeset(together)}'"
