@@ -134,9 +134,9 @@ def test_a_run_that_fails_is_a_failed_job_and_its_log_tells_why(
     assert log.read_bytes().endswith(b"end without a newline")
 
 
-@pytest.mark.parametrize("allocation", ["run", "campaign"])
 @pytest.mark.parametrize(
-    ("launcher", "prefix"), [("mpirun", ""), ("srun", "rank_prefix = '^(?P<rank>\\d+): '")]
+    ("launcher", "prefix", "allocation"),
+    [("mpirun", "", "campaign"), ("srun", "rank_prefix = '^(?P<rank>\\d+): '", "run")],
 )
 def test_ranks_of_all_nodes_are_started_from_the_first(
     bench: Bench, slurm: SlurmCluster, launcher: str, prefix: str, allocation: str

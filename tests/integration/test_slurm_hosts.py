@@ -47,11 +47,10 @@ def test_hosts_lists_nodes_with_devices_partitions_states_and_who_has_them(
     ]
 
 
-@pytest.mark.parametrize("said", ["partition", "extra"])
 def test_only_nodes_of_the_partition_that_jobs_are_for_are_hosts(
-    slurm: SlurmCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], said: str
+    slurm: SlurmCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    inventory = in_partition(tmp_path, "short", said)
+    inventory = in_partition(tmp_path, "short")
     words = ("--inventory", str(inventory))
     assert main(["hosts", *words, "--json"]) == 0
     assert [host["name"] for host in json.loads(capsys.readouterr().out)] == ["node1", "node2"]
@@ -68,7 +67,7 @@ def test_only_nodes_of_the_partition_that_jobs_are_for_are_hosts(
 def test_a_profile_that_names_a_partition_gets_the_nodes_of_that(
     slurm: SlurmCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    inventory = in_partition(tmp_path, "short", "partition")
+    inventory = in_partition(tmp_path, "short")
     assert main(["profiles", "show", "cpu-smoke"]) == 0
     profile = tmp_path / "wide.toml"
     profile.write_text(f'{capsys.readouterr().out}\n[slurm]\npartition = "gpu"\n')
@@ -83,23 +82,20 @@ def test_a_profile_that_names_a_partition_gets_the_nodes_of_that(
 
 
 @pytest.mark.parametrize("command", ["hosts", "plan", "run"])
-@pytest.mark.parametrize("said", ["partition", "extra"])
 def test_a_partition_that_is_not_there_is_one_line_that_names_those_that_are(
     slurm: SlurmCluster,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     command: str,
-    said: str,
 ) -> None:
-    inventory = in_partition(tmp_path, "shrt", said)
+    inventory = in_partition(tmp_path, "shrt")
     words = () if command == "hosts" else ("-p", "cpu-smoke", "-c", "1n1g")
     campaigns = tmp_path / "campaigns"
     asked = ("--inventory", str(inventory), "--campaigns", str(campaigns), *words)
     assert main([command, *asked]) == 2
     [told] = capsys.readouterr().err.strip().splitlines()
-    where = "[slurm]" if said == "partition" else "extra of [slurm]"
     assert told.endswith(
-        f"{inventory}: {where}: there is no partition 'shrt', did you mean 'short'?; "
+        f"{inventory}: [slurm]: there is no partition 'shrt', did you mean 'short'?; "
         "there are gpu, short, urgent"
     )
     assert not campaigns.exists()
@@ -119,13 +115,13 @@ def test_a_reservation_that_is_not_there_is_told_before_anything_is_handed_in(
     assert not slurm.run("squeue", "-h")
 
 
-def in_partition(directory: Path, partition: str, said: str) -> Path:
-    """An inventory whose jobs are for one; ``said``: by which key of [slurm]."""
-    value = f'"{partition}"' if said == "partition" else f'["-p {partition}"]'
+def in_partition(directory: Path, partition: str) -> Path:
+    """An inventory whose jobs are for one."""
     inventory = directory / "hosts.toml"
     work_dir = directory / "work"
     inventory.write_text(
-        f'[defaults]\nengine = "slurm"\nwork_dir = "{work_dir}"\n\n[slurm]\n{said} = {value}\n'
+        f'[defaults]\nengine = "slurm"\nwork_dir = "{work_dir}"\n\n'
+        f'[slurm]\npartition = "{partition}"\n'
     )
     return inventory
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import alive, kill
 from tests.support.slurm import SlurmCluster
 from tests.support.waiting import wait_until
 
@@ -36,3 +37,22 @@ def test_a_controller_comes_back_with_its_jobs_and_a_failed_node_ends_them(
     wait_until(lambda: slurm.run(*state, check=False).strip() == "RUNNING")
     slurm.fail_node("node3")
     wait_until(lambda: slurm.run(*state).strip() == "NODE_FAIL")
+
+
+def test_what_a_short_step_detaches_ends_with_it_where_the_machine_has_cgroups(
+    slurm: SlurmCluster, tmp_path: Path
+) -> None:
+    """Cgroups of v1, which take no systemd; elsewhere it tracks by parents, and loses it."""
+    cgroups = Path("/sys/fs/cgroup/freezer").is_dir()
+    told = slurm.run("scontrol", "show", "config")
+    assert ("proctrack/cgroup" in told) == cgroups
+    job = slurm.submit("sleep 600")
+    wait_until(lambda: "RUNNING" in slurm.run("squeue", "-h", "-j", job, "-o", "%T"))
+    pid = tmp_path / "pid"
+    detached = f"setsid sh -c 'echo $$ >{pid}; exec sleep 600' & while [ ! -s {pid} ]; do :; done"
+    slurm.run("srun", "--overlap", f"--jobid={job}", "sh", "-c", detached)
+    if cgroups:
+        wait_until(lambda: not alive(int(pid.read_text())), what="it has ended")
+    else:
+        assert alive(int(pid.read_text()))
+        kill(int(pid.read_text()))

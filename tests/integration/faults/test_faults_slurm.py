@@ -47,7 +47,16 @@ async def test_a_requeued_job_is_another_attempt_and_not_another_job(
 async def test_a_job_over_its_time_says_so(bench: Bench) -> None:
     ask_for(bench, extra=("--time=1",))
     controller, _ = await one_run(bench, every=0.5)
-    run = only_run(await finish(controller, within_s=240))
+    shown: set[str] = set()
+
+    def over() -> bool:
+        [view] = controller.snapshot().runs
+        shown.add(view.state_text)
+        return view.state.ended
+
+    await until(over, within_s=240, what="it ends")
+    assert not [text for text in shown if "step" in text or "retrying" in text]
+    run = only_run(await finish(controller))
     assert (run.state, run.category) == (RunState.FAILED, Cause.TIME_LIMIT)
     assert run.reason == "the job reached its time limit"
     bench.nothing_is_left()
