@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from backends.inventory.host_entry import Host
-from backends.transports.transport import Completed, HostUnreachableError, Problem
+from backends.transports.transport import Completed, HostUnreachableError, Problem, Said
 
 _STDOUT, _STDERR = 1, 2
 # A console that was reached over SSH must look to the host like any other local one.
@@ -45,10 +45,10 @@ class LocalTransport:
     async def run(
         self, command: str, *, stdin: bytes = b"", timeout_s: float | None = None
     ) -> Completed:
-        stdout = bytearray()
+        stdout = Said(self._host.name)
         async with asyncio.timeout(timeout_s):
-            status, stderr = await self._execute(command, stdout.extend, stdin)
-        return Completed(status, bytes(stdout), stderr)
+            status, stderr = await self._execute(command, stdout.take, stdin)
+        return Completed(status, bytes(stdout.content), stderr)
 
     async def stream(
         self, command: str, on_stdout: Callable[[bytes], None], *, spare: bool = False
@@ -65,9 +65,10 @@ class LocalTransport:
         async with self._slots:
             loop = asyncio.get_running_loop()
             done: asyncio.Future[None] = loop.create_future()
+            stderr = Said(self._host.name)
             starting = asyncio.ensure_future(
                 loop.subprocess_exec(
-                    lambda: _Process(on_stdout, done),
+                    lambda: _Process(on_stdout, stderr.take, done),
                     "/bin/sh",
                     "-c",
                     command,
@@ -79,7 +80,7 @@ class LocalTransport:
             )
             try:
                 # asyncio never comes back from a process that is cancelled while it starts.
-                transport, process = await asyncio.shield(starting)
+                transport, _ = await asyncio.shield(starting)
             except asyncio.CancelledError:
                 starting.add_done_callback(_end_at_once)
                 raise
@@ -89,7 +90,7 @@ class LocalTransport:
             try:
                 _feed(transport, stdin)
                 await done
-                return transport.get_returncode() or 0, bytes(process.stderr)
+                return transport.get_returncode() or 0, bytes(stderr.content)
             finally:
                 _end(transport)
 
@@ -125,23 +126,25 @@ def _feed(transport: asyncio.SubprocessTransport, stdin: bytes) -> None:
 class _Process(asyncio.SubprocessProtocol):
     """Hands stdout on as it comes. ``done`` resolves when the process and its pipes have ended."""
 
-    def __init__(self, on_stdout: Callable[[bytes], None], done: asyncio.Future[None]) -> None:
+    def __init__(
+        self,
+        on_stdout: Callable[[bytes], None],
+        on_stderr: Callable[[bytes], None],
+        done: asyncio.Future[None],
+    ) -> None:
         self._on_stdout = on_stdout
+        self._on_stderr = on_stderr
         self._done = done
         self._transport: asyncio.BaseTransport | None = None
-        self.stderr = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        if fd == _STDERR:
-            self.stderr += data
-            return
         if self._done.done():
             return
         try:
-            self._on_stdout(data)
+            (self._on_stderr if fd == _STDERR else self._on_stdout)(data)
         except Exception as error:  # the caller's own error goes back to the caller
             self._done.set_exception(error)
 

@@ -11,7 +11,7 @@ from backends.inventory.host_entry import Host
 from backends.transports.channel_limit import ChannelLimit, NoChannelError
 from backends.transports.login_shell import login_shell_command
 from backends.transports.ssh_settings import SshSettings
-from backends.transports.transport import Completed, HostUnreachableError, Problem
+from backends.transports.transport import Completed, HostUnreachableError, Problem, Said
 
 if TYPE_CHECKING:
     from backends.transports.ssh_session import Connection, Logins
@@ -75,10 +75,10 @@ class SshTransport:
     async def run(
         self, command: str, *, stdin: bytes = b"", timeout_s: float | None = None
     ) -> Completed:
-        stdout = bytearray()
+        stdout = Said(self._host.name)
         async with asyncio.timeout(timeout_s):
-            status, stderr = await self._execute(command, stdout.extend, stdin)
-        return Completed(status, bytes(stdout), stderr)
+            status, stderr = await self._execute(command, stdout.take, stdin)
+        return Completed(status, bytes(stdout.content), stderr)
 
     async def stream(
         self, command: str, on_stdout: Callable[[bytes], None], *, spare: bool = False

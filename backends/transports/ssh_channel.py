@@ -12,6 +12,7 @@ import asyncssh
 from backends.transports.channel_limit import NoChannelError
 from backends.transports.login_shell import MARK
 from backends.transports.ssh_errors import login_shell_problem, loss, silence
+from backends.transports.transport import Said
 from profiles.cleantext import clean_text
 
 
@@ -31,7 +32,7 @@ async def execute(
     NoChannelError when the server opens no session.
     """
     ended = asyncio.get_running_loop().create_future()
-    session = _Session(on_stdout, ended)
+    session = _Session(host, on_stdout, ended)
     channel: asyncssh.SSHClientChannel[bytes] | None = None
     try:
         # One host that logs in and then does nothing must not hold up what asks all of them.
@@ -72,19 +73,21 @@ async def execute(
     if session.status is None:
         raise loss(host, session.lost) from session.lost
     if not session.begun:
-        raise login_shell_problem(host, session.status, bytes(session.before + session.stderr))
+        raise login_shell_problem(host, session.status, session.before + session.stderr)
     return session.status, session.command_stderr()
 
 
 class _Session(asyncssh.SSHClientSession[bytes]):
     """One command's channel: bytes go straight to a callback, without streams between."""
 
-    def __init__(self, on_stdout: Callable[[bytes], None], ended: asyncio.Future[None]) -> None:
+    def __init__(
+        self, host: str, on_stdout: Callable[[bytes], None], ended: asyncio.Future[None]
+    ) -> None:
         self._on_stdout = on_stdout
+        self._stderr = Said(host)
+        self._before = Said(host)
         self._ended = ended
         self.status: int | None = None
-        self.stderr = bytearray()
-        self.before = bytearray()
         self.begun = False
         self.closed = False
         self.error: Exception | None = None
@@ -92,28 +95,42 @@ class _Session(asyncssh.SSHClientSession[bytes]):
         self.on_begun: Callable[[], None] = lambda: None
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
-        if datatype == asyncssh.EXTENDED_DATA_STDERR:
-            self.stderr += data
+        if self._ended.done():
+            return
+        try:
+            self._take(data, on_stderr=datatype == asyncssh.EXTENDED_DATA_STDERR)
+        except Exception as error:  # the caller's own error goes back to the caller
+            self.error = error
+            self._ended.set_result(None)
+
+    def _take(self, data: bytes, *, on_stderr: bool) -> None:
+        if on_stderr:
+            self._stderr.take(data)
             return
         if not self.begun:
-            self.before += data
-            _, mark, data = bytes(self.before).partition(MARK)
+            self._before.take(data)
+            _, mark, data = bytes(self._before.content).partition(MARK)
             if not mark:
                 return
             self.begun = True
-            self.before.clear()
+            self._before.content.clear()
             self.on_begun()
-        if data and not self._ended.done():
-            try:
-                self._on_stdout(data)
-            except Exception as error:  # the caller's own error goes back to the caller
-                self.error = error
-                self._ended.set_result(None)
+        if data:
+            self._on_stdout(data)
 
     def command_stderr(self) -> bytes:
         """The command's own; all that came when it never began."""
-        _, mark, own = bytes(self.stderr).partition(MARK)
-        return own if mark else bytes(self.stderr)
+        _, mark, own = self.stderr.partition(MARK)
+        return own if mark else self.stderr
+
+    @property
+    def stderr(self) -> bytes:
+        return bytes(self._stderr.content)
+
+    @property
+    def before(self) -> bytes:
+        """What came on stdout before the command began."""
+        return bytes(self._before.content)
 
     def exit_status_received(self, status: int) -> None:
         self.status = status

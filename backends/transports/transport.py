@@ -26,6 +26,7 @@ class Problem(StrEnum):
     LOST = "connection lost"
     NO_STEP = "the job takes no step"
     JOB_ENDS = "its job is ending"
+    ENDLESS = "a command's answer has no end"
     OTHER = "connection failed"
 
     @property
@@ -35,6 +36,7 @@ class Problem(StrEnum):
             Problem.UNKNOWN_HOST_KEY,
             Problem.CHANGED_HOST_KEY,
             Problem.CONFIGURATION,
+            Problem.ENDLESS,
         )
 
 
@@ -49,6 +51,24 @@ class HostUnreachableError(DlperfError):
         self.detail = detail
         what = f"{problem}: {detail}" if detail else str(problem)
         super().__init__(what, where=host, remedy=remedy)
+
+
+MOST_BYTES = 128 * 2**20
+"""Of what a command says in answer: none of ours takes as much, and a host may say anything."""
+
+
+class Said:
+    """What a command says on one of its streams."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self.content = bytearray()
+
+    def take(self, data: bytes) -> None:
+        """Raises HostUnreachableError where it is more than :data:`MOST_BYTES`."""
+        if len(self.content) + len(data) > MOST_BYTES:
+            raise HostUnreachableError(self._host, Problem.ENDLESS)
+        self.content += data
 
 
 @dataclass(frozen=True, slots=True)

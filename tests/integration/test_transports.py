@@ -12,7 +12,7 @@ import pytest
 from backends.inventory.host_entry import Host
 from backends.transports.local import LocalTransport
 from backends.transports.pool import TransportPool
-from backends.transports.transport import Transport
+from backends.transports.transport import HostUnreachableError, Problem, Transport
 from tests.support.processes import alive
 from tests.support.sshd import SshHosts
 from tests.support.waiting import until
@@ -136,3 +136,33 @@ async def test_a_command_that_does_not_read_its_stdin_still_gives_its_status(
         *(transport.run("echo no; exit 7", stdin=b"x" * 300_000) for _ in range(12))
     )
     assert {(done.exit_status, done.stdout) for done in answers} == {(7, b"no\n")}
+
+
+@pytest.mark.parametrize("stream", ["", ">&2"])
+async def test_an_answer_without_end_is_cut_off_and_told(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch, stream: str
+) -> None:
+    """A host may say anything; what it says is held only so far, and the command is ended."""
+    monkeypatch.setattr("backends.transports.transport.MOST_BYTES", 2**20)
+    with pytest.raises(HostUnreachableError) as error:
+        async with asyncio.timeout(30):
+            await transport.run(f"exec yes {stream}")
+    assert error.value.problem is Problem.ENDLESS
+    assert not error.value.problem.transient
+    whole = 2**20 - 1000
+    done = await transport.run(f"head -c {whole} /dev/zero {stream}")
+    assert len(done.stdout + done.stderr) == whole
+
+
+async def test_what_is_handed_on_as_it_comes_may_be_as_long_as_it_likes(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backends.transports.transport.MOST_BYTES", 2**16)
+    count = 0
+
+    def take(data: bytes) -> None:
+        nonlocal count
+        count += len(data)
+
+    await transport.stream("head -c 1000000 /dev/zero", take)
+    assert count == 1_000_000
