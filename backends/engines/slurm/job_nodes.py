@@ -90,8 +90,10 @@ class JobNodes:
             'do [ -e "$job.out" ] && echo "$job" && n=0; done; '
             f"[ $n = 0 ] || sleep {BEGUN_EVERY_S}; done"
         )
-        done = await self._login.run(command, timeout_s=within_s + STEP_LIMIT_S)
-        return frozenset(done.stdout.decode("ascii", "replace").split()).intersection(job_ids)
+        said = bytearray()
+        async with asyncio.timeout(within_s + STEP_LIMIT_S):
+            await self._login.stream(command, said.extend, spare=True)  # it can be done without
+        return frozenset(said.decode("ascii", "replace").split()).intersection(job_ids)
 
     async def there(self, job: Job, directories: Sequence[str], ended: Ended) -> bool:
         """Once the job has made all of them below ``jobs``; else as :meth:`ready`."""
