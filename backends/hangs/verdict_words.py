@@ -43,7 +43,7 @@ def verdict_line(found: Diagnosis) -> str:
     named = [_accused(suspect, found) for suspect in found.suspects[:_MOST_NAMED]]
     more = len(found.suspects) - _MOST_NAMED
     line = " · ".join(named) + (f" · and {more} more" if more > 0 else "")
-    return _SURELY[found.confidence] + line
+    return clean_text(_SURELY[found.confidence] + line)
 
 
 def _waiting(found: Diagnosis) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from backends.hangs.slow_rank_words import slow_rank_line
 from backends.hangs.verdict_words import evidence_lines, verdict_line
 from backends.results.case_result import CaseResult
 from backends.results.environment_words import environment_section
@@ -167,7 +168,24 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
     blocks += ["\n".join(stopped)] if stopped else []
     if (machines := telemetry_table(groups, lang)) is not None:
         blocks += [f"### {machines.title}", "\n".join(markdown_rows(machines))]
-    return blocks + _held(groups, lang, w) + _explained(groups, lang, w)
+    return [
+        *blocks,
+        *_slow_ranks(groups, w),
+        *_held(groups, lang, w),
+        *_explained(groups, lang, w),
+    ]
+
+
+def _slow_ranks(groups: Sequence[Group], w: Words) -> list[str]:
+    """Ranks that the others waited for, by run."""
+    lines = [
+        f"- {_case_name(case, groups)} #{run.repeat}: {md_text(slow_rank_line(slow))}"
+        for group in groups
+        for case in group.cases
+        for run in case.runs
+        for slow in run.slow_ranks or ()
+    ]
+    return [f"### {w.slow_ranks}", "\n".join(lines)] if lines else []
 
 
 def _held(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:

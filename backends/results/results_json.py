@@ -131,6 +131,7 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "unit": run.unit,
         "reason": run.reason,
         "diagnosis": _diagnosis(run),
+        "slow_ranks": None if run.slow_ranks is None else [asdict(one) for one in run.slow_ranks],
         "hosts": list(run.hosts),
         "log": run.log,
         "gpu_memory_mib": run.gpu_memory_mib,

@@ -15,6 +15,7 @@ from profiles.format.case import GLOBAL_BATCH
 
 if TYPE_CHECKING:
     from backends.hangs.diagnosis import Diagnosis
+    from backends.hangs.slow_rank import SlowRank
     from backends.hosts.telemetry_summary import Telemetry
     from profiles.format.profile import Scalar
     from profiles.throughput.rank_times import RankTime
@@ -68,6 +69,8 @@ class RunResult:
         (:mod:`profiles.format.workload_section`); empty where that is not known.
     log_changed: those of the warnings that tell of a log which was cut, edited or replaced.
     paused_by, paused_at: who has it left out, since when in seconds since the epoch; None: nobody.
+    slow_ranks: those that were slower than the others, for a time or to the end; None where nobody
+        could tell.
     diagnosis, diagnosed_at: why it did not move, by its hosts, and when they were asked in seconds
         since the epoch; None: they were not.
     campaign: keeps the repeats of several campaigns apart when they are reported together.
@@ -87,6 +90,7 @@ class RunResult:
     throughput: float | None = None
     unit: str = "samples/s"
     reason: str = ""
+    slow_ranks: tuple[SlowRank, ...] | None = None
     diagnosis: Diagnosis | None = None
     diagnosed_at: float | None = None
     hosts: tuple[str, ...] = ()

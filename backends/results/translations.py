@@ -112,6 +112,7 @@ class Words:
     failed_line: str
     retried: str
     evidence: str
+    slow_ranks: str
     no_failed_runs: str
     no_flags: str
     nothing_graded: str
@@ -247,6 +248,7 @@ EN = Words(
     failed_line="{case}: {succeeded} of {repeats} repeats succeeded",
     retried="retried after: {reason}",
     evidence="as the hosts told it",
+    slow_ranks="Ranks that the others waited for",
     no_failed_runs="None.",
     no_flags="Nothing to distrust was found.",
     nothing_graded="Nothing has been measured yet.",
@@ -378,6 +380,7 @@ ZH = Words(
     failed_line="{case}：{repeats} 次重复中成功 {succeeded} 次",
     retried="此前失败并已重试：{reason}",
     evidence="主机原始记录",
+    slow_ranks="拖慢其他进程的 rank",
     no_failed_runs="无。",
     no_flags="未发现可疑之处。",
     nothing_graded="尚无测得的结果。",

@@ -20,6 +20,7 @@ class Reads(Enum):
     TIME = auto()
     TEXT = auto()
     RANK = auto()  # where a rank's time goes
+    OWN_TIME = auto()  # of a rank, while the run is at work
     NOTHING = auto()  # that the line is there says it
 
 
@@ -44,6 +45,9 @@ def every_pattern(profile: Profile) -> Iterator[PatternAt]:
     if (explain := profile.explain) is not None:
         told = LineReading(reading=explain.reading, example=explain.example)
         yield PatternAt("explain.reading", told, "explain.example", Reads.RANK)
+    if (ranks := profile.ranks) is not None:
+        told = LineReading(reading=ranks.reading, example=ranks.example)
+        yield PatternAt("ranks.reading", told, "ranks.example", Reads.OWN_TIME)
     yield from _of_rule("measure", always)
     for number, (variant, rule) in enumerate(zip(measure.variant, variants, strict=True)):
         yield from _of_rule(f"measure.variant[{number}]", rule, variant)

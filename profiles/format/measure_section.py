@@ -12,7 +12,13 @@ from profiles.format.case import GLOBAL_BATCH
 from profiles.format.field_types import Condition, Count, Model, Pattern
 from profiles.format.line_reading import LineReading, Where
 from profiles.format.run_fact_names import NUMBERS
-from profiles.format.validators import RANK_GROUPS, READING_GROUPS, MistakeAt, check_pattern
+from profiles.format.validators import (
+    OWN_TIME_GROUPS,
+    RANK_GROUPS,
+    READING_GROUPS,
+    MistakeAt,
+    check_pattern,
+)
 
 Statistic = Literal["elapsed", "mean", "median", "trimmed_mean", "harmonic_mean", "last"]
 Kind = Literal["throughput", "step_time", "duration", "bandwidth"]
@@ -188,6 +194,20 @@ class Explain(Model):
     @model_validator(mode="after")
     def _groups(self) -> Self:
         check_pattern(self.reading, required=RANK_GROUPS, known=RANK_GROUPS)
+        return self
+
+
+class OwnTimes(Model):
+    """The line by which a rank tells, in any host's log, the time it takes of its own per step:
+    from the end of one exchange to where it is ready for the next. ``scale``: to seconds."""
+
+    reading: Pattern
+    example: str = ""
+    scale: Annotated[float, Field(gt=0)] = 1.0
+
+    @model_validator(mode="after")
+    def _groups(self) -> Self:
+        check_pattern(self.reading, required=OWN_TIME_GROUPS, known=OWN_TIME_GROUPS | {"step"})
         return self
 
 

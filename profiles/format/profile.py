@@ -31,6 +31,7 @@ from profiles.format.measure_section import (
     FailurePattern,
     Measure,
     Metric,
+    OwnTimes,
     Rule,
     Trim,
     Variant,
@@ -59,6 +60,7 @@ __all__ = [
     "Measure",
     "Metric",
     "Model",
+    "OwnTimes",
     "Parameter",
     "Profile",
     "Rule",
@@ -195,6 +197,7 @@ class Profile(Model):
     launch: Launch
     measure: Measure
     explain: Explain | None = None
+    ranks: OwnTimes | None = None
     workload: Workload | None = None
     slurm: JobKeys = JobKeys()
     import_: ImportPaths = Field(default=ImportPaths(), alias="import")

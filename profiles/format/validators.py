@@ -21,6 +21,7 @@ from profiles.schema_mistakes import Key
 
 READING_GROUPS = frozenset({"value", "step", "time", "unit"})
 RANK_GROUPS = frozenset({"rank", "step", "compute", "communication", "input"})
+OWN_TIME_GROUPS = frozenset({"rank", "value"})
 PATH_GROUPS = frozenset({"nodes", "gpus_per_node", "gpus", "repeat"})
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.+-]*", re.ASCII)
 

@@ -13,7 +13,7 @@ from profiles.format.line_reading import LineReading
 from profiles.format.measure_section import Metric, Rule
 from profiles.format.profile import Profile
 from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
-from profiles.format.validators import RANK_GROUPS
+from profiles.format.validators import OWN_TIME_GROUPS, RANK_GROUPS
 from profiles.logs.lines import cut_long_lines
 from profiles.logs.ranks import MPI_PREFIX, RankFilter
 from profiles.logs.readings import Text, to_number
@@ -73,7 +73,8 @@ def _line_flaw(at: PatternAt, lines: bytes) -> Flaw | None:
     match = next(filter(None, map(pattern.search, texts)), None)
     if match is None:
         return Flaw.NOT_FOUND
-    if at.reads is Reads.RANK and not all(_is_number(match[name] or "") for name in RANK_GROUPS):
+    numbers = {Reads.RANK: RANK_GROUPS, Reads.OWN_TIME: OWN_TIME_GROUPS}.get(at.reads, ())
+    if not all(_is_number(match[name] or "") for name in numbers):
         return Flaw.NO_NUMBER
     return None
 

@@ -17,6 +17,12 @@ cores for them. Node 0 prints a line every quarter of a second or so::
 where the loss is the mean over the global batches and samples/s is global: samples of all devices
 over the wall time since the line before. The run stops after --seconds, or after --iterations.
 
+Where there are several processes each of them prints, as often, how many milliseconds an iteration
+took it but for averaging gradients. An iteration takes as long everywhere; this tells which process
+the others wait for::
+
+    own: rank 1, iter 20, ms: 9.482
+
 With DLPERF_PROFILE=1 in the environment every process says at its end where its time went, in
 seconds per iteration: computing, averaging gradients (which includes the wait for the slowest
 process, and overlaps with nothing), and putting its batch together::
@@ -52,6 +58,7 @@ SEED = 20201103
 NOISE = 2.5  # the classes overlap, so that the loss neither stays nor reaches zero
 LEARNING_RATE = 0.02
 MOMENTUM = 0.9
+OWN_TIME = "own: rank %d, iter %d, ms: %.3f"
 READINGS_PER_RUN = 32  # printed lines in a run of --seconds
 
 MAGIC = b"cpusmoke"
@@ -558,6 +565,13 @@ def signal_name(number):
 # Training
 
 
+def print_line(text, flush=True):
+    """In one piece: print() may write a line and its end apart, and others between them."""
+    sys.stdout.write(text + "\n")
+    if flush:
+        sys.stdout.flush()
+
+
 def name_process(rank):
     """Be called "rank 3" by ps and top: processes that were forked differ in nothing else."""
     try:
@@ -567,7 +581,7 @@ def name_process(rank):
         pass  # no Linux; nothing depends on it
 
 
-def train(options, device, place, clock=time.monotonic, write=print):
+def train(options, device, place, clock=time.monotonic, write=print_line):
     """Train until the root says that it is enough; return the samples that were learned from."""
     dataset = synthetic_dataset()
     world = options.nodes * options.devices
@@ -587,6 +601,7 @@ def train(options, device, place, clock=time.monotonic, write=print):
     iteration = 0
     last = False
     computing = talking = waiting = 0.0
+    told, own_before, iterations_before = started, 0.0, 0
     tick = time.perf_counter
     while not last:
         began = tick()
@@ -611,6 +626,13 @@ def train(options, device, place, clock=time.monotonic, write=print):
         waiting += fetched - began
         talking += averaged - computed
         computing += (computed - fetched) + (tick() - averaged)
+        if world > 1:
+            since = iteration - iterations_before
+            # Every process by its own clock: nobody waits for a line.
+            if since >= options.print_every if options.print_every else clock() - told >= interval:
+                own = waiting + computing
+                write(OWN_TIME % (rank, iteration, (own - own_before) / since * 1e3), flush=True)
+                told, own_before, iterations_before = clock(), own, iteration
         if not is_root:
             continue
         printed_loss += totals[1] / global_batch

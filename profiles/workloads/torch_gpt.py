@@ -46,6 +46,9 @@ is the device's own, which is never left waiting for the line. Compiling, the ch
 DDP's second set of buckets fall into the first five steps: from --print-every 3 on none of it
 counts without the first two lines.
 
+Of several ranks each prints, as often, what a step takes it but for the others: see OwnTime in
+torch_common.py. Under DDP only.
+
 With DLPERF_PROFILE=1 in the environment more steps follow under torch.profiler, and every rank
 prints where its time went: see torch_common.py.
 """
@@ -63,6 +66,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 from torch_common import (
     Laps,
+    OwnTime,
     allow_tf32,
     ampere,
     facts,
@@ -71,6 +75,7 @@ from torch_common import (
     keep_flight_records,
     peak_memory_mib,
     positive,
+    print_line,
     profile_if_asked,
 )
 
@@ -358,14 +363,19 @@ def make_step(options, model, place, autocast):
     return step
 
 
-def train(options, step, place):
+def train(options, step, place, own):
     """Take the steps and print."""
     laps = Laps(place.device)
     for number in range(1, options.iterations + 1):
         loss = step()
-        if place.rank == 0 and number % options.print_every == 0:
-            laps.end(number, loss)
+        own.step_ended()
+        if number % options.print_every == 0:
+            own.lap_ended(number)
+            if place.rank == 0:
+                laps.end(number, loss)
+        own.tell()
         report(laps.ended(), options, place)
+    own.tell(wait=True)
     report(laps.ended(wait=True), options, place)
 
 
@@ -373,10 +383,9 @@ def report(laps, options, place):
     tokens = options.batch_size * options.sequence_length * place.world_size
     for number, loss, seconds in laps:
         step_s = seconds / options.print_every
-        print(
+        print_line(
             "train: step %d, loss: %.6f, tokens/s: %.3f, step time ms: %.3f, mem: %d"
             % (number, loss, tokens / step_s, step_s * 1e3, peak_memory_mib(place.device)),
-            flush=True,
         )
 
 
@@ -427,9 +436,9 @@ def main(arguments=None):
         dist.init_process_group(place.backend)
     model = build(options, place)
     if place.rank == 0:
-        print(describe(options, place), flush=True)
+        print_line(describe(options, place))
     step = make_step(options, model, place, autocast)
-    train(options, step, place)
+    train(options, step, place, OwnTime(place, model))
     profile_if_asked(step, place)
     if place.launched:
         dist.destroy_process_group()

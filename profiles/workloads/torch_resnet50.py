@@ -25,6 +25,9 @@ here, and under DDP has a limit: the exchange is part of the graph, so that NCCL
 none of it, and where one process ends the others wait until somebody ends them. The one needs
 PyTorch 2.0, the other 2.1.
 
+Of several ranks each prints, as often, what a step takes it but for the others: see OwnTime in
+torch_common.py.
+
 With DLPERF_PROFILE=1 in the environment more steps follow under torch.profiler, and every rank
 prints where its time went: see torch_common.py.
 """
@@ -39,6 +42,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch_common import (
     Laps,
+    OwnTime,
     allow_tf32,
     ampere,
     facts,
@@ -47,6 +51,7 @@ from torch_common import (
     keep_flight_records,
     peak_memory_mib,
     positive,
+    print_line,
     profile_if_asked,
 )
 
@@ -190,24 +195,28 @@ def captured(train_on, images, labels):
     return replay
 
 
-def train(options, step, place):
+def train(options, step, place, own):
     """Take the steps and print."""
     laps = Laps(place.device)
     for iteration in range(1, options.iterations + 1):
         loss = step()
-        if place.rank == 0 and iteration % options.print_every == 0:
-            laps.end(iteration, loss)
+        own.step_ended()
+        if iteration % options.print_every == 0:
+            own.lap_ended(iteration)
+            if place.rank == 0:
+                laps.end(iteration, loss)
+        own.tell()
         report(laps.ended(), options, place)
+    own.tell(wait=True)
     report(laps.ended(wait=True), options, place)
 
 
 def report(laps, options, place):
     samples = options.print_every * options.batch_size * place.world_size
     for iteration, loss, seconds in laps:
-        print(
+        print_line(
             "train: epoch 0, iter %d, loss: %.6f, samples/s: %.3f, mem: %d"
             % (iteration, loss, samples / seconds, peak_memory_mib(place.device)),
-            flush=True,
         )
 
 
@@ -271,9 +280,9 @@ def measure(options, place, autocast):
             options.compile,
             options.graphs,
         )
-        print("environment: " + ", ".join([*facts(place), own]), flush=True)
+        print_line("environment: " + ", ".join([*facts(place), own]))
     step = make_step(options, model, place, autocast)
-    train(options, step, place)
+    train(options, step, place, OwnTime(place, model, possible=options.graphs == "off"))
     profile_if_asked(step, place)
 
 

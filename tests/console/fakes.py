@@ -21,6 +21,7 @@ from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
 from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
 from backends.hangs.diagnosis import Diagnosis
+from backends.hangs.slow_rank import SlowRank
 from backends.hosts.host_condition import concerns, state_of
 from backends.hosts.host_facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
 from backends.inventory.host_entry import Host, Inventory
@@ -209,6 +210,7 @@ class FakeController:
     retried: list[str] = field(default_factory=list)
     diagnosed: list[str] = field(default_factory=list)
     diagnoses: Mapping[str, Diagnosis] = field(default_factory=dict)  # by run label tag
+    slow: Mapping[str, tuple[SlowRank, ...]] = field(default_factory=dict)  # by run label tag
     detached: bool = False
     kept: Kept = field(default_factory=Kept)
     events: int = 0
@@ -342,6 +344,9 @@ class FakeController:
                 )
             )
             self._write_log(run, readings)
+            if (slow := self.slow.get(run.case.tag)) is not None:
+                told = ev.SlowRanksTold(t=until, run_id=run.run_id, slow_ranks=slow)
+                self._apply(told)
         if now >= end:
             self._end(run, end, reason)
 
@@ -484,6 +489,7 @@ class FakeWorkspace:
         self.start_error: DlperfError | None = None
         self.fails: Mapping[str, str] = {}
         self.diagnoses: Mapping[str, Diagnosis] = {}
+        self.slow: Mapping[str, tuple[SlowRank, ...]] = {}
         self.log_line = ""
         self.prechecks = FakePrechecks(lambda: zip(self.inventory.hosts, self._hosts, strict=True))
         self.problem = ""
@@ -581,6 +587,7 @@ class FakeWorkspace:
             simulated=self.simulated,
             fails=self.fails,
             diagnoses=self.diagnoses,
+            slow=self.slow,
             log_line=self.log_line,
         )
         self.controllers[controller.path] = controller

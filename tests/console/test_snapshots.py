@@ -22,6 +22,7 @@ from backends.hangs.diagnosis import (
     Suspect,
 )
 from backends.hangs.evidence import Lack
+from backends.hangs.slow_rank import SlowRank
 from tests.console.conftest import HUGE, LARGE, SMALL, begin, screen_text, tick, until
 from tests.console.fake_prechecks import of_four_hosts
 from tests.console.fakes import START, FakeFinding, FakeWorkspace
@@ -197,6 +198,18 @@ def test_a_run_that_hung(
         console_of(still, colours),
         terminal_size=size,
         run_before=steps(still, "3", 60.0, "g", "j", campaign=True),
+    )
+
+
+@SIZES
+def test_a_rank_that_the_others_wait_for(
+    snap_compare: Compare, still: FakeWorkspace, size: tuple[int, int], colours: str
+) -> None:
+    still.slow = {"4n8g": (SlowRank(21, "node3", 5, 0.14, 0.114, 0.1, START + 42.0),)}
+    assert snap_compare(
+        console_of(still, colours),
+        terminal_size=size,
+        run_before=steps(still, "3", 60.0, "v", "v", campaign=True),
     )
 
 

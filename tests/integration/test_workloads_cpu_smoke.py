@@ -134,7 +134,23 @@ def test_two_nodes_learn_what_one_learns_from_the_same_global_batch(start: Start
     late = start(*across, "--node-rank", "1")
     first = start(*across)
     assert losses(finish(first)) == pytest.approx(one, abs=2e-6)
-    assert finish(late) == ""  # only node 0 prints
+    assert losses(finish(late)) == []  # only node 0 prints those
+
+
+def test_every_process_tells_what_an_iteration_takes_it_but_for_the_others(start: Start) -> None:
+    across = ("--nodes", "2", "--devices", "2", "--iterations", "60", "--print-every", "20")
+    late = start(*across, "--node-rank", "1")
+    first = finish(start(*across))
+    pattern = re.compile(r"^own: rank (\d), iter (\d+), ms: ([\d.]+)$", re.MULTILINE)
+    for out, ranks in ((first, {"0", "1"}), (finish(late), {"2", "3"})):
+        told = pattern.findall(out)
+        assert sorted((rank, int(step)) for rank, step, _ in told) == sorted(
+            (rank, step) for rank in ranks for step in (20, 40, 60)
+        )
+        assert all(float(ms) > 0 for _, _, ms in told)
+    lasted = [20 * 4 * 32 / float(match["value"]) for match in READING.finditer(first)]
+    own = [float(ms) / 1e3 * 20 for rank, _, ms in pattern.findall(first) if rank == "0"]
+    assert all(mine <= step * 1.05 + 0.01 for mine, step in zip(own, lasted, strict=True))
 
 
 def test_three_nodes_start_in_any_order(start: Start) -> None:

@@ -15,6 +15,7 @@ from backends.campaign.record.status_view import (
     RunView,
     chart_series,
 )
+from backends.hangs.slow_rank_words import slow_rank_line
 from backends.hangs.verdict_words import evidence_lines, verdict_line
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.telemetry_words import usual_lines
@@ -113,7 +114,7 @@ def _label(run: RunView, *, several: bool) -> Text:
     if several:
         text = join([(f"{plain(run.profile)} ", MUTED), text])
     said = plain(run.reason) if run.state is RunState.FAILED else plain(run.state_text)
-    for begin in (f"{run.state} ", f"{run.state}: "):
+    for begin in (f"{run.state} ", f"{run.state}: ", f"{run.state}, "):
         said = said.removeprefix(begin)  # which has a column
     if said and said not in (str(run.state), "collecting"):
         lost = run.state.active
@@ -178,7 +179,7 @@ def details_text(run: RunView, state: CampaignState, *, read_only: bool = False)
     meanwhile = usual_lines([run_result(record, state)])
     for name, value in (*_facts(run, record), *meanwhile):
         text.append(f"{plain(name):<12}", MUTED).append(f"{plain(value)}\n")
-    for warning in record.warnings:
+    for warning in (*map(slow_rank_line, record.slow_ranks or ()), *record.warnings):
         text.append("▲ ", WARN).append(f"{plain(warning)}\n")
     for host, command in zip(run.hosts, run.commands, strict=False):
         if command:

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, AliasChoices, Field, PlainValidator, TypeAd
 
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.hangs.diagnosis import Diagnosis
+from backends.hangs.slow_rank import SlowRank
 from backends.hosts.telemetry_summary import Telemetry
 from profiles.scalars import Scalar
 from profiles.throughput.rank_times import RankTime
@@ -111,6 +112,20 @@ def _diagnosed(value: Any) -> Diagnosis:
     return found
 
 
+_slow = TypeAdapter(tuple[SlowRank, ...])
+
+
+def _slow_ranks(value: Any) -> tuple[SlowRank, ...]:
+    json.dumps(value, allow_nan=False)
+    found = _slow.validate_python(value)
+    times = [t for one in found for t in (one.since, one.until) if t is not None]
+    if not all(0 <= at <= _LATEST for at in times):
+        raise ValueError("no time")
+    if not all(0 <= one.rank <= _MOST for one in found):
+        raise ValueError("no rank")
+    return found
+
+
 _telemetry = TypeAdapter(Telemetry)
 
 
@@ -147,5 +162,6 @@ LookedAfter = Annotated[
 ]
 RankTimes = Annotated[tuple[RankTime, ...], PlainValidator(_ranks)]
 Diagnosed = Annotated[Diagnosis, PlainValidator(_diagnosed)]
+SlowRanks = Annotated[tuple[SlowRank, ...], PlainValidator(_slow_ranks)]
 Watched = Annotated[Telemetry, PlainValidator(_watched)]
 Disturbances = Annotated[tuple[Disturbance, ...], PlainValidator(_steady)]

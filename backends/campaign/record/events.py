@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # only a journal that is read needs pydantic
         RankTimes,
         RelativePath,
         Share,
+        SlowRanks,
         Text,
         Texts,
         Time,
@@ -318,6 +319,15 @@ class RunDiagnosed(Event):
 
     run_id: Text
     diagnosis: Diagnosed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowRanksTold(Event):
+    """Ranks that are, or for a time were, slower than the others; all of the run so far."""
+
+    durable: ClassVar[bool] = False
+    run_id: Text
+    slow_ranks: SlowRanks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -261,6 +261,10 @@ def _diagnosed(run: RunRecord, event: ev.RunDiagnosed) -> RunRecord:
     return replace(run, diagnosis=event.diagnosis, diagnosed_at=event.t)
 
 
+def _slow_ranks(run: RunRecord, event: ev.SlowRanksTold) -> RunRecord:
+    return replace(run, slow_ranks=event.slow_ranks) if run.state.active else run
+
+
 def _paused(run: RunRecord, event: ev.RunPaused) -> RunRecord:
     return replace(run, paused_at=event.t, paused_by=event.by) if run.pausable else run
 
@@ -305,6 +309,7 @@ RUN_CHANGES: Mapping[type[ev.Event], Callable[[RunRecord, Any], RunRecord]] = {
     ev.RunFailed: _failed,
     ev.RunCancelled: _cancelled,
     ev.RunDiagnosed: _diagnosed,
+    ev.SlowRanksTold: _slow_ranks,
     ev.RunPaused: _paused,
     ev.RunUnpaused: _unpaused,
     ev.HostVerified: _host_verified,

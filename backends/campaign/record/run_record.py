@@ -19,6 +19,7 @@ from profiles.throughput.steady import Disturbance
 if TYPE_CHECKING:
     from backends.campaign.record.event_values import JournaledReading
     from backends.hangs.diagnosis import Diagnosis
+    from backends.hangs.slow_rank import SlowRank
     from backends.hosts.telemetry_summary import Telemetry
 
 SERIES_POINTS = 512
@@ -125,6 +126,7 @@ class RunRecord:
     steady: tuple[Disturbance, ...] | None = None
     ranks: tuple[RankTime, ...] = ()
     telemetry: Telemetry | None = None
+    slow_ranks: tuple[SlowRank, ...] | None = None  # None: nobody could tell
     diagnosis: Diagnosis | None = None  # of the last time that its hosts were asked
     diagnosed_at: float | None = None
     reason: str = ""

@@ -32,6 +32,7 @@ def run_result(run: RunRecord, state: CampaignState) -> RunResult:
         throughput=measured,
         unit=run.unit,
         reason=run.reason,
+        slow_ranks=run.slow_ranks,
         diagnosis=run.diagnosis,
         diagnosed_at=run.diagnosed_at,
         hosts=run.hosts,

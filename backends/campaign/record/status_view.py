@@ -18,6 +18,7 @@ from backends.campaign.record.run_estimates import Estimates, Remaining, case_ke
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.engines.engine import Waiting, WaitKind
+from backends.hangs.slow_rank_words import still_slow
 from backends.inventory.nodesets import fold_nodeset
 from backends.transports.transport import Problem
 from profiles.durations import format_duration
@@ -256,7 +257,11 @@ def _view(
         state=run.state,
         paused=run.paused,
         collecting=run.collecting,
-        state_text=_state_text(run, now, waiting, watched=watched) or _at_work(run, now, expected),
+        state_text=(
+            _state_text(run, now, waiting, watched=watched)
+            or _slow(run)
+            or _at_work(run, now, expected)
+        ),
         hosts=run.hosts,
         out_of_reach=tuple(run.lost_hosts) if run.state.active else (),
         unit=run.unit,
@@ -298,6 +303,12 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
 def _throughput_now(run: RunRecord) -> float | None:
     over = run.collecting or run.state is RunState.CANCELLING
     return None if over else run.last_throughput
+
+
+def _slow(run: RunRecord) -> str:
+    """Its state, and a rank that keeps all others back."""
+    slow = still_slow(run.slow_ranks) if run.state is RunState.RUNNING else ""
+    return f"{run.state}, {slow}" if slow else ""
 
 
 def _outlived(run: RunRecord, now: float, expected: float | None) -> bool:

@@ -37,6 +37,7 @@ from backends.campaign.run.mirror import LogMirror
 from backends.campaign.run.postmortem import explained_by_host
 from backends.campaign.run.reading_feed import ReadingFeed
 from backends.campaign.run.recovery import MEASURED_AGAIN
+from backends.campaign.run.slow_rank_feed import SlowRankFeed
 from backends.campaign.run.stall import StallWatch
 from backends.campaign.run.start_on_hosts import CANCEL_GRACE_S, Deferred, Start
 from backends.engines.engine import AllocationEnd, EndKind
@@ -106,6 +107,7 @@ class RunSupervisor:
         self.feed = ReadingFeed(
             run, profile, recorder, clock, lambda: self._watch.reading_came(self._now())
         )
+        self._slow_ranks = SlowRankFeed(run, profile, recorder, clock, on_gpus=evidence.on_gpus)
         self._others = {member.name: FailureLog(profile) for member in self.members[1:]}
         self._mirrors = {member.name: self._mirror(member) for member in self.members}
         self._ending = Ending(
@@ -125,8 +127,10 @@ class RunSupervisor:
 
         def take(data: bytes) -> None:
             (self.feed.take if first else self._others[member.name].take)(data)
+            self._slow_ranks.take(member.name, data)
 
         def restarted(why: str) -> None:
+            self._slow_ranks.restart(member.name)
             if first:
                 self.feed.restart(why)
             else:
@@ -187,6 +191,7 @@ class RunSupervisor:
 
     async def _record(self, ended: Ended) -> None:
         self.feed.send()
+        self._slow_ranks.finish()
         if self._requeued is not None:
             await self._recorder.record(requeued(self.run, self._requeued, self._clock()))
         elif ended.cancelled:

@@ -1,0 +1,113 @@
+"""Which ranks are slower than the others, while a run is at work. Pure.
+
+Under synchronous data parallelism every rank's *step* takes the same time, that of the slowest.
+What tells them apart is the time that a rank takes of its own, from the end of one exchange of
+gradients to the moment when it has its own ready for the next: the others wait for the longest.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+WARM_UP = 2
+"""The first times of each rank, with compiling and the choice of kernels in them, do not count."""
+WINDOW = 5
+LEAST = 0.05
+"""By how much a rank has to be slower to be named …"""
+STAYS = 0.03
+"""… and to stay so."""
+NOISES = 3.0
+"""Of its own standard error, and of the usual rank's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """``excess``: 0.12 is 12% above ``usual_s``, own time of the usual rank per step; ``since``:
+    when that began, in the seconds of who asks."""
+
+    rank: int
+    excess: float
+    own_s: float
+    usual_s: float
+    since: float
+
+
+@dataclass(slots=True)
+class _Pace:
+    seen: int = 0
+    times: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    slower_since: float | None = None
+
+    @property
+    def known(self) -> bool:
+        return len(self.times) == WINDOW
+
+
+class RankPaces:
+    """The own times of all ranks of a run, ``world`` of them, as they come."""
+
+    def __init__(self, world: int) -> None:
+        self._world = world
+        self._paces: dict[int, _Pace] = {}
+        self._named: frozenset[int] = frozenset()
+
+    def take(self, rank: int, own_s: float, now: float) -> None:
+        """One more time of a rank, of a step or the mean over several."""
+        if not 0 <= rank < self._world or not 0 < own_s < 1e6:
+            return
+        pace = self._paces.setdefault(rank, _Pace())
+        pace.seen += 1
+        if pace.seen <= WARM_UP:
+            return
+        pace.times.append(own_s)
+        usual = self._usual()
+        if usual is None or own_s <= usual * (1 + STAYS):
+            pace.slower_since = None
+        elif pace.slower_since is None:
+            pace.slower_since = now
+
+    @property
+    def judged(self) -> bool:
+        """Whether enough ranks have told often enough."""
+        return 2 <= self._world <= 2 * len(self._medians())
+
+    def slow(self, now: float) -> tuple[Slow, ...]:
+        """Who is slow at this moment, the slowest first. At most half of the ranks can be."""
+        medians = self._medians()
+        usual = self._usual()
+        if not self.judged or usual is None:
+            return ()
+        of_usual = min(medians, key=lambda rank: (abs(medians[rank] - usual), rank))
+        found = []
+        for rank, own in medians.items():
+            excess = own / usual - 1
+            noise = _error(self._paces[rank].times) + _error(self._paces[of_usual].times)
+            limit = STAYS if rank in self._named else LEAST
+            if excess >= max(limit, NOISES * noise / usual):
+                since = self._paces[rank].slower_since
+                found.append(Slow(rank, excess, own, usual, now if since is None else since))
+        self._named = frozenset(slow.rank for slow in found)
+        return tuple(sorted(found, key=lambda slow: (-slow.excess, slow.rank)))
+
+    def _medians(self) -> Mapping[int, float]:
+        return {
+            rank: statistics.median(pace.times)
+            for rank, pace in sorted(self._paces.items())
+            if pace.known
+        }
+
+    def _usual(self) -> float | None:
+        """The lower median of all ranks: with half of them slow it is that of one which is not."""
+        medians: Sequence[float] = sorted(self._medians().values())
+        return medians[(len(medians) - 1) // 2] if len(medians) > 1 else None
+
+
+def _error(times: Iterable[float]) -> float:
+    """The standard error of their median, by their median absolute deviation."""
+    values = list(times)
+    middle = statistics.median(values)
+    deviation = statistics.median(abs(value - middle) for value in values)
+    return float(1.4826 * 1.2533 * deviation / len(values) ** 0.5)

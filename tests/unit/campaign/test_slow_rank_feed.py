@@ -1,0 +1,127 @@
+"""From the lines of several hosts' logs to what the journal says of slow ranks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from backends.campaign.record import events as ev
+from backends.campaign.record.codec import decode, encode
+from backends.campaign.record.run_changes import record_of
+from backends.campaign.run.slow_rank_feed import EVERY_S, SlowRankFeed
+from backends.hangs.slow_rank import SlowRank
+from backends.hangs.slow_rank_words import slow_rank_line, still_slow
+from profiles.format.catalog import Catalog
+from profiles.throughput.own_times import OwnTimeReader
+
+PROFILE = Catalog.load((), None).get("torch-resnet50")
+
+
+@dataclass
+class Recorder:
+    events: list[ev.SlowRanksTold] = field(default_factory=list)
+
+    def note(self, event: ev.SlowRanksTold) -> None:
+        self.events.append(event)
+
+
+@dataclass
+class Clock:
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def feed_of_two_hosts() -> tuple[SlowRankFeed, Recorder, Clock]:
+    planned = ev.RunPlanned(
+        t=1.0,
+        run_id="a-1",
+        profile=PROFILE.name,
+        framework="f",
+        model="m",
+        unit="u",
+        nodes=2,
+        gpus_per_node=2,
+        parameters={},
+        repeat=1,
+    )
+    run = replace(record_of(planned), devices={"node1": (4, 6), "node2": (0, 1)})
+    recorder, clock = Recorder(), Clock()
+    feed = SlowRankFeed(run, PROFILE, recorder, clock, on_gpus=True)  # type: ignore[arg-type]
+    return feed, recorder, clock
+
+
+def told(feed: SlowRankFeed, clock: Clock, steps: range, slow: float = 1.0) -> None:
+    for step in steps:
+        clock.now += EVERY_S
+        for host, ranks in (("node1", (0, 1)), ("node2", (2, 3))):
+            for rank in ranks:
+                ms = 100.0 * (slow if rank == 1 else 1.0)
+                line = b"own: rank %d, step %d, ms: %.3f\n" % (rank, step, ms)
+                feed.take(host, line[:9])
+                feed.take(host, line[9:])
+
+
+def test_a_rank_is_told_with_its_host_and_device_once_and_again_when_it_is_over() -> None:
+    feed, recorder, clock = feed_of_two_hosts()
+    told(feed, clock, range(10))
+    assert [event.slow_ranks for event in recorder.events] == [()]
+    told(feed, clock, range(10, 30), slow=1.2)
+    [_, named] = recorder.events
+    [slow] = named.slow_ranks
+    assert (slow.rank, slow.host, slow.device, slow.until) == (1, "node1", 6, None)
+    assert slow.excess == pytest.approx(0.2)
+    assert slow.since == 1000.0 + 11 * EVERY_S
+    told(feed, clock, range(30, 50))
+    [over] = recorder.events[2].slow_ranks
+    assert (over.rank, over.since) == (1, slow.since)
+    assert over.until is not None
+    feed.finish()
+    assert len(recorder.events) == 3
+
+
+def test_a_run_of_one_rank_or_a_profile_that_does_not_tell_says_nothing() -> None:
+    feed, recorder, clock = feed_of_two_hosts()
+    silent = PROFILE.model_copy(update={"ranks": None})
+    other = SlowRankFeed(feed._run, silent, recorder, clock, on_gpus=True)  # type: ignore[arg-type]
+    told(other, clock, range(20), slow=2.0)
+    other.finish()
+    assert recorder.events == []
+
+
+@pytest.mark.parametrize("name", ["torch-resnet50", "torch-gpt", "cpu-smoke"])
+def test_lines_are_read_whatever_is_around_them(name: str) -> None:
+    section = Catalog.load((), None).get(name).ranks
+    assert section is not None
+    reader = OwnTimeReader(section)
+    line = section.example.encode()
+    [(rank, seconds)] = OwnTimeReader(section).feed(b"\x1b[31m" + line + b"\x1b[0m\n")
+    assert seconds < 1.0
+    assert reader.feed(b"own: rank 99999999999, x\xff\n" + line[:10]) == []
+    assert reader.feed(line[10:] + b"\r" + line) == [(rank, seconds)]
+    assert reader.feed(b"\n") == [(rank, seconds)]
+
+
+SLOW = SlowRank(5, "node3", 5, 0.14, 0.114, 0.1, 1_795_400_000.0)
+
+
+def test_slow_ranks_survive_the_journal_and_what_cannot_be_does_not() -> None:
+    event = ev.SlowRanksTold(t=1.0, run_id="a-1", slow_ranks=(SLOW,))
+    line = encode(event)
+    assert decode(line) == event
+    for key, value in (("rank", -1), ("since", -1.0), ("excess", "much"), ("host", None)):
+        record = json.loads(line)
+        record["slow_ranks"][0][key] = value
+        assert decode(json.dumps(record).encode()) is None
+
+
+def test_words_say_who_where_by_how_much_and_since_when() -> None:
+    said = slow_rank_line(SLOW)
+    assert said.startswith("rank 5 on node3 GPU5: own time 14% above the others since ")
+    over = replace(SLOW, until=SLOW.since + 600)
+    assert " from " in slow_rank_line(over)
+    assert still_slow((over,)) == still_slow(None) == ""
+    assert still_slow((SLOW, replace(SLOW, rank=6), over)) == "rank 5 +14% on node3 GPU5, 1 more"
