@@ -56,10 +56,10 @@ async def find_culprits(hosts: Sequence[str], broken: Broken, *, most_tries: int
         elif parts < len(suspects):
             parts = min(2 * parts, len(suspects))
         else:
-            return Culprits(suspects, tries)  # only all of these together fail
+            break  # none of them can be left out
     known = [host for host in hosts if host in good and host not in suspects]
     untried = [host for host in hosts if host not in good and host not in suspects]
-    return await _which_of_two(suspects, [*known, *untried], broken, tries, most_tries)
+    return await _which_of(suspects, [*known, *untried], broken, tries, most_tries)
 
 
 async def _without_a_part(
@@ -82,17 +82,19 @@ async def _without_a_part(
     return (), spent
 
 
-async def _which_of_two(
-    two: tuple[str, ...], others: Sequence[str], broken: Broken, tries: int, most_tries: int
+async def _which_of(
+    few: tuple[str, ...], others: Sequence[str], broken: Broken, tries: int, most_tries: int
 ) -> Culprits:
-    """Each with another host, one after the other; ``others``: first those that have worked."""
-    if len(two) < FEWEST or not others or tries + FEWEST > most_tries:
-        return Culprits(two, tries, certain=False)
-    failed = [(await broken([(host, others[0])]))[0] for host in two]
-    if all(failed):  # all three with each other: it may be the other one as well
-        return Culprits(two, tries + 2, certain=False)
-    alone = tuple(host for host, bad in zip(two, failed, strict=True) if bad)
-    return Culprits(alone or two, tries + 2)
+    """Each with others in the place of the rest, one after the other; ``others``: first those that
+    have worked. So a host is found that breaks only what several do, too."""
+    company = tuple(others[: len(few) - 1])
+    if len(few) < FEWEST or len(company) < len(few) - 1 or tries + len(few) > most_tries:
+        return Culprits(few, tries, certain=False)
+    failed = [(await broken([(host, *company)]))[0] for host in few]
+    if all(failed):  # it may be the others as well
+        return Culprits(few, tries + len(few), certain=False)
+    alone = tuple(host for host, bad in zip(few, failed, strict=True) if bad)
+    return Culprits(alone or few, tries + len(few))
 
 
 def _split(hosts: tuple[str, ...], parts: int) -> list[tuple[str, ...]]:

@@ -14,15 +14,19 @@ from backends.precheck.bisection import Culprits, find_culprits
 class Collective:
     """Fails for a group that holds a bad host, or all of a bad set."""
 
-    def __init__(self, bad: Sequence[frozenset[str]]) -> None:
+    def __init__(self, bad: Sequence[frozenset[str]], fewest: int = 2) -> None:
         self._bad = bad
+        self._fewest = fewest
         self.groups = 0
         self.at_once: list[Sequence[tuple[str, ...]]] = []
 
     async def broken(self, groups: Sequence[tuple[str, ...]]) -> list[bool]:
         self.at_once.append(groups)
         self.groups += len(groups)
-        return [any(bad <= set(group) for bad in self._bad) for group in groups]
+        return [
+            len(group) >= self._fewest and any(bad <= set(group) for bad in self._bad)
+            for group in groups
+        ]
 
 
 def search(hosts: Sequence[str], collective: Collective, most: int = 1000) -> Culprits:
@@ -40,6 +44,15 @@ def test_one_bad_host_is_found_in_about_two_runs_a_halving(count: int, data: st.
     found = search(names(count), collective)
     assert (found.hosts, found.certain) == ((bad,), True)
     assert found.tries == collective.groups <= 2 * count.bit_length() + 5
+
+
+@given(st.integers(3, 5), st.integers(10, 40), st.data())
+def test_a_host_is_found_that_works_in_every_pair_and_breaks_what_several_do(
+    fewest: int, count: int, data: st.DataObject
+):
+    bad = data.draw(st.sampled_from(names(count)))
+    found = search(names(count), Collective([frozenset({bad})], fewest))
+    assert (found.hosts, found.certain) == ((bad,), True)
 
 
 @given(st.integers(4, 24), st.data())

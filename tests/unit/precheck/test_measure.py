@@ -1,0 +1,202 @@
+"""A precheck's stages on hosts that are made up: what fails is a finding, and the rest goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from itertools import combinations
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.probe import parse_probe
+from backends.inventory.host_entry import Host
+from backends.precheck import measure
+from backends.precheck.figures import Stage
+from backends.precheck.group_run import GroupRun, How, Part
+from backends.precheck.measure import Measuring
+from backends.precheck.naming import Ranking, Verdict
+from backends.precheck.plan_precheck import Wishes, make_plan
+from backends.precheck.programs import Installed, Target
+from backends.precheck.ranking import rank
+
+Outcome = Callable[[tuple[str, ...]], How | float]
+
+
+class Cluster:
+    """``outcome``: of the hosts of a run how it ends, or the figure that each has."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self.runs: list[tuple[str, ...]] = []
+
+    async def run_group(
+        self, run: GroupRun, _transports: object, _lease: str, _logs: Path
+    ) -> dict[str, Part]:
+        self.runs.append(run.hosts)
+        found = self.outcome(run.hosts)
+        parts = {host: Part(host, whole=True) for host in run.hosts}
+        first = parts[run.hosts[0]]
+        if isinstance(found, How):
+            first.how, first.reason = found, f"it is {found}"
+        elif len(run.hosts) == 1:
+            for metric in ("cpu_one", "cpu_all", "memory"):
+                first.log += _line(metric, found)
+        else:
+            for rank_ in range(len(run.hosts)):
+                before = (rank_ - 1) % len(run.hosts)
+                first.log += _line("exchange", found, **{"from": before, "to": rank_})
+        return parts
+
+    def times(self, *hosts: str) -> int:
+        return self.runs.count(hosts)
+
+
+def _line(metric: str, value: float, **more: int) -> bytes:
+    told = {"metric": metric, "value": value, "unit": "x", **more}
+    return f"precheck: {json.dumps(told)}\n".encode()
+
+
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    async def go(cluster: Cluster, count: int, **wishes: Any) -> tuple[Ranking, Measuring]:
+        async def free_port(_self: object) -> int:
+            return 30_000
+
+        monkeypatch.setattr(measure, "run_group", cluster.run_group)
+        monkeypatch.setattr(measure.RemoteHost, "free_port", free_port)
+        facts = parse_probe(b"", 0.0, 0.0)
+        targets = [
+            Target(
+                Host(f"node{n}", address=f"10.0.0.{n}"),
+                HostSnapshot(f"node{n}", "", HostState.READY, facts=facts),
+                Installed(python=True),
+            )
+            for n in range(1, count + 1)
+        ]
+        plan = make_plan(targets, {}, Wishes(**wishes))
+        transports = SimpleNamespace(get=lambda host: SimpleNamespace(host=host))
+        measuring = Measuring(plan, transports, tmp_path, "alice")  # type: ignore[arg-type]
+        return rank(await measuring.run()), measuring
+
+    return go
+
+
+def verdicts(ranking: Ranking) -> Mapping[str, Verdict]:
+    return {ranked.host: ranked.verdict for ranked in ranking.hosts}
+
+
+async def test_good_hosts_are_measured_once_each_pair_once_and_all_once(
+    measured: Callable[..., Any],
+) -> None:
+    cluster = Cluster(lambda hosts: 100.0)
+    ranking, _ = await measured(cluster, 4)
+    assert ranking.named == ()
+    hosts = [f"node{n}" for n in range(1, 5)]
+    assert all(cluster.times(host) == 1 for host in hosts)
+    assert all(cluster.times(*pair) == 1 for pair in combinations(hosts, 2))
+    assert cluster.times(*hosts) == 1
+    assert len(cluster.runs) == 4 + 6 + 1
+
+
+async def test_a_slow_moment_is_no_slow_host(measured: Callable[..., Any]) -> None:
+    slow = ["node2"]
+    cluster = Cluster(lambda hosts: 10.0 if hosts == ("node2",) and slow and slow.pop() else 100.0)
+    ranking, _ = await measured(cluster, 4)
+    assert ranking.named == ()
+    assert cluster.times("node2") == 2
+
+
+async def test_a_host_that_fails_twice_is_named_and_asked_for_nothing_more(
+    measured: Callable[..., Any],
+) -> None:
+    cluster = Cluster(lambda hosts: How.FAILED if hosts == ("node3",) else 100.0)
+    ranking, _ = await measured(cluster, 4)
+    assert verdicts(ranking)["node3"] is Verdict.BROKEN
+    assert {v for host, v in verdicts(ranking).items() if host != "node3"} == {Verdict.WELL}
+    assert [hosts for hosts in cluster.runs if "node3" in hosts] == [("node3",)] * 2
+
+
+async def test_a_host_that_hangs_is_not_waited_for_a_second_time(
+    measured: Callable[..., Any],
+) -> None:
+    cluster = Cluster(lambda hosts: How.TIMED_OUT if hosts == ("node3",) else 100.0)
+    ranking, _ = await measured(cluster, 3)
+    assert verdicts(ranking)["node3"] is Verdict.BROKEN
+    assert cluster.times("node3") == 1
+
+
+async def test_a_host_that_somebody_takes_meanwhile_is_left_out_not_named(
+    measured: Callable[..., Any],
+) -> None:
+    cluster = Cluster(lambda hosts: How.HELD if hosts[0] == "node1" and len(hosts) == 2 else 100.0)
+    ranking, _ = await measured(cluster, 4)
+    assert ranking.named == ()
+    assert verdicts(ranking)["node1"] is Verdict.NOT_MEASURED
+    assert cluster.times("node2", "node3", "node4") == 1
+
+
+@pytest.mark.parametrize("count", [6, 7, 16])
+async def test_who_breaks_what_all_do_though_every_pair_works_is_found(
+    measured: Callable[..., Any], count: int
+) -> None:
+    cluster = Cluster(lambda hosts: How.FAILED if len(hosts) > 2 and "node3" in hosts else 100.0)
+    ranking, measuring = await measured(cluster, count, rounds=20)
+    (trouble,) = [t for t in measuring.measured.troubles if t.stage is Stage.ALL]
+    assert (trouble.host, ranking.exclude) == ("node3", ("node3",))
+
+
+async def test_where_too_few_are_left_to_tell_who_breaks_it_nobody_is_blamed_alone(
+    measured: Callable[..., Any],
+) -> None:
+    cluster = Cluster(lambda hosts: How.FAILED if len(hosts) > 2 else 100.0)
+    ranking, measuring = await measured(cluster, 3)
+    (trouble,) = [t for t in measuring.measured.troubles if t.stage is Stage.ALL]
+    assert (set(trouble.hosts), trouble.host) == ({"node1", "node2", "node3"}, "")
+    assert ranking.exclude == ()
+    assert ranking.troubles == (trouble,)
+
+
+async def test_who_breaks_every_group_is_found_by_halving_where_pairs_were_not_tried(
+    measured: Callable[..., Any],
+) -> None:
+    cluster = Cluster(lambda hosts: How.FAILED if len(hosts) > 1 and "node5" in hosts else 100.0)
+    ranking, _ = await measured(cluster, 9, stages=(Stage.HOST, Stage.ALL))
+    assert ranking.exclude == ("node5",)
+    rest = tuple(f"node{n}" for n in range(1, 10) if n != 5)
+    assert cluster.times(*rest) == 1, "the others are measured together without it"
+
+
+async def test_a_pair_that_fails_twice_is_named_as_a_pair_and_kept_apart_in_what_all_do(
+    measured: Callable[..., Any],
+) -> None:
+    bad = {"node2", "node4"}
+    cluster = Cluster(lambda hosts: How.FAILED if bad <= set(hosts) else 100.0)
+    ranking, _ = await measured(cluster, 5)
+    assert ranking.keep_apart == (("node2", "node4"),)
+    assert ranking.exclude == ()
+    assert cluster.times("node2", "node4") == 2
+    assert cluster.times("node1", "node2", "node3", "node5") == 1
+
+
+async def test_hosts_take_turns_where_that_is_wished(measured: Callable[..., Any]) -> None:
+    at_work: set[str] = set()
+    most = 0
+
+    class Counting(Cluster):
+        async def run_group(self, run: GroupRun, *rest: Any) -> dict[str, Part]:
+            nonlocal most
+            import asyncio  # noqa: PLC0415
+
+            at_work.update(run.hosts)
+            most = max(most, len(at_work)) if len(run.hosts) == 1 else most
+            await asyncio.sleep(0)
+            found = await super().run_group(run, *rest)
+            at_work.difference_update(run.hosts)
+            return found
+
+    await measured(Counting(lambda hosts: 100.0), 5, at_once=2)
+    assert most == 2
