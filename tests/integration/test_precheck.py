@@ -6,13 +6,17 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import RunSpec
 from backends.transports.pool import TransportPool
 from tests.support.sshd import ROOT, ServedHost, SshHosts
+from tests.support.torch_python import torch_python
 
 KEYS = ("name", "address", "port", "user", "identity", "known_hosts", "ssh_config", "work_dir")
 
@@ -23,7 +27,7 @@ def call(
     given = [] if inventory is None else ["--inventory", str(inventory)]
     program = [sys.executable, "-m", "tui.cli", *given, "--campaigns", str(directory / "campaigns")]
     return subprocess.run(
-        [*program, *words], cwd=ROOT, capture_output=True, text=True, timeout=200, check=False
+        [*program, *words], cwd=ROOT, capture_output=True, text=True, timeout=280, check=False
     )
 
 
@@ -152,3 +156,16 @@ def test_a_broken_host_stops_a_campaign_before_it_begins(tmp_path: Path) -> None
         in (done.stderr.splitlines()[-1])
     )
     assert [path.name for path in (tmp_path / "campaigns").iterdir()] == ["prechecks"]
+
+
+@pytest.mark.torch
+def test_with_pytorch_pairs_and_all_reduce_by_gloo(ssh_hosts: SshHosts, tmp_path: Path) -> None:
+    inventory = inventory_of(ssh_hosts(3), tmp_path)
+    words = ("precheck", "--python", torch_python(), "--stages", "pairs,all", "--json")
+    done = call(tmp_path, *words, inventory=inventory)
+    document = json.loads(done.stdout)
+    assert document["troubles"] == []
+    figures = {(f["metric"], tuple(f["hosts"])) for f in document["figures"]}
+    pairs = {("pair", pair) for pair in combinations(("node1", "node2", "node3"), 2)}
+    assert figures == pairs | {("all", ("node1", "node2", "node3"))}
+    assert all("gloo" in f["kind"] and f["value"] > 0 for f in document["figures"])

@@ -82,9 +82,12 @@ def test_a_slow_host_a_bad_link_and_a_broken_python_are_named_and_no_other(
     assert document["exclude"] == ["node4", "node1"]
     assert document["keep_apart"] == [["node2", "node3"]]
     assert (document["exit"], document["finished"]) == (1, True)
+    # Without a Python nobody can tell whether a process hid: that is said.
+    said = {line.partition(":")[0] for line in document["left"]}
+    assert said <= {"node4"}
     for host in four.hosts():
         runs = list((Path(host.work_dir) / "runs").glob("*"))
-        assert runs == [], "something of the precheck is left on a host"
+        assert runs == [] or host.name in said
 
 
 def test_of_four_good_hosts_none_is_named(four: NamespaceHosts, tmp_path: Path) -> None:
