@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rich.cells import chop_cells
 
 from profiles.cleantext import LineCleaner
+from tui.text import plain
 
 
 class LogLine(NamedTuple):
@@ -17,6 +18,11 @@ class LogLine(NamedTuple):
 
     start: int
     text: str
+
+
+def bytes_before(many: int, path: Path) -> LogLine:
+    """What stands in the place of the first bytes of a log."""
+    return LogLine(many, f"… {many:,} bytes before: {plain(path)}")
 
 
 class LineReader:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -23,11 +22,12 @@ from tui.text import count, join, plain
 from tui.theme import ACCENT, GOOD, MUTED, WARN
 from tui.widgets.cut_marks import marked
 from tui.widgets.filter_table import set_frame
-from tui.widgets.log_lines import LogLine, Part, Row, read_part, rows_of
-from tui.widgets.log_search import ERRORS, Search, Sought, words_sought
+from tui.widgets.log_lines import LogLine, Part, Row, bytes_before, read_part, rows_of
+from tui.widgets.log_search import ERRORS, Search, Sought, with_hits, words_sought
 from tui.widgets.log_tail import LogTail
 
 MAX_LINES = 5_000
+OLD_ONE_STAYS_S = 0.25
 
 
 class LogPanel(ScrollView, can_focus=True):
@@ -47,23 +47,20 @@ class LogPanel(ScrollView, can_focus=True):
     def __init__(self) -> None:
         super().__init__(id="log", classes="panel")
         self._tail: LogTail | None = None
+        self._opening: LogTail | None = None  # of the log that is to be shown, and was not read yet
+        self._named = ("Log", "")  # title, and what stands there while it is empty
         self._read_by: LogTail | None = None  # in a thread, at this moment
-        self._title = "Log"
-        self._empty = ""
+        self._title, self._empty = self._named
         self._wrapped = False
         self._able: tuple[object, ...] = ()  # what can be done to it, as the footer has it
         self._search: Search | None = None  # in a thread, at this moment
         self._sought: Sought | None = None
+        self._base: Style | None = None  # of what is painted now
         self._begin_with(None)
 
-    def _begin_anew(self, path: Path | None) -> None:
-        self._stop_searching()
-        self._begin_with(path)
-        self._lay_out()
-
-    def _begin_with(self, path: Path | None) -> None:
+    def _begin_with(self, tail: LogTail | None) -> None:
         """Its end, followed."""
-        self._tail = LogTail(path) if path is not None else None
+        self._tail = tail
         self._lines: deque[LogLine] = deque(maxlen=MAX_LINES)
         self._rows: list[Row] = []
         self._behind: int | None = None  # bytes behind the part that is shown; None: its end is
@@ -79,20 +76,36 @@ class LogPanel(ScrollView, can_focus=True):
         return self._tail.path if self._tail else None
 
     def show(self, path: Path | None, title: str, *, empty: str, ended: bool) -> None:
-        """Show a file; a different one than before starts at its end, followed."""
-        if path != self.path:
-            self._begin_anew(path)
-            self.scroll_home(animate=False, immediate=True, force=True)
-        self._title, self._empty = title, empty
+        """Show a file; another one than before starts at its end, followed. What was shown stays
+        until that has been read, so that the panel is painted once; but not for long."""
+        self._named = title, empty
+        if path != (self._opening or self).path:
+            self._opening = tail = LogTail(path) if path is not None else None
+            if tail is None or not self._lines:
+                self._open(tail)
+            else:
+                self.set_timer(OLD_ONE_STAYS_S, partial(self._open, tail))
         self._look(ended=ended)
         self._retitle()
 
+    def _open(self, tail: LogTail | None, lines: Sequence[LogLine] = ()) -> None:
+        """In the place of what was shown until now, if it still is to be; ``lines``: its first."""
+        if tail is self._opening and tail is not self._tail:
+            self._opening = None
+            self._stop_searching()
+            self._begin_with(tail)
+            self.scroll_home(animate=False, immediate=True, force=True)
+            if not lines:
+                self._lay_out()
+                self._retitle()
+
     def _look(self, *, ended: bool) -> None:
-        if self._tail is None:
+        tail = self._opening or self._tail
+        if tail is None:
             self.refresh()
-        elif self._read_by is not self._tail:  # else its file system takes its time
-            self._read_by = self._tail
-            self.run_worker(self._read(self._tail, ended=ended), group="log")
+        elif self._read_by is not tail:  # else its file system takes its time
+            self._read_by = tail
+            self.run_worker(self._read(tail, ended=ended), group="log")
 
     async def _read(self, tail: LogTail, *, ended: bool) -> None:
         """In a thread: a file system that does not answer must not hold up the console."""
@@ -101,6 +114,7 @@ class LogPanel(ScrollView, can_focus=True):
         finally:
             if self._read_by is tail:
                 self._read_by = None
+        self._open(tail, lines)
         if tail is self._tail:
             self._take(tail, lines, ended=ended)
             self._retitle()
@@ -110,7 +124,7 @@ class LogPanel(ScrollView, can_focus=True):
             self._ended = True
             lines = tail.finish()
         if lines and not self._lines and tail.skipped_bytes:
-            lines.insert(0, _bytes_before(lines[0].start, tail.path))
+            lines.insert(0, bytes_before(lines[0].start, tail.path))
         if not lines:
             return
         if self.following:
@@ -130,7 +144,11 @@ class LogPanel(ScrollView, can_focus=True):
         width = max(1, self.scrollable_content_region.width) if self._wrapped else None
         self._rows = list(rows_of(self._lines, width))
         longest = max((len(row.text) for row in self._rows), default=0)
-        self.virtual_size = Size(longest, len(self._rows))
+        size = Size(longest, len(self._rows))
+        if size != self.virtual_size:
+            # Not by assignment, which lays the whole page out again: the panel stays as it is.
+            self.set_reactive(ScrollView.virtual_size, size)
+            self._scroll_update(size)
         self.refresh()
 
     def _to_end(self) -> None:
@@ -143,6 +161,8 @@ class LogPanel(ScrollView, can_focus=True):
             self._to_end()
 
     def _retitle(self) -> None:
+        if self._opening is None:
+            self._title, self._empty = self._named
         state: tuple[str, str]
         if self._search is not None:
             state = (f"looking for {plain(self._search.sought.words)} …", ACCENT)
@@ -166,7 +186,9 @@ class LogPanel(ScrollView, can_focus=True):
     def toggle_follow(self) -> None:
         """Hold what is shown, or show what has come since and follow."""
         if not self.following and self._behind is not None:
-            self._begin_anew(self.path)
+            self._stop_searching()
+            self._begin_with(LogTail(self.path) if self.path else None)
+            self._lay_out()
             self._look(ended=False)
             return
         self.following = not self.following
@@ -274,11 +296,8 @@ class LogPanel(ScrollView, can_focus=True):
         place = self._match if beyond and self._match is not None else starts[0]
         self._sought = sought
         search = self._search = Search(self.path, sought)
-        if forward:
-            looks = (partial(search.after, place, beyond=beyond), partial(search.after, 0))
-        else:
-            looks = (partial(search.before, place), partial(search.before, 1 << 62))
-        self.run_worker(self._find(search, looks, forward=forward), group="log search")
+        finding = self._find(search, place, beyond=beyond, forward=forward)
+        self.run_worker(finding, group="log search")
         self._retitle()
 
     def _stop_searching(self) -> None:
@@ -286,17 +305,12 @@ class LogPanel(ScrollView, can_focus=True):
             self._search.stop()
             self._search = None
 
-    async def _find(
-        self, search: Search, looks: Sequence[Callable[[], int | None]], *, forward: bool
-    ) -> None:
+    async def _find(self, search: Search, place: int, *, beyond: bool, forward: bool) -> None:
         """In a thread: a log may be long. What lies on the other side comes second."""
         words, found, wrapped = search.sought.words, None, False
+        look = partial(search.all_round, place, beyond=beyond, forward=forward)
         try:
-            for look in looks:
-                wrapped = look is not looks[0]
-                found = await asyncio.to_thread(look)
-                if found is not None or search is not self._search:
-                    break
+            found, wrapped = await asyncio.to_thread(look)
         except OSError as error:
             words = f"{words}: {error.strerror}"
         if search is not self._search:
@@ -337,7 +351,7 @@ class LogPanel(ScrollView, can_focus=True):
         path = self.path
         lines = list(part.lines)
         if part.before and lines and path is not None:
-            lines.insert(0, _bytes_before(part.before, path))
+            lines.insert(0, bytes_before(part.before, path))
         self._lines = deque(lines)
         self.following = False
         self._behind = part.behind
@@ -359,9 +373,13 @@ class LogPanel(ScrollView, can_focus=True):
 
     # Drawing -------------------------------------------------------------------------------------
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._base = self.rich_style  # looked up once, and not for each line
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         width = self.size.width
-        base = self.rich_style
+        base = self._base or self.rich_style
         if not self._lines:
             words = self._empty if y == 0 else ""
             text = Text(f" {plain(words)}" if words else "", MUTED, no_wrap=True, end="")
@@ -370,24 +388,11 @@ class LogPanel(ScrollView, can_focus=True):
         scroll_x, scroll_y = self.scroll_offset
         number = y + scroll_y
         row = self._rows[number] if number < len(self._rows) else Row(-1, "")
-        strip = Strip(self._segments(row, base))
+        segments: Iterable[Segment] = [Segment(row.text, base)]
+        if self._sought is not None and row.text:
+            found = row.line >= 0 and self._lines[row.line].start == self._match
+            segments = with_hits(row.text, self._sought, base, found=found)
+        strip = Strip(segments)
         length = strip.cell_length
         strip = strip.crop_extend(scroll_x, scroll_x + width, base)
         return marked(strip, base, left=scroll_x > 0 < length, right=length > scroll_x + width)
-
-    def _segments(self, row: Row, base: Style) -> list[Segment]:
-        """The row, with what was looked for in reverse, the line that was found in colour."""
-        if self._sought is None or not row.text:
-            return [Segment(row.text, base)]
-        found = row.line >= 0 and self._lines[row.line].start == self._match
-        hit = base + Style(reverse=True, color=ACCENT if found else None)
-        segments, at = [], 0
-        for match in islice(self._sought.pattern.finditer(row.text), 100):
-            segments.append(Segment(row.text[at : match.start()], base))
-            segments.append(Segment(match.group(), hit))
-            at = match.end()
-        return [*segments, Segment(row.text[at:], base)]
-
-
-def _bytes_before(many: int, path: Path) -> LogLine:
-    return LogLine(many, f"… {many:,} bytes before: {plain(path)}")

@@ -10,10 +10,15 @@ import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from rich.segment import Segment
+from rich.style import Style
+
 from profiles.cleantext import ESCAPE_BYTES, clean_line
+from tui.theme import ACCENT
 
 PIECE_BYTES = 1 << 20
 LONGEST_LINE = 1 << 23
@@ -112,6 +117,24 @@ class Search:
                     return low + cut + last
                 place, size = low + cut, PIECE_BYTES
         return None
+
+    def all_round(self, place: int, *, beyond: bool, forward: bool) -> tuple[int | None, bool]:
+        """As :meth:`after` or :meth:`before`, or from the other end where that finds none; and
+        whether it was from there."""
+        found = self.after(place, beyond=beyond) if forward else self.before(place)
+        if found is not None:
+            return found, False
+        return (self.after(0) if forward else self.before(1 << 62)), True
+
+
+def with_hits(text: str, sought: Sought, base: Style, *, found: bool) -> Iterator[Segment]:
+    """What was looked for in reverse; in colour where it is the line that was ``found`` last."""
+    hit, at = base + Style(reverse=True, color=ACCENT if found else None), 0
+    for match in islice(sought.pattern.finditer(text), 100):
+        yield Segment(text[at : match.start()], base)
+        yield Segment(match.group(), hit)
+        at = match.end()
+    yield Segment(text[at:], base)
 
 
 def _skip_line(file: BinaryIO) -> int:
