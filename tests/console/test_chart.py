@@ -17,6 +17,7 @@ from backends.campaign.record.run_record import Series
 from backends.campaign.record.status_view import ChartSeries
 from backends.results.projection import Projected
 from profiles.case_tag import parse_tag
+from tui.text import number
 from tui.theme import ACCENT
 from tui.widgets.chart import (
     Line,
@@ -74,6 +75,30 @@ def test_at_most_two_points_per_column_and_the_extremes_survive() -> None:
     assert len(kept) <= 100
     assert (5_000.0, 1e6) in kept
     assert kept == sorted(kept)
+
+
+@given(st.lists(st.tuples(st.integers(0, 999), st.integers(-50, 50)), min_size=101, max_size=400))
+@settings(max_examples=50, deadline=None)
+def test_of_each_column_the_lowest_and_the_highest_point_are_kept(
+    points: list[tuple[int, int]],
+) -> None:
+    kept = decimated([(float(x), float(y)) for x, y in points], (0.0, 1000.0), 50)
+    assert set(kept) <= set(points)
+    for column in range(50):
+        before = [y for x, y in points if x // 20 == column]
+        after = [y for x, y in kept if x // 20 == column]
+        assert len(after) <= 2
+        assert (min(before, default=0), max(before, default=0)) == (
+            min(after, default=0),
+            max(after, default=0),
+        )
+
+
+def test_a_long_curve_says_its_last_value_whatever_is_drawn_of_it() -> None:
+    points = [(float(i), 100.0 + i % 7) for i in range(1_000)]
+    [line] = throughput_plot([series("a", points)], "a", width=40).lines
+    assert len(line.points) <= 80
+    assert line.note == number(points[-1][1])
 
 
 def test_few_points_are_left_alone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import lru_cache
 
 from rich.text import Text
 
@@ -24,7 +25,7 @@ from profiles.durations import format_duration
 from profiles.logs.failures import REMEDIES
 from tui.text import bar, cell, count, join, number, plain, run_state
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
-from tui.widgets.keyed_table import Column, Row
+from tui.widgets.keyed_table import CELLS_KEPT, Column, Row
 
 COLUMNS = (
     Column("state", "State", 12),
@@ -80,59 +81,72 @@ class RunRows:
 
 
 def _row(run: RunView, *, several: bool) -> Row:
-    ended = run.state.ended
     rate = run.throughput_now if run.state.active else run.throughput
+    said = run.reason if run.state is RunState.FAILED else run.state_text
     return Row(
         run.run_id,
         (
-            _state(run),
-            _label(run, several=several),
-            cell(fold_nodeset(run.hosts) if run.hosts else "–", "" if run.hosts else MUTED),
-            _progress(run),
-            cell(number(rate), f"bold {TEXT}" if run.throughput is not None else "", right=True),
-            cell(
-                format_duration(run.eta_s) if run.eta_s is not None and not ended else "–",
-                "" if run.eta_s is not None and not ended else MUTED,
-                right=True,
+            _state(run.state, run.paused, run.collecting),
+            _label(run.label, run.profile if several else "", run.state, said),
+            _kept_cell(fold_nodeset(run.hosts) or "–", "" if run.hosts else MUTED),
+            _progress(
+                run.state, None if run.progress is None else round(run.progress, 2), run.outlived
             ),
-            cell(
-                format_duration(run.elapsed_s) if run.elapsed_s is not None else "–",
-                "" if run.elapsed_s is not None else MUTED,
-                right=True,
+            _kept_cell(
+                number(rate), f"bold {TEXT}" if run.throughput is not None else "", right=True
             ),
+            _duration(None if run.state.ended else run.eta_s),
+            _duration(run.elapsed_s),
         ),
         find=f"{run.profile} {' '.join(run.hosts)} {run.reason}",
     )
 
 
-def _state(run: RunView) -> Text:
-    return run_state(run.state, paused=run.paused, collecting=run.collecting)
+# Cells of many runs, four times a second: most say what they said before, and are the same object.
 
 
-def _label(run: RunView, *, several: bool) -> Text:
-    text = cell(run.label)
-    if several:
-        text = join([(f"{plain(run.profile)} ", MUTED), text])
-    said = plain(run.reason) if run.state is RunState.FAILED else plain(run.state_text)
-    for begin in (f"{run.state} ", f"{run.state}: ", f"{run.state}, "):
+@lru_cache(maxsize=CELLS_KEPT)
+def _kept_cell(text: str, style: str, *, right: bool = False) -> Text:
+    return cell(text, style, right=right)
+
+
+def _duration(seconds: float | None) -> Text:
+    if seconds is None:
+        return _kept_cell("–", MUTED, right=True)
+    return _kept_cell(format_duration(seconds), "", right=True)
+
+
+@lru_cache
+def _state(state: RunState, paused: bool, collecting: bool) -> Text:
+    return run_state(state, paused=paused, collecting=collecting)
+
+
+@lru_cache(maxsize=CELLS_KEPT)
+def _label(label: str, profile: str, state: RunState, said: str) -> Text:
+    text = cell(label)
+    if profile:
+        text = join([(f"{plain(profile)} ", MUTED), text])
+    said = plain(said)
+    for begin in (f"{state} ", f"{state}: ", f"{state}, "):
         said = said.removeprefix(begin)  # which has a column
-    if said and said not in (str(run.state), "collecting"):
-        lost = run.state.active
-        text.append(f"  {said}", WARN if lost else BAD if run.state is RunState.FAILED else MUTED)
+    if said and said not in (str(state), "collecting"):
+        colour = BAD if state is RunState.FAILED else WARN if state.active else MUTED
+        text.append(f"  {said}", colour)
     return text
 
 
-def _progress(run: RunView) -> Text:
-    if run.state is RunState.SUCCEEDED:
+@lru_cache(maxsize=CELLS_KEPT)
+def _progress(state: RunState, progress: float | None, outlived: bool) -> Text:
+    if state is RunState.SUCCEEDED:
         return bar(1.0, 8, GOOD).append(" done", MUTED)
-    if run.state in (RunState.FAILED, RunState.CANCELLED):
+    if state in (RunState.FAILED, RunState.CANCELLED):
         return cell("–", MUTED)
-    if run.state is RunState.PLANNED:
+    if state is RunState.PLANNED:
         return bar(0.0, 8)
-    if run.outlived:
+    if outlived:
         return bar(1.0, 8, MUTED)  # all of its time is used up; an empty track would be a start
-    percent = "" if run.progress is None else f" {run.progress:>4.0%}"
-    return bar(run.progress, 8).append(percent)
+    percent = "" if progress is None else f" {progress:>4.0%}"
+    return bar(progress, 8).append(percent)
 
 
 _NEXT_STEPS = {
@@ -154,7 +168,7 @@ def details_text(run: RunView, state: CampaignState, *, read_only: bool = False)
     """State, reason with its evidence, what to do next; then hosts, commands, figures."""
     record = state.runs[run.run_id]
     text = Text(end="")
-    text.append_text(_state(run)).append("  ")
+    text.append_text(_state(run.state, run.paused, run.collecting)).append("  ")
     text.append(f"{plain(run.profile)}\n", MUTED)
     if run.reason:
         colour = BAD if run.state is RunState.FAILED else WARN

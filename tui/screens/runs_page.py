@@ -50,7 +50,7 @@ from tui.widgets.meters import LABEL_WIDTH
 from tui.widgets.plot_data import throughput_plot
 from tui.widgets.telemetry_panel import TelemetryPanel
 
-CHART_S = 0.5
+CHART_S = 1.0
 """A curve of minutes is drawn less often than rows are: nobody sees the difference."""
 
 

@@ -8,15 +8,19 @@ labels, and drawn on the UI thread. It is imported on first use.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
+from operator import itemgetter
 from types import ModuleType
 
 from rich.ansi import AnsiDecoder
 from rich.color import Color
 from rich.console import Console
+from rich.style import Style
 from rich.text import Text
+from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -29,6 +33,7 @@ MIN_WIDTH, MIN_HEIGHT = 24, 5
 AXIS_ROWS = 2
 DOTS, MIDDLE = 4, 2
 """Dots in a row of braille, and which of them, from below, stands for the middle of a word."""
+_X, _Y = itemgetter(0), itemgetter(1)
 BRAILLE = ((0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08))
 """The bit of each dot in its character: left and right, from below."""
 SMALLEST_TOP = 1e-9
@@ -76,6 +81,8 @@ class Plot:
 
 
 def finite(points: Sequence[Point]) -> list[Point]:
+    if math.isfinite(sum(chain.from_iterable(points))):  # all are, as nearly always
+        return list(points)
     return list(filter(_is_finite, points))
 
 
@@ -98,17 +105,16 @@ def decimated(points: Sequence[Point], limits: tuple[float, float], columns: int
     span = limits[1] - limits[0]
     if len(points) <= 2 * columns or span <= 0 or columns < 1:
         return list(points)
-    buckets: dict[int, tuple[Point, Point]] = {}
-    for point in points:
-        column = min(columns - 1, int((point[0] - limits[0]) / span * columns))
-        low, high = buckets.get(column, (point, point))
-        buckets[column] = (
-            point if point[1] < low[1] else low,
-            point if point[1] > high[1] else high,
-        )
+    ordered = sorted(points, key=_X)
     result: list[Point] = []
-    for column in sorted(buckets):
-        result += sorted(set(buckets[column]))
+    start = 0
+    for column in range(1, columns + 1):
+        edge = limits[0] + span * column / columns if column < columns else math.inf
+        end = bisect_left(ordered, edge, lo=start, key=_X)
+        if end > start:
+            inside = ordered[start:end]
+            result += sorted({min(inside, key=_Y), max(inside, key=_Y)})
+            start = end
     return result
 
 
@@ -284,6 +290,7 @@ class Chart(Widget, can_focus=False):
         self._plot = Plot()
         self._drawn_for: tuple[Plot, int, int] | None = None
         self._strips: list[Strip] = []
+        self._base: Style | None = None
 
     def show(self, plot: Plot) -> None:
         if plot != self._plot:
@@ -297,13 +304,17 @@ class Chart(Widget, can_focus=False):
         words = [len(words) for _, words in value_scale(self._plot.top, rows).ticks]
         return max(self._plot.label_width, *words) + 1, self._plot.x_limits
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._base = self.rich_style  # looked up once, and not for each line
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         width, height = self.size
         wanted = (self._plot, width, height)
         if self._drawn_for != wanted:
             self._strips = self._paint(width, height)
             self._drawn_for = wanted
-        base = self.rich_style
+        base = self._base or self.rich_style
         strip = self._strips[y] if y < len(self._strips) else Strip.blank(width)
         return strip.crop_extend(0, width, base).apply_style(base)
 

@@ -255,7 +255,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                 continue
             cells = self._visible(row)
             for place, (new, old) in enumerate(zip(cells, drawn, strict=True)):
-                if new.plain != old.plain or new.spans != old.spans or new.style != old.style:
+                if new is not old and not _same(new, old):
                     self.update_cell_at(Coordinate(index, place), new)
             self._drawn[row.key] = row, cells
         self._append(rows[len(self._keys) :])
@@ -303,6 +303,10 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         event.stop()
+
+
+def _same(one: Text, other: Text) -> bool:
+    return one.plain == other.plain and one.spans == other.spans and one.style == other.style
 
 
 def current_key(node: DOMNode) -> str | None:

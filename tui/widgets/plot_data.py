@@ -12,7 +12,17 @@ from profiles.case_tag import format_tag
 from profiles.durations import format_duration
 from tui.text import number
 from tui.theme import MUTED
-from tui.widgets.chart import CURSOR, MAX_LINES, Line, Plot, Point, finite, nice_step, series_colour
+from tui.widgets.chart import (
+    CURSOR,
+    MAX_LINES,
+    Line,
+    Plot,
+    Point,
+    decimated,
+    finite,
+    nice_step,
+    series_colour,
+)
 
 ONE_HOST, HOSTS = "●", "◆"
 """What marks the cases on one host, and those on several."""
@@ -31,21 +41,22 @@ def time_ticks(end: float, columns: int) -> tuple[tuple[float, str], ...]:
 def throughput_plot(series: Sequence[ChartSeries], selected: str | None, *, width: int) -> Plot:
     """samples/s of the runs; the selected one first, and at most five."""
     ordered = sorted(series, key=lambda s: s.run_id != selected)
-    shown = [(s, s.points) for s in ordered[:MAX_LINES]]
-    drawn = [point for _, points in shown for point in finite(points)]
-    if not drawn:
+    shown = [(s, finite(s.points)) for s in ordered[:MAX_LINES]]
+    if not any(points for _, points in shown):
         return Plot(empty="no reading yet; the chart begins with the first one")
-    end = max(10.0, max(x for x, _ in drawn) * 1.02)
-    top = max(y for _, y in drawn)
+    end = max(10.0, max(max(points)[0] for _, points in shown if points) * 1.02)
+    notes = [number(points[-1][1]) if points else "" for _, points in shown]
+    shown = [(s, _thinned(s, points, end, width)) for s, points in shown]
+    top = max(y for _, points in shown for _, y in points)
     colours = {s.run_id: series_colour(i) for i, s in enumerate(sorted(series, key=_run_id))}
     lines = tuple(
         Line(
             s.label,
-            points,
+            tuple(points),
             colours[s.run_id],
             tag=str(index + 1),
             lead=min(s.warmup, len(points)),
-            note=number(points[-1][1]) if points else "",
+            note=notes[index],
         )
         for index, (s, points) in enumerate(shown)
     )
@@ -58,6 +69,12 @@ def throughput_plot(series: Sequence[ChartSeries], selected: str | None, *, widt
         legend=warm,
         more=len(series) - len(shown),
     )
+
+
+def _thinned(series: ChartSeries, points: list[Point], end: float, width: int) -> list[Point]:
+    """What is left of them in so many columns; before any of it is compared and drawn."""
+    lead = points[: series.warmup]
+    return [*lead, *decimated(points[series.warmup :], (0.0, end), width)]
 
 
 def _run_id(series: ChartSeries) -> str:

@@ -75,7 +75,10 @@ class ChartSeries:
     @property
     def points(self) -> tuple[tuple[float, float], ...]:
         """samples/s over seconds since the run's start, as they were made, not as they came."""
-        times = spread([min(t, self.end) for t in self.readings.times], self.start)
+        came = self.readings.times
+        times = spread(
+            came if self.end == math.inf else [min(t, self.end) for t in came], self.start
+        )
         return tuple((t - self.start, v) for t, v in zip(times, self.readings.values, strict=True))
 
 
