@@ -96,7 +96,7 @@ class Export:
             self._profile(new / safe_name(setup.profile.name), setup)
         runs = []
         for job, planned in self._jobs():
-            want = want_of(planned)
+            want = want_of(planned, pack=self.plan.selection.pack)
             _executable(new / job.path, plain_job_for(job, want, self.queue, self.nodes))
             runs.append((want, job.path))
         handed_in = paths = [path for _, path in runs]

@@ -114,6 +114,16 @@ class Starter:
                 f"one job for {' and '.join(asked.values())}, which ask Slurm for different things",
                 remedy="use --allocation run, or a campaign for each",
             )
+        if (
+            plan.selection.pack
+            and inventory.login
+            and inventory.job_options.allocation == "campaign"
+        ):
+            raise SelectionError(
+                "one job for all runs holds no more devices of a node than its widest run takes",
+                where="--pack",
+                remedy="leave it out, or use --allocation run or --engine direct",
+            )
         ours = inventory.login is None or inventory.job_options.allocation == "campaign"
         if not ours and plan.selection.placement is Placement.LINKED:
             raise SelectionError(
@@ -269,7 +279,7 @@ class Starter:
             lock,
             state,
             engine,
-            self._factory(basis.setups),
+            self._factory(basis.setups, pack=state.pack),
             write_results=rewrite_results,
             clock=self._clock,
             max_attempts=basis.attempts,
@@ -328,8 +338,8 @@ class Starter:
             held=state.held or (Held() if state.lost_lines else None),
         )
 
-    def _factory(self, setups: Mapping[str, ProfileSetup]) -> RunFactory:
-        return RunFactory(setups, fingerprint=fingerprint_of, clock=self._clock)
+    def _factory(self, setups: Mapping[str, ProfileSetup], *, pack: bool = False) -> RunFactory:
+        return RunFactory(setups, fingerprint=fingerprint_of, clock=self._clock, pack=pack)
 
     def _setups(self, plan: Plan, *, staged: bool = False) -> Mapping[str, ProfileSetup]:
         """``staged``: with the files that they ship, which are read now."""

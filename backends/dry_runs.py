@@ -15,7 +15,7 @@ from backends.cluster import Cluster
 from backends.engines.choice import job_for
 from backends.engines.hosts_schedule import Slot
 from backends.hosts.host_facts import HostFacts
-from backends.hosts.placement import Placement, choose
+from backends.hosts.placement import Site, beside, choose
 from backends.inventory.host_entry import Host
 from backends.inventory.queue import Queue, queue_of_inventory
 from backends.launchers.build import differs_by_repeat
@@ -42,14 +42,15 @@ class DryRuns:
         self._cluster = cluster
         self._factory = factory
         self._hosts = {host.name: self._reached(host) for host in plan.hosts}
-        self._known: dict[tuple[str, str], LaunchSite] = {}
+        self._known: dict[tuple[str, str, tuple[int, ...]], LaunchSite] = {}
+        self._until: dict[str, dict[int, float]] = {}
         self._texts: dict[object, tuple[str, ...]] = {}
 
     def runs(self) -> tuple[DryRun, ...]:
         """Every run of the plan in the order of starting, with its hosts and exact commands.
 
-        Hosts are those that an idle cluster would give; ports are chosen when a run starts, so
-        29500 stands for them.
+        Hosts, and devices of those that are shared, are those that an idle cluster would give;
+        ports are chosen when a run starts, so 29500 stands for them.
         """
         plan = self._plan
         factory = self._factory(plan)
@@ -58,22 +59,24 @@ class DryRuns:
         of_all = queue is not None and queue.one_job
         cases = {id(planned): _case(planned, jobs, of_all=of_all) for planned in plan.cases}
         repeats = len(plan.rounds())
-        runs = [
+        in_turn = enumerate(zip(plan.runs(), plan.timeline, strict=True))
+        by_start = sorted(
+            in_turn, key=lambda run: math.inf if run[1][1] is None else run[1][1].start
+        )
+        return tuple(
             self._run(factory, cases[id(planned)], repeat, slot, again=number >= repeats)
-            for number, ((repeat, planned), slot) in enumerate(
-                zip(plan.runs(), plan.timeline, strict=True)
-            )
-        ]
-        return tuple(sorted(runs, key=lambda run: math.inf if run.start_s is None else run.start_s))
+            for number, ((repeat, planned), slot) in by_start
+        )
 
     def _run(
         self, factory: RunFactory, case: _Case, repeat: int, slot: Slot | None, *, again: bool
     ) -> DryRun:
         planned = case.planned
         names = self._plan.idle_hosts(planned) if slot is None else slot.hosts
-        key = case.key, names, again, repeat if case.differs else 0
+        own = self._devices(planned, slot)
+        key = case.key, names, own, again, repeat if case.differs else 0
         if (texts := self._texts.get(key)) is None:
-            sites = [self._site(name, planned, alone=len(names) == 1) for name in names]
+            sites = [self._site(name, planned, own, alone=len(names) == 1) for name in names]
             texts = self._texts[key] = _texts(factory, planned, repeat, sites, profiled=again)
         which = "profiled" if again else f"#{repeat}"
         return DryRun(
@@ -95,15 +98,41 @@ class DryRuns:
             of_all = job_for(wants_of(plan.rounds()), queue, nodes)
             return {planned.case.key: of_all for planned in plan.cases}
         return {
-            planned.case.key: job_for([want_of(planned)], queue, nodes) for planned in plan.cases
+            planned.case.key: job_for([want_of(planned, pack=plan.selection.pack)], queue, nodes)
+            for planned in plan.cases
         }
 
-    def _site(self, name: str, planned: PlannedCase, *, alone: bool) -> LaunchSite:
-        key = name, planned.case.key
+    def _devices(self, planned: PlannedCase, slot: Slot | None) -> tuple[int, ...]:
+        """Of a run that shares its host, asked in the order of starting; of any other none."""
+        want = want_of(planned, pack=self._plan.selection.pack)
+        if slot is None or not want.pack:
+            return ()
+        (name,) = slot.hosts
+        facts, free = self._facts(name, planned), None
+        until = self._until.setdefault(name, {})
+        if count := self._cluster.snapshot(self._hosts[name]).capacity.devices(gpu_only=False):
+            free = [device for device in range(count) if until.get(device, 0.0) <= slot.start]
+        placement = self._plan.selection.placement
+        devices = choose(placement, facts, want.gpus_per_node, free).devices
+        until.update(dict.fromkeys(devices, slot.end + want.settle_s))
+        return devices
+
+    def _facts(self, name: str, planned: PlannedCase) -> HostFacts | None:
+        facts = self._cluster.snapshot(self._hosts[name]).facts
+        return facts.without_gpus() if facts is not None and planned.profile.on_cpus else facts
+
+    def _site(
+        self, name: str, planned: PlannedCase, devices: tuple[int, ...], *, alone: bool
+    ) -> LaunchSite:
+        """``devices``: none: those that the placement chooses of all."""
+        key = name, planned.case.key, devices
         if key not in self._known:
-            host, placement = self._hosts[name], self._plan.selection.placement
-            facts = self._cluster.snapshot(host).facts
-            site = _site(host, planned, facts, placement, alone=alone)
+            placement, facts = self._plan.selection.placement, self._facts(name, planned)
+            count = planned.case.gpus_per_node
+            chosen = (
+                beside(placement, facts, devices) if devices else choose(placement, facts, count)
+            )
+            site = _site(self._hosts[name], facts, chosen, alone=alone)
             self._known[key] = self._named(site)
         return self._known[key]
 
@@ -143,17 +172,7 @@ def _case(planned: PlannedCase, jobs: Mapping[str, str], *, of_all: bool) -> _Ca
     return _Case(planned, case.key, title, case.tag, differs, jobs.get(case.key, ""), of_all)
 
 
-def _site(
-    host: Host,
-    planned: PlannedCase,
-    facts: HostFacts | None,
-    placement: Placement,
-    *,
-    alone: bool,
-) -> LaunchSite:
-    if facts is not None and planned.profile.on_cpus:
-        facts = facts.without_gpus()
-    site = choose(placement, facts, planned.case.gpus_per_node)
+def _site(host: Host, facts: HostFacts | None, site: Site, *, alone: bool) -> LaunchSite:
     has_gpus = bool(facts and facts.gpus)
     address = rank_address(host, alone=alone)
     return LaunchSite(host, address, has_gpus, site.devices, site.cpus, site.nics)

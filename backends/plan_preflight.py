@@ -53,7 +53,8 @@ async def _of_queue(queue: Queue, cluster: Cluster, plan: Plan) -> tuple[Finding
     """
     nodes = cluster.snapshots()
     jobs: dict[tuple[Wanted, ...], str]
-    jobs = {(want_of(planned),): planned.case.tag for planned in plan.cases}
+    pack = plan.selection.pack
+    jobs = {(want_of(planned, pack=pack),): planned.case.tag for planned in plan.cases}
     if queue.one_job and plan.cases:
         all_runs = tuple(wants_of(plan.rounds()))
         jobs = {all_runs: "the campaign's job"}

@@ -174,6 +174,13 @@ PANELS: Mapping[str, Panel] = {
             ),
             Key("n", "mark_none", "None", "take every mark of this profile away", footer=15),
             Key("slash", "filter", "Filter", "find a profile", said="/", footer=17),
+            Key(
+                "P",
+                "pack",
+                "Pack",
+                "several runs on a host at once, each on devices of its own; they are marked",
+                footer=18,
+            ),
         ),
     ),
     "grid": Panel(

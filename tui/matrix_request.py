@@ -26,6 +26,7 @@ class Asked:
     ``hosts``: a nodeset; empty: all. ``repeats``: None: each profile's own. ``auto``: until it is
     known, as :attr:`rule` says, in place of a number of them. ``explain``: a profiled run of each
     case as well; a wish like the marks, which holds while every marked profile can be explained.
+    ``pack``: runs on one host share it.
     """
 
     def __init__(self, session: Session) -> None:
@@ -37,6 +38,7 @@ class Asked:
         self.auto = False
         self.rule = AutoRepeats()  # what "until it is known" means
         self.explain = False
+        self.pack = False
         self.unexplained: tuple[
             str, ...
         ] = ()  # marked profiles that say nothing of where time goes
@@ -129,7 +131,8 @@ class Asked:
         self.unexplained = tuple(
             name for name in asked.profiles if self._marks[name].profile.explain is None
         )
-        asked = replace(asked, explain=self.explain and not self.unexplained)
+        explain = self.explain and not self.unexplained
+        asked = replace(asked, explain=explain, pack=self.pack)
         settings = tuple((name, tuple(p.settings.items())) for name, p in self._marks.items())
         now = (asked, self._session.hosts, settings)
         if now == self._planned_for:

@@ -351,7 +351,7 @@ class Dispatcher:
         """Write down where a run goes before anything of it exists there."""
         taken = {other.log for other in self._recorder.state.runs.values()}
         try:
-            port = await self._factory.free_port(run, allocation)
+            port = await self._factory.free_port(run, allocation, self._recorder)
         except TimeoutError:
             raise HostUnreachableError(allocation.names[0], Problem.TIMEOUT, "no answer") from None
         event = self._factory.assignment(run, allocation, port, taken, self._clock())

@@ -56,7 +56,14 @@ def engine_for(
         login = pool.get(queue.login)
         return SlurmEngine(login, hosts, queue.options_of, sought=sought, clock=clock)
     return DirectEngine(
-        hosts, pool, lease=lease, force=force, placement=placement, sought=sought, clock=clock
+        hosts,
+        pool,
+        lease=lease,
+        group=campaign,
+        force=force,
+        placement=placement,
+        sought=sought,
+        clock=clock,
     )
 
 

@@ -1,4 +1,5 @@
-"""The direct engine: our own scheduler over hosts that we reach ourselves, one run a host.
+"""The direct engine: our own scheduler over hosts that we reach ourselves, one run a host, or
+several of one campaign that pack.
 
 Everything that is SSH and leases is here: hosts that are lost are probed again, hosts that others
 hold are looked at until they are free.
@@ -10,9 +11,9 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from backends.clocks import loop_time
 from backends.engines.engine import (
@@ -48,21 +49,40 @@ class Pool(Protocol):
     def get(self, host: Host) -> Transport: ...
 
 
+class _Part(NamedTuple):
+    """What a run has of a host, and until when as is expected."""
+
+    site: Site
+    use: Use
+
+
 @dataclass(slots=True)
 class _HostUse:
     """What is known of a host beyond its last probe.
 
-    ``runs``: who has it, and until when, settle time included, as is expected; after a restart also
-    two of which the first has just ended there. ``free_from``: when it has settled.
-    ``away_since``: when it went out of reach.
+    ``runs``: who has it, or devices of it, settle time included; after a restart also two of which
+    the first has just ended there. ``rests``: what has not settled. ``away_since``: when it went
+    out of reach.
     """
 
     host: Host
     snapshot: HostSnapshot
-    runs: dict[str, float] = field(default_factory=dict)
-    free_from: float = 0.0
+    runs: dict[str, _Part] = field(default_factory=dict)
+    rests: list[Use] = field(default_factory=list)
     held_by: str = ""
     away_since: float | None = None
+
+    @property
+    def uses(self) -> tuple[Use, ...]:
+        return (*(part.use for part in self.runs.values()), *self.rests)
+
+    def free(self, now: float) -> Collection[int] | None:
+        """The devices that nothing is on, where runs may share it; None: it is not known which."""
+        count = self.snapshot.capacity.devices(gpu_only=False)
+        if not count:
+            return None
+        taken = (use for use in self.uses if not use.resting or use.until > now)
+        return set(range(count)).difference(*(use.devices or () for use in taken))
 
 
 class DirectEngine:
@@ -72,6 +92,7 @@ class DirectEngine:
     ----------
     hosts: all that the campaign may use, in the order of preference, each with its latest probe.
     lease: who takes a host, for others to read: "alice@login01, campaign 2026-11-21-resnet50".
+    group: names the campaign where its runs share a host; no other campaign has the same.
     force: use hosts that somebody else keeps busy, too.
     placement: which devices of its hosts a run gets.
     sought: where a probe looks for software.
@@ -85,6 +106,7 @@ class DirectEngine:
         pool: Pool,
         *,
         lease: str = "",
+        group: str = "",
         force: bool = False,
         placement: Placement = Placement.FIRST,
         sought: Sequence[Sought] = (),
@@ -94,6 +116,7 @@ class DirectEngine:
     ) -> None:
         self._pool = pool
         self._lease = lease
+        self._group = group
         self._force = force
         self._placement = placement
         self._sought = tuple(sought)
@@ -123,7 +146,7 @@ class DirectEngine:
             unusable = f"held by {use.held_by}"
         return Offer(
             snapshot.capacity,
-            (*(Use(until) for until in use.runs.values()), Use(use.free_from, resting=True)),
+            use.uses,
             unusable=unusable,
             away_s=None if use.away_since is None else self._monotonic() - use.away_since,
         )
@@ -133,39 +156,42 @@ class DirectEngine:
         return False
 
     def request(self, want: Wanted, hosts: Sequence[str]) -> Ticket:
-        self._occupy(want, hosts)
+        for name in hosts:
+            free = self._use(name).free(self._monotonic()) if want.pack else None
+            facts = self._facts(name, want)
+            self._occupy(want, name, choose(self._placement, facts, want.gpus_per_node, free))
         return Ticket(want, tuple(hosts))
 
     async def submit(self, ticket: Ticket) -> Ticket:
         return ticket
 
     async def given(self, ticket: Ticket) -> Allocation:
-        """At once. The devices are the same ones each time, so that repeats share a topology."""
-        want = ticket.want
-        sites = {
-            name: choose(self._placement, self._facts(name, want), want.gpus_per_node)
-            for name in ticket.hosts
-        }
-        return self._allocation(want.run_id, sites)
+        """At once. The devices of a host that is not shared are the same ones each time, so that
+        repeats share a topology."""
+        run_id = ticket.want.run_id
+        sites = {name: self._use(name).runs[run_id].site for name in ticket.hosts}
+        return self._allocation(ticket.want, sites)
 
     async def adopt(self, before: Journaled) -> Allocation:
-        self._occupy(before.want, before.hosts)
-        first = tuple(range(before.want.gpus_per_node))
+        want = before.want
+        first = tuple(range(want.gpus_per_node))
         sites = {
-            name: beside(
-                self._placement, self._facts(name, before.want), before.devices.get(name, first)
-            )
+            name: beside(self._placement, self._facts(name, want), before.devices.get(name, first))
             for name in before.hosts
         }
-        return self._allocation(before.want.run_id, sites)
+        for name, site in sites.items():
+            self._occupy(want, name, site)
+        return self._allocation(want, sites)
 
     async def withdraw(self, ticket: Ticket) -> None:
         self.release(ticket.want.run_id, 0.0)
 
     def release(self, run_id: str, settle_s: float) -> None:
+        now = self._monotonic()
         for use in self._hosts.values():
-            if use.runs.pop(run_id, None) is not None:
-                use.free_from = self._monotonic() + settle_s
+            if (part := use.runs.pop(run_id, None)) is not None:
+                rest = part.use._replace(until=now + settle_s, resting=True)
+                use.rests = [*(one for one in use.rests if one.until > now), rest]
 
     async def ended(self, run_id: str) -> AllocationEnd | None:
         return None
@@ -180,9 +206,13 @@ class DirectEngine:
         facts = self._use(name).snapshot.facts
         return facts.without_gpus() if facts is not None and want.on_cpus else facts
 
-    def _occupy(self, want: Wanted, names: Sequence[str]) -> None:
-        for name in names:
-            self._use(name).runs[want.run_id] = self._monotonic() + want.length_s
+    def _occupy(self, want: Wanted, name: str, site: Site) -> None:
+        use = self._use(name)
+        devices = (
+            site.devices if want.pack and use.snapshot.capacity.devices(gpu_only=False) else None
+        )
+        until = self._monotonic() + want.length_s
+        use.runs[want.run_id] = _Part(site, Use(until, devices=devices))
 
     def _known(self, name: str, site: Site) -> AllocatedHost:
         use = self._use(name)
@@ -195,11 +225,12 @@ class DirectEngine:
             nics=site.nics,
         )
 
-    def _allocation(self, run_id: str, sites: Mapping[str, Site]) -> Allocation:
+    def _allocation(self, want: Wanted, sites: Mapping[str, Site]) -> Allocation:
         chosen = {site.placement for site in sites.values()}
         placement = Placement.LINKED if chosen == {Placement.LINKED} else Placement.FIRST
         hosts = tuple(self._known(name, site) for name, site in sites.items())
-        return Allocation(run_id, hosts, lease=self._lease, placement=placement)
+        group = self._group if want.pack else ""
+        return Allocation(want.run_id, hosts, lease=self._lease, group=group, placement=placement)
 
     # Hosts ---------------------------------------------------------------------------------------
 
@@ -282,6 +313,6 @@ class DirectEngine:
 
     async def _holder(self, name: str) -> str:
         try:
-            return await RemoteHost(self.transport(name)).lease_holder()
+            return await RemoteHost(self.transport(name)).lease_holder(self._group)
         except (HostUnreachableError, RemoteError, TimeoutError):
             return ""  # the next start will tell

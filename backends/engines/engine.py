@@ -29,6 +29,7 @@ class Wanted:
     the hosts have. ``repeat``: its round. ``expected_s``: how long it takes, or from now on still
     takes; infinite where nobody knows. ``settle_s``: for how long its hosts rest then.
     ``cluster``: of a queue's several the one it is for. ``asks``: of the queue, by key.
+    ``pack``: it takes no more of its one host than its devices, and shares that with others.
     """
 
     run_id: str
@@ -45,6 +46,7 @@ class Wanted:
     settle_s: float = 0.0
     cluster: str = ""
     asks: tuple[tuple[str, object], ...] = ()
+    pack: bool = False
 
     @property
     def length_s(self) -> float:
@@ -54,7 +56,11 @@ class Wanted:
     @property
     def needs(self) -> tuple[object, ...]:
         """What decides which hosts will do."""
-        return self.nodes, self.gpus_per_node, self.gpu_only, self.avoid, self.cluster
+        return self.nodes, self.gpus_per_node, self.gpu_only, self.avoid, self.cluster, self.pack
+
+    def hosts_taken(self, devices: int) -> float:
+        """How many hosts of so many devices it keeps from others; a share of one where it packs."""
+        return self.gpus_per_node / devices if self.pack else self.nodes
 
 
 class WaitKind(StrEnum):
@@ -147,6 +153,7 @@ class Allocation:
     """What an engine gives a run; rank 0's host first.
 
     ``lease``: who takes the hosts, for others to read; empty where the engine keeps others off.
+    ``group``: with whose runs it shares its host, each on devices of its own; empty: with none's.
     ``placement``: how the devices were chosen; empty where it was not us.
     """
 
@@ -154,6 +161,7 @@ class Allocation:
     hosts: tuple[AllocatedHost, ...]
     job_id: str = ""
     lease: str = ""
+    group: str = ""
     placement: str = ""
 
     @property

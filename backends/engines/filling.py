@@ -6,6 +6,9 @@ small runs never starves a large one. Hosts that nobody ahead needs are filled f
 that are held, by runs of the same round or the next that have ended by then, or delay the one that
 holds by less host time than would lie idle. (Backfilling as in Lifka, The ANL/IBM SP scheduling
 system, 1995; the price of a delay and the limit to the next round are ours.)
+
+A run has its hosts alone, unless it packs: such runs share one, each with devices of its own, and
+only while no host is idle that they might have. Who waits holds hosts as a whole.
 """
 
 from __future__ import annotations
@@ -25,10 +28,12 @@ from profiles.format.host_capacity import HostCapacity
 
 class Use(NamedTuple):
     """Of a host. ``until``: when it is expected to be free again, settle time included.
-    ``resting``: no run is there any more, and ``until`` is certain."""
+    ``resting``: no run is there any more, and ``until`` is certain. ``devices``: those alone, by
+    index; None: all of it."""
 
     until: float = math.inf
     resting: bool = False
+    devices: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +57,24 @@ class Offer:
     def busy(self) -> bool:
         return any(not use.resting for use in self.uses)
 
+    @property
+    def devices(self) -> int:
+        """That runs which pack may share; 0: not known, so that none are."""
+        return self.capacity.devices(gpu_only=False) or 0
+
+    def room(self, now: float) -> int:
+        """How many of them nothing is on."""
+        taken = (use for use in self.uses if not use.resting or use.until > now)
+        return self.devices - sum(_count(use, self.devices) for use in taken)
+
     def fits(self, want: Wanted) -> bool:
         if want.cluster and want.cluster not in self.capacity.clusters:
             return False
         return self.capacity.holds(want.gpus_per_node, gpu_only=want.gpu_only)
+
+
+def _count(use: Use, of: int) -> int:
+    return of if use.devices is None else len(use.devices)
 
 
 class Start(NamedTuple):
@@ -64,32 +83,41 @@ class Start(NamedTuple):
 
 
 class _Hold(NamedTuple):
-    """Of a host, by a run that waits. ``gap_s``: how long until it can begin; 0: nobody knows."""
+    """Of a host, by a run that waits and will keep so many ``hosts`` from others. ``gap_s``: how
+    long until it can begin; 0: nobody knows."""
 
     gap_s: float
     by: Wanted
+    hosts: float
 
-    def allows(self, want: Wanted) -> bool:
-        return want.repeat <= self.by.repeat + 1 and want.length_s <= self.limit_s(want.nodes)
+    def allows(self, want: Wanted, hosts: float) -> bool:
+        return want.repeat <= self.by.repeat + 1 and want.length_s <= self.limit_s(hosts)
 
-    def limit_s(self, nodes: int) -> float:
-        """Of a run on so many hosts, beyond which the delay costs more than it fills."""
-        return self.gap_s * (1 + nodes / self.by.nodes)
+    def limit_s(self, hosts: float) -> float:
+        """Of a run that takes so many, beyond which the delay costs more than it fills."""
+        return self.gap_s * (1 + hosts / self.hosts)
 
 
 class _Host:
-    """``free_at``: expected, of what is on it. ``hold``: by a run that waits, while it is free."""
+    """``size``: its devices, or 1 where they are not known; ``taken``: of them, now. ``hold``: by a
+    run that waits, while there is room."""
 
-    __slots__ = ("free_at", "hold", "number", "offer")
+    __slots__ = ("hold", "number", "offer", "size", "taken")
 
-    def __init__(self, number: int, offer: Offer, now: float) -> None:
+    def __init__(self, number: int, offer: Offer) -> None:
         self.number = number
         self.offer = offer
         self.hold: _Hold | None = None
-        self.free_at = max((use.until for use in offer.uses), default=now)
+        self.size = offer.devices or 1
+        self.taken = 0
 
-    def free(self, now: float) -> bool:
-        return not self.offer.busy and self.free_at <= now
+    @property
+    def room(self) -> int:
+        return self.size - self.taken
+
+    def needs(self, want: Wanted) -> int:
+        """How many of its devices a run takes."""
+        return want.gpus_per_node if want.pack and self.offer.devices else self.size
 
     @property
     def idle_s(self) -> float:
@@ -103,13 +131,18 @@ class Filling:
     def __init__(self, wanted: Iterable[Wanted], offers: Iterable[Offer], now: float) -> None:
         self.now = now
         usable = [offer for offer in offers if not offer.unusable]
-        self._hosts = [_Host(number, offer, now) for number, offer in enumerate(usable)]
-        self._open = {host.number: host for host in self._hosts if host.free(now)}
-        self._ends = sorted((h.free_at, h.number) for h in self._hosts if not h.free(now))
+        self._hosts = [_Host(number, offer) for number, offer in enumerate(usable)]
+        self._devices = max((host.size for host in self._hosts), default=1)
+        self._ends: list[tuple[float, int, int]] = []
+        for host in self._hosts:
+            for use in host.offer.uses:
+                if not use.resting or use.until > now:
+                    self._take(host, use.until, _count(use, host.size))
+        self._open = {host.number: host for host in self._hosts if host.room > 0}
         self._lines: dict[object, WaitingLine] = {}
         self._fit: dict[object, frozenset[int]] = {}
         self._later: list[tuple[float, Turn, Wanted]] = []
-        for turn, want in in_turn(wanted):
+        for turn, want in in_turn(wanted, self._devices):
             if want.not_before > now:
                 self._later.append((want.not_before, turn, want))
             else:
@@ -118,7 +151,7 @@ class Filling:
 
     def _line(self, want: Wanted) -> WaitingLine:
         if (line := self._lines.get(needs := want.needs)) is None:
-            line = self._lines[needs] = WaitingLine()
+            line = self._lines[needs] = WaitingLine(want.hosts_taken(self._devices))
         return line
 
     @property
@@ -140,8 +173,11 @@ class Filling:
             return False
         self.now = max(self.now, at)
         while self._ends and self._ends[0][0] <= self.now:
-            host = self._hosts[self._ends.pop(0)[1]]
-            self._open[host.number] = host
+            _, number, count = self._ends.pop(0)
+            host = self._hosts[number]
+            host.taken -= count
+            if host.room > 0:
+                self._open[number] = host
         self._open = dict(sorted(self._open.items()))  # in the order of preference
         while self._later and self._later[0][0] <= self.now:
             _, turn, want = heapq.heappop(self._later)
@@ -161,36 +197,57 @@ class Filling:
                 yield self._put(line, turn, want, chosen)
                 if (head := line.head()) is not None:
                     heapq.heappush(heads, (*head, line))
+                chosen = [host for host in chosen if host.room <= 0]
             else:
-                chosen = self._hold_for(want, taken_until)
+                chosen = self._hold_for(want, line, taken_until)
             for host in chosen:
                 unheld.pop(host.number, None)
 
-    def _hold_for(self, want: Wanted, taken_until: dict[int, float]) -> list[_Host]:
+    def _hold_for(
+        self, want: Wanted, line: WaitingLine, taken_until: dict[int, float]
+    ) -> list[_Host]:
         """The hosts that it can have soonest, of those that no run before it waits for if there are
         enough; none where it cannot start whoever ends.
 
         ``taken_until``: by number, hosts that a run before it will have by then.
         """
         fitting = self._fitting(want)
-        soonest = itertools.chain(self._open, (number for _, number in self._ends))
-        unasked = (n for n in soonest if n in fitting and n not in taken_until)
-        asked = (n for n in sorted(taken_until, key=taken_until.__getitem__) if n in fitting)
-        numbers = itertools.islice(itertools.chain(unasked, asked), want.nodes)
-        held = [self._hosts[number] for number in numbers]
-        if len(held) < want.nodes:
+        soonest = ((n, at) for n, at in self._room_at(want) if n in fitting)
+        unasked = ((n, at) for n, at in soonest if n not in taken_until)
+        in_order = sorted(taken_until, key=taken_until.__getitem__)
+        asked = ((n, taken_until[n]) for n in in_order if n in fitting)
+        found = list(itertools.islice(itertools.chain(unasked, asked), want.nodes))
+        if len(found) < want.nodes:
             return []
-        begins = max(taken_until.get(host.number, max(self.now, host.free_at)) for host in held)
-        hold = _Hold(begins - self.now if begins < math.inf else 0.0, want)
+        begins = max(at for _, at in found)
+        hold = _Hold(begins - self.now if begins < math.inf else 0.0, want, line.hosts_taken)
+        held = [self._hosts[number] for number, _ in found]
         for host in held:
             taken_until[host.number] = begins + want.length_s
             host.hold = host.hold or hold
         return held
 
+    def _room_at(self, want: Wanted) -> Iterator[tuple[int, float]]:
+        """Hosts by number with when they have room for it, soonest first."""
+        room = {}
+        for number, host in self._open.items():
+            if host.room >= host.needs(want):
+                yield number, self.now
+            else:
+                room[number] = host.room
+        for at, number, count in self._ends:
+            host = self._hosts[number]
+            before = room.get(number, host.room)
+            room[number] = before + count
+            if before < host.needs(want) <= room[number]:
+                yield number, max(self.now, at)
+
     def _meanwhile(self) -> Iterator[Start]:
         """On hosts that are held, together with such as nobody had use for."""
         for turn, want, line in self._short_enough():
-            usable = [h for h in self._open.values() if h.hold is None or h.hold.allows(want)]
+            takes = line.hosts_taken
+            open_to_it = (h.hold is None or h.hold.allows(want, takes) for h in self._open.values())
+            usable = list(itertools.compress(self._open.values(), open_to_it))
             if chosen := self._choose(want, sorted(usable, key=lambda host: host.idle_s)):
                 yield self._put(line, turn, want, chosen)
 
@@ -199,8 +256,8 @@ class Filling:
         holds = {host.hold for host in self._open.values() if host.hold is not None}
         found = []
         for line in self.lines if holds else ():
-            if (head := line.head()) is not None and (nodes := head[1].nodes) <= len(self._open):
-                limit_s = max(hold.limit_s(nodes) for hold in holds)
+            if (head := line.head()) is not None and head[1].nodes <= len(self._open):
+                limit_s = max(hold.limit_s(line.hosts_taken) for hold in holds)
                 last = max(hold.by.repeat for hold in holds) + 1
                 found += [(turn, want, line) for turn, want in line.shorter(limit_s, last)]
         return sorted(found, key=lambda one: one[0])
@@ -208,15 +265,29 @@ class Filling:
     def _put(self, line: WaitingLine, turn: Turn, want: Wanted, chosen: Sequence[_Host]) -> Start:
         line.drop(turn)
         for host in chosen:
-            del self._open[host.number]
-            host.free_at = self.now + want.length_s
-            bisect.insort(self._ends, (host.free_at, host.number))
+            self._take(host, self.now + want.length_s, host.needs(want))
+            if host.room <= 0:
+                del self._open[host.number]
         return Start(want, tuple(host.offer.name for host in chosen))
 
+    def _take(self, host: _Host, until: float, count: int) -> None:
+        host.taken += count
+        bisect.insort(self._ends, (until, host.number, count))
+
     def _choose(self, want: Wanted, hosts: Iterable[_Host]) -> list[_Host]:
-        """As many as it needs, or none; those that it avoids only when there are no others."""
+        """As many as it needs, or none; those that it avoids only when there are no others.
+
+        One that packs takes the host where the least is taken: alone it measures best.
+        """
         fitting = self._fitting(want)
-        fit: Iterable[_Host] = (host for host in hosts if host.number in fitting)
+        fit: Iterable[_Host] = (
+            host for host in hosts if host.number in fitting and host.room >= host.needs(want)
+        )
+        if want.pack:
+            emptiest = min(
+                fit, key=lambda host: (host.offer.name in want.avoid, host.taken), default=None
+            )
+            return [] if emptiest is None else [emptiest]
         if want.avoid:
             fit = sorted(fit, key=lambda host: host.offer.name in want.avoid)
         chosen = list(itertools.islice(fit, want.nodes))

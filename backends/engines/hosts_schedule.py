@@ -62,17 +62,20 @@ def ends_at(offers: Sequence[Offer], wanted: Sequence[Wanted], now: float = 0.0)
 
     Of very many the first :data:`MOST_PLAYED` are played, and the others fill hosts as those do.
     """
-    turns = [want for _, want in in_turn(wanted)]
+    devices = max((offer.devices for offer in offers), default=1) or 1
+    turns = [want for _, want in in_turn(wanted, devices)]
     played, others = turns[:MOST_PLAYED], turns[MOST_PLAYED:]
     slots = timeline(offers, played, now)
     if len(slots) < len(played):
         return math.inf
     end = max((slot.end for slot in slots.values()), default=now)
-    return end + (end - now) * _host_time_s(others) / _host_time_s(played) if others else end
+    if not others:
+        return end
+    return end + (end - now) * _host_time_s(others, devices) / _host_time_s(played, devices)
 
 
-def _host_time_s(wanted: Iterable[Wanted]) -> float:
-    return sum(want.nodes * want.length_s for want in wanted)
+def _host_time_s(wanted: Iterable[Wanted], devices: int) -> float:
+    return sum(want.hosts_taken(devices) * want.length_s for want in wanted)
 
 
 def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:
@@ -86,9 +89,10 @@ def _why(want: Wanted, fitting: Sequence[Offer], now: float) -> Waiting:
             gpus_per_node=want.gpus_per_node,
             known=len(fitting),
         )
-    if busy := tuple(o.name for o in fitting if o.busy):
+    full = [o for o in fitting if not (want.pack and o.room(now) >= want.gpus_per_node)]
+    if busy := tuple(o.name for o in full if o.busy):
         return Waiting(WaitKind.BUSY, busy)
-    if any(use.until > now for o in fitting for use in o.uses):
+    if any(use.until > now for o in full for use in o.uses):
         return Waiting(WaitKind.SETTLING)
     return Waiting(WaitKind.BEHIND)
 

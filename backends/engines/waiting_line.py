@@ -12,11 +12,14 @@ Turn = tuple[int, float, int]
 """
 
 
-def in_turn(wanted: Iterable[Wanted]) -> list[tuple[Turn, Wanted]]:
+def in_turn(wanted: Iterable[Wanted], devices: int = 1) -> list[tuple[Turn, Wanted]]:
     """Runs given in planning order. Round by round, for heat and time of day spread evenly so; in
-    a round what takes the most host time first, before it what nobody knows the duration of."""
+    a round what takes the most host time first, before it what nobody knows the duration of.
+
+    ``devices``: of a host, of which runs that pack take a share.
+    """
     turns = [
-        ((want.repeat, -want.nodes * (want.expected_s + want.settle_s), number), want)
+        ((want.repeat, -want.hosts_taken(devices) * want.length_s, number), want)
         for number, want in enumerate(wanted)
     ]
     turns.sort()
@@ -25,9 +28,10 @@ def in_turn(wanted: Iterable[Wanted]) -> list[tuple[Turn, Wanted]]:
 
 class WaitingLine:
     """Of runs that need the same hosts, so that those of one round are in the order of their
-    durations."""
+    durations. ``hosts_taken``: by each, as in its turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, hosts_taken: float) -> None:
+        self.hosts_taken = hosts_taken
         self._waiting: list[tuple[Turn, Wanted]] = []
         self._gone: set[int] = set()
         self._first = 0
@@ -58,9 +62,9 @@ class WaitingLine:
         """Those of the rounds up to the last that take no longer, in their order."""
         if (head := self.head()) is None:
             return
-        (first_round, _, _), want = head
+        (first_round, _, _), _ = head
         for number in range(first_round, last_round + 1):
-            shortest = (number, -want.nodes * limit_s, -1)
+            shortest = (number, -self.hosts_taken * limit_s, -1)
             start = bisect_left(self._waiting, shortest, self._first, key=lambda pair: pair[0])
             for turn, other in self._after(start):
                 if turn[0] != number:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -47,13 +48,19 @@ class Site:
     nics: tuple[str, ...] = ()
 
 
-def choose(placement: Placement, facts: HostFacts | None, count: int) -> Site:
-    """``count`` devices of a host; the first ones where the best are not known."""
+def choose(
+    placement: Placement, facts: HostFacts | None, count: int, free: Collection[int] | None = None
+) -> Site:
+    """``count`` devices of a host; the first ones where the best are not known.
+
+    ``free``: those that there are to choose from; None: all.
+    """
     if placement is Placement.LINKED and (graph := _graph(facts)) is not None and facts is not None:
         whole = [gpu.index for gpu in facts.gpus if not gpu.mig_enabled]
+        whole = whole if free is None else [index for index in whole if index in free]
         if (best := best_set(graph, count, whole)) is not None:
             return beside(placement, facts, best)
-    return Site(tuple(range(count)))
+    return Site(tuple(range(count)) if free is None else tuple(sorted(free)[:count]))
 
 
 def links_known(facts: HostFacts) -> bool:

@@ -51,9 +51,11 @@ LONGEST_GAP_S = 5.0
 """Two samples of a GPU further apart than this say nothing about the time between them."""
 
 
-def telemetry_command(*, gpus: bool) -> str:
-    """For a shell; prints until nobody reads any more."""
-    return f"exec sh -c {shlex.quote(_SCRIPT)} telemetry {'gpu' if gpus else 'nogpu'}"
+def telemetry_command(*, gpus: bool, devices: Sequence[int] = ()) -> str:
+    """For a shell; prints until nobody reads any more. ``devices``: those alone; none: all."""
+    words = ["gpu" if gpus else "nogpu"]
+    words += [",".join(map(str, devices))] if gpus and devices else []
+    return f"exec sh -c {shlex.quote(_SCRIPT)} telemetry {' '.join(words)}"
 
 
 @dataclass(frozen=True, slots=True)

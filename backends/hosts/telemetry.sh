@@ -1,4 +1,5 @@
-# What a host does while a run trains: sh -c SCRIPT telemetry gpu|nogpu, until nobody reads any more.
+# What a host does while a run trains: sh -c SCRIPT telemetry gpu|nogpu [INDEX,...], until nobody reads
+# any more; of those GPUs alone where indices are given.
 # Prints what "nvidia-smi --query-gpu=... --format=csv,nounits -l 1" does and, in between, every five seconds
 #   host, EPOCH, CPUS, LOAD1, BUSY, TOTAL, SWAPPED   jiffies of all CPUs; KiB swapped in and out
 #   other, EPOCH, GPU, PID                           on a GPU, and of no run of ours; every minute
@@ -19,8 +20,9 @@ host_line() {
 } 2>/dev/null
 
 others() {
+    # shellcheck disable=SC2086 # two words, or none
     {
-        nvidia-smi --query-gpu=index,uuid --format=csv,noheader
+        nvidia-smi $chosen --query-gpu=index,uuid --format=csv,noheader
         nvidia-smi --query-compute-apps=gpu_uuid,pid --format=csv,noheader
     } 2>/dev/null | awk -F ', *' '
         $1 ~ /^[0-9]+$/ { gpu[$2] = $1; next }
@@ -36,7 +38,8 @@ others() {
 
 cpus=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
 page=$(getconf PAGESIZE 2>/dev/null || echo 4096)
-smi=$$
+smi=$$ chosen=${2:+-i $2}
+# shellcheck disable=SC2086 # as above
 if [ "$1" = gpu ]; then
     plain=timestamp,index,memory.used,utilization.gpu,power.draw,clocks.current.sm,temperature.gpu
     more=$plain,clocks.max.sm,ecc.errors.uncorrected.volatile.total
@@ -48,10 +51,10 @@ if [ "$1" = gpu ]; then
     # A driver refuses the whole query, with 2, for one field that it does not know.
     for fields in "$more$counters" "$more,clocks_event_reasons.active" \
         "$more,clocks_throttle_reasons.active" "$plain"; do
-        nvidia-smi "--query-gpu=$fields" --format=csv,nounits >/dev/null 2>&1
+        nvidia-smi $chosen "--query-gpu=$fields" --format=csv,nounits >/dev/null 2>&1
         [ $? -eq 2 ] || break
     done
-    nvidia-smi "--query-gpu=$fields" --format=csv,nounits -l 1 &
+    nvidia-smi $chosen "--query-gpu=$fields" --format=csv,nounits -l 1 &
     smi=$!
 fi
 round=0

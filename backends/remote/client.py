@@ -106,6 +106,7 @@ class RemoteHost:
             _centiseconds(spec.grace_s),
             self._host.lease_dir,
             " ".join(clean_text(spec.lease).split()),
+            spec.sharing,
             container_of(spec),
         )
         staged = {checked_name(tree.digest, "digest"): tree for tree in spec.stage}
@@ -323,9 +324,10 @@ class RemoteHost:
         done = await self._run("port")
         return int(rest_of_line(done.stdout, "@port "))
 
-    async def lease_holder(self) -> str:
-        """Who holds the host, and which run; empty when it is free."""
-        done = await self._run("lease", self._host.lease_dir)
+    async def lease_holder(self, group: str = "") -> str:
+        """Who holds the host, and which run; empty when it is free, or held by runs that share it
+        in ``group`` alone."""
+        done = await self._run("lease", self._host.lease_dir, group)
         lease = parse_lease(done.stdout.decode("utf-8", "replace"))
         return "" if lease is None else lease.holder
 

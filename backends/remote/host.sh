@@ -306,8 +306,8 @@ await_supervisor() { # $1: 1/100 s. Waits for a start in progress to name its su
 
 # --- the lease: see lease.sh ---------------------------------------------------------------------
 
-verb_lease() { # LEASE_DIR
-    look_at_lease "$1" || fail "$trouble"
+verb_lease() { # LEASE_DIR [GROUP]
+    look_at_lease "$1" "${2-}" || fail "$trouble"
 }
 
 # --- start ---------------------------------------------------------------------------------------
@@ -356,11 +356,14 @@ find_defaults() { # sets defaults: what a command is started with for it, or ""
     [ -n "$python" ] || ! env --default-signal true 2>/dev/null || defaults='env --default-signal'
 }
 
-verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER TICKET [DIGEST...], the script on stdin
-    [ $# -ge 8 ] || fail 'start: too few arguments' 64
+# RUN BYTES TIMEOUT GRACE LEASE_DIR WHO SHARE CONTAINER TICKET [DIGEST...], the script on stdin
+# SHARE: "GROUP DEVICE[,DEVICE...]" of a run that shares the host with others of its group, else ""
+verb_start() {
+    [ $# -ge 9 ] || fail 'start: too few arguments' 64
     open_run "$1"
-    bytes=$2 timeout=$3 grace=$4 lease_dir=$5 who=$6 container=$7 ticket=$8
-    shift 8
+    bytes=$2 timeout=$3 grace=$4 lease_dir=$5 who=$6 sharing=$7 container=$8 ticket=$9
+    shift 9
+    case $sharing in *[!A-Za-z0-9._,\ -]*) fail "not a group and devices: $sharing" 64 ;; esac
     if [ -d "$run/claimed" ]; then
         await_supervisor 1000
         answer
@@ -401,12 +404,13 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER TICKET [DIGEST.
     printf '%255s\n' '' >"$prepared/.supervisor" && printf '%255s\n' '' >"$prepared/.exit" &&
         printf '%s\n' "$container" >"$prepared/container" &&
         printf '%s\n' "$who" >"$prepared/who" && : >"$prepared/note" &&
+        printf '%s\n' "$sharing" >"$prepared/sharing" &&
         : >"$prepared/output.log" ||
         abandon 'cannot write the run directory'
 
     if [ -n "$who" ]; then
         tries=0
-        until take_lease "$lease_dir" "$who"; do
+        until take_lease "$lease_dir" "$who" "$sharing"; do
             [ -z "$trouble" ] || abandon "$trouble"
             tries=$((tries + 1)) # somebody may only be looking
             find_lease "$lease_dir"
@@ -419,7 +423,10 @@ verb_start() { # RUN BYTES TIMEOUT GRACE LEASE_DIR WHO CONTAINER TICKET [DIGEST.
                 exit 0
             fi
             # Where nobody has a claim, it has just become free, or somebody is about to say so.
-            if [ $tries -ge 12 ] || { [ $tries -ge 4 ] && [ "$holder_run" != - ]; }; then
+            most=12
+            [ "$holder_run" = - ] || most=4
+            [ $nobody = 0 ] || ! befriended || most=250 # one of our group is about to share it
+            if [ $tries -ge $most ]; then
                 tell_holder
                 abandon 'the host is held by another run' 75
             fi
@@ -519,9 +526,12 @@ verb_supervise() { # RUN PREPARED TIMEOUT GRACE LEASE UMASK PYTHON; LEASE: where
     if [ -n "$note" ]; then # from here on this process has the host
         notes=$5 can_note=1
         read -r who <"$2/who"
+        read -r share <"$2/sharing"
         announce "$$:$ticks" "$who" && printf '%s\n' "$note" >"$2/note" && rm -f -- "$was"
+        share= # what it leaves behind shares with nobody
         inspect $$
     fi
+    rm -f "$2/sharing"
     mv "$2/script.sh" "$2/work" "$2/output.log" "$2/container" "$2/who" "$2/note" "$2/adopter" \
         "$2/.exit" "$2/.supervisor" "$run/" || exit 1
     printf '%s %s %s %s\n' $$ "$ticks" "$boot" "$(date +%s.%N)" 1<>"$run/.supervisor"

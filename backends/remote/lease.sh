@@ -12,6 +12,16 @@
 # Nobody can foresee their names (mktemp), and what one says is worth what its owner's word is worth.
 # Where there is neither flock nor python3 the notes are the lock: announce, then look; whoever sees
 # no other has the host.
+#
+# Runs of one campaign may share it, on devices of their own: a second line of their notes says "share
+# GROUP DEVICE[,DEVICE...]", and their lock is a shared one. The first takes the lock as anybody does,
+# announces, and only then makes it a shared one; another joins beside a note of its group, of our own
+# user, whose supervisor lives and whose devices are others. Having joined it looks whether anybody
+# else has come in between, and goes if so. Whoever knows nothing of this sees a lock that is held;
+# what a run leaves behind shares with nobody. Each lock ends with its own run's last process.
+
+newline='
+'
 
 nap() { sleep "$1" 2>/dev/null || sleep 1; }
 
@@ -111,9 +121,13 @@ except OSError as error:
     fi
 }
 
-take_lease() { # $1: lease_dir, $2: who. 0: ours, with a note; 1: held; 2: impossible, trouble says why
+# $1: lease_dir, $2: who, $3: "GROUP DEVICES" of a run that shares it, else "".
+# 0: ours, with a note; 1: held; 2: impossible, trouble says why
+take_lease() {
+    share=$3
     find_lease "$1"
     open_lease || return 2
+    joined=0
     lock
     case $? in
     0) on_file && others=claimed || others=beside ;;
@@ -121,6 +135,9 @@ take_lease() { # $1: lease_dir, $2: who. 0: ours, with a note; 1: held; 2: impos
     2) open_place && others=claimed || others=unsafe ;;
     *) trouble="cannot lock $lock_path" others=unsafe ;;
     esac
+    if [ $others = held ] && befriended && lock -s; then
+        others=claimed joined=1
+    fi
     case $others in
     held | unsafe)
         exec 9<&-
@@ -137,10 +154,37 @@ take_lease() { # $1: lease_dir, $2: who. 0: ours, with a note; 1: held; 2: impos
         trouble="cannot write to $place, it belongs to $(owner_name "$place")"
         return 2
     fi
-    alone $others || { release; return 1; }
+    # What is not announced can be joined by nobody, and nobody would see that it is shared.
+    alone $others && { [ -z "$share" ] || [ $joined = 1 ] || [ -z "$note" ] || share_lock; } ||
+        { release; return 1; }
 }
 
-alone() { # $1: claimed or beside. Whether nobody else has such a claim.
+share_lock() { # that this process has alone
+    lock -s
+    case $? in 0 | 2) return 0 ;; esac
+    return 1 # somebody came in between
+}
+
+befriended() { # whether a run lives here with which this one may share the host
+    [ -n "$share" ] && [ "$can_note" = 1 ] || return 1
+    for claim in "$notes".note.*; do
+        read_note "$claim" && note_lives "$claim" && friend && return 0
+    done
+    return 1
+}
+
+friend() { # whether this run may share the host with the one whose note was read and lives
+    [ -n "${share-}" ] && [ -n "$found_pid" ] && [ -n "$note_share" ] && [ -O "$claim" ] || return 1
+    [ "${note_share%% *}" = "${share%% *}" ] || return 1
+    taken=,${note_share#* },
+    wanted=${share#* },
+    while [ -n "$wanted" ]; do
+        case $taken in *",${wanted%%,*},"*) return 1 ;; esac
+        wanted=${wanted#*,}
+    done
+}
+
+alone() { # $1: claimed or beside. Whether nobody has such a claim but who shares the host with us.
     looks=0
     while $1; do
         # Of several that announce at once, the one with the smallest pid stays until the others went.
@@ -158,8 +202,9 @@ announce() { # $1: pid:ticks of what holds the host, $2: who. Leaves a new note:
     note=$(mktemp "$notes.note.XXXXXXXXXX" 2>/dev/null) || { note=$was; return 1; }
     boot_id
     # In one write, and readable for others only when it is whole.
-    if printf '%s %s %s %s %s\n' "$(date +%s)" "$run_id" "$boot" "$1" "$2" >"$note" 2>/dev/null &&
-        chmod 644 "$note"; then
+    if printf '%s %s %s %s %s\n%s' "$(date +%s)" "$run_id" "$boot" "$1" "$2" \
+        "${share:+share $share
+}" >"$note" 2>/dev/null && chmod 644 "$note"; then
         forget_the_dead
         return 0
     fi
@@ -181,9 +226,15 @@ release() { # of a lease that this process holds
     note=
 }
 
-read_note() { # $1: path. Sets note_since, note_run, note_boot, note_pids, note_who.
+read_note() { # $1: path. Sets note_since, note_run, note_boot, note_pids, note_who, note_share.
     [ -f "$1" ] && [ ! -L "$1" ] && [ -r "$1" ] || return 1
-    text=$(head -c 500 "$1" 2>/dev/null | tr -d '\000' | head -n 1)
+    text=$(head -c 1000 "$1" 2>/dev/null | tr -d '\000' | head -n 2)
+    note_share=
+    case $text in
+    *"$newline"*) note_share=${text#*"$newline"} text=${text%%"$newline"*} ;;
+    esac
+    case $note_share in 'share '*) note_share=${note_share#share } ;; *) note_share= ;; esac
+    case $note_share in *[!A-Za-z0-9._,\ -]*) note_share= ;; esac
     set -f
     # shellcheck disable=SC2086
     set -- $text
@@ -230,16 +281,20 @@ beside() { # whether processes that a run left behind live here, by the word of 
     [ "$can_note" = 1 ] || return 1
     for claim in "$notes".note.*; do
         [ "$claim" != "${note-}" ] && read_note "$claim" && note_lives "$claim" || continue
-        [ -n "$found_pid" ] && look_at "$claim" &&
+        ! friend && [ -n "$found_pid" ] && look_at "$claim" &&
             grep -q "^Uid:[[:space:]]*$uid[[:space:]]" "/proc/$found_pid/status" 2>/dev/null &&
             return 0
     done
     return 1
 }
 
-claimed() { # whether a run that lives claims the host. Sets what read_note sets, claim, found_pid.
+claimed() { # whether a run that lives, and does not share the host with us, claims it. Sets what
+    # read_note sets, claim, found_pid.
+    friends=' '
     for claim in "$notes".note.*; do
-        [ "$claim" != "${note-}" ] && read_note "$claim" && note_lives "$claim" && return 0
+        [ "$claim" != "${note-}" ] && read_note "$claim" && note_lives "$claim" || continue
+        friend || return 0
+        friends="$friends$note_run "
     done
     # Its note may be gone, and the lock's file with it; the command line of its supervisor is not.
     for claim in $(grep -ls -e attend -e supervise /proc/[0-9]*/cmdline 2>/dev/null); do
@@ -247,6 +302,7 @@ claimed() { # whether a run that lives claims the host. Sets what read_note sets
         note_run=$(tr '\0' '\n' 2>/dev/null <"$claim" |
             awk '/^(supervise|attend)$/ { getline; getline; print; exit }')
         case $note_run in '' | *[!A-Za-z0-9._-]*) continue ;; esac
+        case $friends in *" $note_run "*) continue ;; esac
         claim=${claim%/cmdline}
         note_since=0 note_who='a run whose note was removed' found_pid=''
         return 0
@@ -254,9 +310,10 @@ claimed() { # whether a run that lives claims the host. Sets what read_note sets
     return 1
 }
 
-read_holder() { # sets holder_since, holder_run, holder_who, holder_owner, claim
+read_holder() { # sets holder_since, holder_run, holder_who, holder_owner, claim; nobody: 1: no claim
+    nobody=0
     if ! claimed; then
-        claim=''
+        claim='' nobody=1
         lock_taker || last_note || {
             note_since=0 note_run=- note_who='somebody who left no note' claim=$lock_path
         }
@@ -294,7 +351,9 @@ tell_holder() {
     printf '@claim owner=%s path=%s\n' "$holder_owner" "$claim"
 }
 
-look_at_lease() { # $1: lease_dir. Says on stdout who holds the host; fails with trouble.
+look_at_lease() { # $1: lease_dir, $2: GROUP or "". Says on stdout who holds the host, other than runs
+    # with which one of that group might share it; fails with trouble.
+    share=${2:+$2 }
     find_lease "$1"
     if on_file && [ ! -e "$lock_path" ] && [ ! -L "$lock_path" ]; then # nothing is made by looking
         ! look_at "$place" || open_place || return 1

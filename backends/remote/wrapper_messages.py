@@ -107,18 +107,27 @@ class RunSpec:
     ``script``: sh text that execs the workload; it runs in a fresh directory that holds copies of
     ``stage``. ``timeout_s``: enforced on the host, whether a console is there or not. ``grace_s``:
     between TERM and KILL. ``lease``: who takes the host, for others to read; empty takes no lease.
-    ``container_name``: a container of this run alone, with the run id in its name; it is removed
-    when the run ends.
+    ``group``: with other runs of the same it shares the host, each on its own ``devices``; empty:
+    with none. ``container_name``: a container of this run alone, with the run id in its name; it is
+    removed when the run ends.
     """
 
     run_id: str
     script: str
     lease: str
+    group: str = ""
+    devices: tuple[int, ...] = ()
     timeout_s: float | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     stage: tuple[StagedTree, ...] = ()
     grace_s: float = 10.0
     container_name: str | None = None
+
+    @property
+    def sharing(self) -> str:
+        """As the wrapper takes it; empty: with nobody."""
+        shares = self.group and self.devices
+        return f"{self.group} {','.join(map(str, self.devices))}" if shares else ""
 
 
 class RunPhase(StrEnum):

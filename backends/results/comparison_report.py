@@ -10,6 +10,7 @@ from backends.hosts.fingerprint import apart
 from backends.results.case_result import CaseResult
 from backends.results.comparison import ComparedCase, Comparison, Ground, Verdict
 from backends.results.escaping import md_text, one_line
+from backends.results.findings import Concern
 from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.numbers import NOTHING, fixed, signed_percent, trimmed
 from backends.results.ratios import Method, RatioInterval
@@ -37,6 +38,15 @@ def comparison_words(
     ]
     if any(side.simulated for case in comparison.cases for side in _sides(case)):
         before.append(w.simulated)
+    both = [case for case in comparison.cases if case.baseline and case.candidate]
+    if any(len({Concern.PACKED in side.concerns for side in _sides(case)}) > 1 for case in both):
+        before.append(
+            pick(
+                lang,
+                "Some cases shared their hosts (packed) on one side alone: ratios show that too.",
+                "部分用例仅一方为打包运行（共用主机）：比值也包含其影响。",
+            )
+        )
     return tuple(before), (*_assumed(comparison, lang), *_exit_lines(comparison, w))
 
 

@@ -36,6 +36,7 @@ class Concern(StrEnum):
     THROTTLED = "throttled"
     POWER_CAPPED = "power_capped"
     DISTURBED = "disturbed"
+    PACKED = "packed"
     NEGATIVE_SCALING = "negative_scaling"
     SUPERLINEAR = "superlinear"
     NO_BASE = "no_base"

@@ -37,6 +37,7 @@ CEILINGS: Mapping[Concern, Grade] = {
     Concern.PREFLIGHT: Grade.B,
     Concern.POWER_CAPPED: Grade.A,
     Concern.DISTURBED: Grade.C,
+    Concern.PACKED: Grade.B,
     Concern.NEGATIVE_SCALING: Grade.A,
     Concern.SUPERLINEAR: Grade.C,
     Concern.NO_BASE: Grade.B,
@@ -135,6 +136,8 @@ def _of_the_machines(case: CaseResult) -> Iterator[Finding]:
         yield _usual(Concern.POWER_CAPPED)
     if disturbed(case.measured_runs):
         yield _usual(Concern.DISTURBED)
+    if any(run.shared_with for run in case.measured_runs):
+        yield _usual(Concern.PACKED)
 
 
 def _of_the_scaling(

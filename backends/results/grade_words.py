@@ -83,6 +83,20 @@ def _disturbed(case: CaseResult, lang: Lang) -> list[str]:
     return [disturbed_line(found, lang) for found in disturbed(case.measured_runs)]
 
 
+def _packed(case: CaseResult, lang: Lang) -> list[str]:
+    count, of = sum(bool(run.shared_with) for run in case.measured_runs), len(case.measured_runs)
+    english = "the only repeat" if of == 1 else f"{count} of {of} repeats"
+    return [
+        pick(
+            lang,
+            f"packed: {english} shared a host with other runs of the campaign, on other devices: "
+            "memory, links, CPUs, power and cooling were shared too",
+            f"打包运行：{of} 次重复中有 {count} 次与本次测试的其他运行共用主机（设备各自独立）："
+            "内存、链路、CPU、供电与散热并非独占",
+        )
+    ]
+
+
 def _unobserved(case: CaseResult, lang: Lang) -> list[str]:
     if any(run.readings for run in case.measured_runs):
         return [
@@ -110,6 +124,7 @@ _OF_THE_RUNS: Mapping[Concern, Callable[[CaseResult, Lang], list[str]]] = {
     Concern.THROTTLED: _throttled,
     Concern.POWER_CAPPED: _power_capped,
     Concern.DISTURBED: _disturbed,
+    Concern.PACKED: _packed,
     Concern.UNOBSERVED: _unobserved,
 }
 _OF_THE_SPREAD = frozenset(

@@ -125,6 +125,7 @@ def run_document(run: RunResult) -> dict[str, Any]:  # JSON
         "devices": {host: list(indices) for host, indices in run.devices.items()},
         "placement": run.placement,
         "job_id": run.job_id,
+        "shared_with": list(run.shared_with),
         "state": run.state,
         "paused": {"by": run.paused_by, "since": run.paused_at} if run.paused_at else None,
         "throughput": run.measured,

@@ -52,6 +52,7 @@ class RunResult:
         ``cancelled``. Only a succeeded run's throughput enters a statistic.
     devices: the device indices on each host; placement: how they were chosen; job_id: of the
         queue that gave them, or empty.
+    shared_with: the runs of its campaign that were on its host at the same time, on other devices.
     log: rank 0's log, relative to the campaign directory.
     gpu_memory_mib: the largest figure of any device of the run.
     fingerprint: names the environment (driver, GPU model, image …); equal text, equal environment;
@@ -97,6 +98,7 @@ class RunResult:
     devices: Mapping[str, tuple[int, ...]] = field(default_factory=_no_devices)
     placement: str = ""
     job_id: str = ""
+    shared_with: tuple[str, ...] = ()
     log: str | None = None
     metrics: Mapping[str, float] = field(default_factory=_nothing)
     gpu_memory_mib: int | None = None

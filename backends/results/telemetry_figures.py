@@ -105,7 +105,7 @@ def _host_troubles(runs: Sequence[RunResult]) -> Iterator[Disturbed]:
         if (host.swapped_kib or 0) > SWAPPED_KIB:
             yield Disturbed(Trouble.SWAPPED, run, host.host, None, host.swapped_kib or 0)
     for run, host, share in busy:
-        if share - usual > UNEVEN_LOAD:
+        if share - usual > UNEVEN_LOAD and not run.shared_with:  # else it is known who did
             yield Disturbed(Trouble.UNEVEN_LOAD, run, host.host, None, share - usual)
 
 

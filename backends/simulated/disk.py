@@ -72,13 +72,29 @@ class HolderNote:
     who: str
 
 
+@dataclass(slots=True, eq=False)
+class Claim:
+    """A run's hold on its machine. ``owner``: the supervisor that took it, or who starts that.
+
+    ``sharing``: "GROUP DEVICES" while it shares the machine with others of its group; else empty.
+    """
+
+    note: HolderNote
+    owner: SupervisorRecord
+    sharing: str = ""
+
+    def beside(self, sharing: str) -> bool:
+        """Whether a run that shares in this way goes on other devices beside it."""
+        group, _, devices = self.sharing.partition(" ")
+        other, _, wanted = sharing.partition(" ")
+        return bool(group) and group == other and not {*devices.split(",")} & {*wanted.split(",")}
+
+
 @dataclass(slots=True)
 class Lease:
-    """A machine's lease. ``owner``: the supervisor that took it last and has not given it back."""
+    """A machine's lease: the claims of runs that have not given it back, by run id."""
 
-    note: HolderNote | None = None
-    owner: SupervisorRecord | None = None
-    owner_run: str = ""
+    claims: dict[str, Claim] = field(default_factory=dict)
 
 
 class Disk:

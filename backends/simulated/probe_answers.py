@@ -105,13 +105,17 @@ def host_line(machine: Machine) -> str:
     return f"host, {int(machine.kernel.wall)}, {spec.cpus}, {spec.load:.2f}, {busy}, {ticks}, 0\n"
 
 
-def gpu_rows(machine: Machine, fields: Sequence[str], *, units: bool = True) -> str:
-    """One line per GPU; a field that the model does not know is "[N/A]"."""
+def gpu_rows(
+    machine: Machine, fields: Sequence[str], chosen: Sequence[int] = (), *, units: bool = True
+) -> str:
+    """One line per GPU, or per chosen one; a field that the model does not know is "[N/A]"."""
     busy = {foreign.gpu_index for foreign in machine.spec.foreign}
     if machine.at_work():
         busy |= set(range(len(machine.spec.gpus)))
     lines = []
     for index, gpu in enumerate(machine.spec.gpus):
+        if chosen and index not in chosen:
+            continue
         cells = _cells(machine, index, gpu, busy=index in busy)
         row = [cells.get(field, "[N/A]") for field in fields]
         lines.append(", ".join(row if units else [_UNIT.sub("", cell) for cell in row]))

@@ -101,8 +101,9 @@ def _look(machine: Machine, execution: Execution, words: list[str], script: byte
 
 def _program(machine: Machine, execution: Execution, command: str) -> Routine:
     for gpus in (False, True):
-        if command == telemetry_command(gpus=gpus):
-            return _telemetry(machine, execution, gpus=gpus)
+        if command.startswith(plain := telemetry_command(gpus=gpus)):
+            chosen = [int(index) for index in command[len(plain) :].split(",") if index.strip()]
+            return _telemetry(machine, execution, chosen, gpus=gpus)
     if "python3 -c" in command:
         return _reach(machine, execution, command)
     if "@free" in command:
@@ -139,7 +140,7 @@ def _start(
 
 
 def _asked(host: str, arguments: Sequence[str], stdin: bytes) -> tuple[Asked, int]:
-    run_id, size, timeout, grace, lease_dir, who, container, ticket, *digests = arguments
+    run_id, size, timeout, grace, lease_dir, who, sharing, container, ticket, *digests = arguments
     asked = Asked(
         run_id=run_id,
         host=host,
@@ -148,6 +149,7 @@ def _asked(host: str, arguments: Sequence[str], stdin: bytes) -> tuple[Asked, in
         grace_s=int(grace) / 100,
         lease_dir=lease_dir,
         who=who,
+        sharing=sharing,
         container=container,
         ticket=ticket,
         digests=tuple(digests),
@@ -183,14 +185,16 @@ def _follow(machine: Machine, execution: Execution, run_id: str, offset: int) ->
     execution.stderr += str(wrapper.look(wrapper.files(run_id))).encode()
 
 
-def _telemetry(machine: Machine, execution: Execution, *, gpus: bool) -> Routine:
-    """What ``telemetry.sh`` prints, until nobody reads any more."""
+def _telemetry(
+    machine: Machine, execution: Execution, chosen: Sequence[int], *, gpus: bool
+) -> Routine:
+    """What ``telemetry.sh`` prints, until nobody reads any more; of the chosen GPUs, if any."""
     execution.say(
         answers.host_line(machine) + (answers.gpu_header(answers.WATCHED) if gpus else "")
     )
     while not execution.deaf:
         for _ in range(5 if gpus else 0):
-            execution.say(answers.gpu_rows(machine, answers.WATCHED, units=False))
+            execution.say(answers.gpu_rows(machine, answers.WATCHED, chosen, units=False))
             yield Pause(machine.kernel.now + 1.0)
         if not gpus:
             yield Pause(machine.kernel.now + 5.0)
@@ -233,9 +237,7 @@ _VERBS: Mapping[str, _Verb] = {
     ),
     "remove": lambda machine, execution, words, _: machine.wrapper.remove(*words),
     "sweep": lambda machine, execution, words, _: machine.wrapper.sweep(execution.say),
-    "lease": lambda machine, execution, words, _: machine.wrapper.show_lease(
-        execution.say, words[0]
-    ),
+    "lease": lambda machine, execution, words, _: machine.wrapper.show_lease(execution.say, *words),
     "port": lambda machine, execution, words, _: machine.wrapper.port(execution.say),
     "stage": lambda machine, execution, words, stdin: machine.wrapper.stage(words, stdin),
     "diagnose": lambda machine, execution, words, _: _once(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from backends.simulated.disk import ExitRecord, HolderNote, Lease, RunFiles, SupervisorRecord
+from backends.simulated.disk import Claim, ExitRecord, HolderNote, Lease, RunFiles, SupervisorRecord
 from backends.simulated.fake_run import FOREVER, Child, Workload
 from backends.simulated.kernel import Pause, Process, Routine
 from backends.simulated.wrapper import (
@@ -36,6 +36,7 @@ class Asked:
     grace_s: float
     lease_dir: str
     who: str
+    sharing: str
     container: str
     ticket: str
     digests: tuple[str, ...]
@@ -80,7 +81,7 @@ class Launcher:
         if files is None or asked.ticket not in files.tickets:
             raise Failed(f"too late: run {asked.run_id} was removed")
         files.tickets.remove(asked.ticket)
-        starter = kernel.spawn()
+        starter = kernel.spawn(origin=asked.run_id, helper=True)
         files.preparing.add(starter.pid)
         try:
             yield from self._prepare(files, asked, size)
@@ -111,7 +112,7 @@ class Launcher:
         if lease is None or (yield from self._take_lease(lease, starter, asked)):
             self._claim(files, asked, lease, starter)
         elif not self._ours_of_a_moment_ago(lease, asked):
-            say(self._wrapper.holder_text(lease))
+            say(self._wrapper.holder_text(lease, asked.sharing))
             raise Failed("the host is held by another run", HELD)
 
     def _put_away(self, files: RunFiles, starter: Process) -> None:
@@ -137,12 +138,14 @@ class Launcher:
         """Whether it is taken now. False also when our own start of a moment ago has it."""
         wrapper, kernel = self._wrapper, self._kernel
         for _ in range(4):  # somebody may only be looking
-            if wrapper.lease_free(lease):
+            if wrapper.lease_free(lease, asked.sharing):
                 starter.holds_lease = True
-                lease.owner, lease.owner_run = self._name(starter), asked.run_id
-                lease.note = HolderNote(int(kernel.wall), asked.run_id, asked.who)
+                note = HolderNote(int(kernel.wall), asked.run_id, asked.who)
+                own = Claim(note, self._name(starter), asked.sharing)
+                beside = {r: c for r, c in lease.claims.items() if c.beside(asked.sharing)}
+                lease.claims = {**beside, asked.run_id: own}
                 return True
-            if lease.note is not None and lease.note.run_id == asked.run_id:
+            if asked.run_id in lease.claims:
                 files = wrapper.files(asked.run_id)
                 if files is not None and (yield from wrapper.await_supervisor(files, 3.0)):
                     return False
@@ -151,8 +154,7 @@ class Launcher:
 
     def _ours_of_a_moment_ago(self, lease: Lease, asked: Asked) -> bool:
         files = self._wrapper.files(asked.run_id)
-        ours = lease.note is not None and lease.note.run_id == asked.run_id
-        return ours and files is not None and files.known
+        return asked.run_id in lease.claims and files is not None and files.known
 
     def _name(self, process: Process) -> SupervisorRecord:
         kernel = self._kernel
@@ -169,7 +171,7 @@ class Launcher:
         )
         supervisor.tree = supervisor.pid
         if lease is not None:
-            lease.owner = self._name(supervisor)
+            lease.claims[asked.run_id].owner = self._name(supervisor)
         self._kernel.run(self._supervise(files, asked, lease, supervisor), supervisor)
 
     # Supervising ---------------------------------------------------------------------------------
@@ -222,12 +224,13 @@ class Launcher:
             yield Pause(settled, lambda: not wrapper.orphans(files.supervisor))
             orphans = wrapper.orphans_text(files)
         supervisor.holds_lease = False
-        if lease is not None and lease.owner_run == asked.run_id:
+        if lease is not None and (claim := lease.claims.get(asked.run_id)) is not None:
             if ending.left == 0 and orphans == "-":
-                lease.note = lease.owner = None
-            else:  # what is left has the host
+                del lease.claims[asked.run_id]
+            else:  # what is left has the host, and shares it with nobody
                 who = f"{asked.who}; it has ended and may have left processes"
-                lease.note = HolderNote(int(kernel.wall), asked.run_id, who)
+                claim.note = HolderNote(int(kernel.wall), asked.run_id, who)
+                claim.sharing = ""
         files.exit = ExitRecord(
             code, kernel.wall, timed_out, ending.killed, ending.left, files.cancelled, orphans
         )

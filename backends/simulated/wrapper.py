@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from backends.simulated.disk import Disk, EndingNote, Lease, RunFiles, SupervisorRecord
+from backends.simulated.disk import Claim, Disk, EndingNote, Lease, RunFiles, SupervisorRecord
 from backends.simulated.kernel import Kernel, Pause, Process, Routine
 
 WRONG, FAILED, HELD, BEYOND, UNKNOWN, MISSING_STAGE, NOT_KEPT = 64, 70, 75, 76, 77, 78, 79
@@ -102,10 +102,7 @@ class Wrapper:
     def supervisor(self, files: RunFiles | None) -> Process | None:
         """The run's supervisor while it lives."""
         record = files.supervisor if files is not None else None
-        if record is None or record.boot_id != self.kernel.boot_id:
-            return None
-        process = self.kernel.processes.get(record.pid)
-        return process if process is not None and process.ticks == record.ticks else None
+        return None if record is None else self._named(record)
 
     def look(self, files: RunFiles | None) -> Look:
         boot = self.kernel.boot_id
@@ -234,23 +231,47 @@ class Wrapper:
     def lease(self, directory: str) -> Lease:
         return self.leases.setdefault(directory, Lease())
 
-    def lease_free(self, lease: Lease) -> bool:
-        if self.flock and any(process.holds_lease for process in self.kernel.living()):
+    def lease_free(self, lease: Lease, sharing: str = "") -> bool:
+        """Whether a run could have the machine, or share it in this way with those that do."""
+        friends = self._friends(lease, sharing)
+        if self.flock and any(
+            process.holds_lease and process.origin not in friends
+            for process in self.kernel.living()
+        ):
             return False
-        owner = lease.owner
-        if owner is None or owner.boot_id != self.kernel.boot_id:
-            return True
-        process = self.kernel.processes.get(owner.pid)
-        if process is not None and process.ticks == owner.ticks:
-            return self.flock  # it holds it as long as it wants to
-        marked = any(p.run_id == lease.owner_run for p in self.kernel.living())
-        return not marked and not self.orphans(owner)
+        others = ((run_id, one) for run_id, one in lease.claims.items() if run_id not in friends)
+        return not any(self._claimed(run_id, claim) for run_id, claim in others)
 
-    def holder_text(self, lease: Lease) -> str:
-        note = lease.note
-        if note is None:
+    def _friends(self, lease: Lease, sharing: str) -> set[str]:
+        """The runs that share the machine with one that shares it in this way."""
+        return {
+            run_id
+            for run_id, claim in lease.claims.items()
+            if claim.beside(sharing) and self._named(claim.owner) is not None
+        }
+
+    def _claimed(self, run_id: str, claim: Claim) -> bool:
+        """By the word of its note, whatever the kernel says."""
+        if claim.owner.boot_id != self.kernel.boot_id:
+            return False
+        if self._named(claim.owner) is not None:
+            return not self.flock  # it holds it as long as it wants to
+        marked = any(p.run_id == run_id for p in self.kernel.living())
+        return marked or bool(self.orphans(claim.owner))
+
+    def _named(self, record: SupervisorRecord) -> Process | None:
+        if record.boot_id != self.kernel.boot_id:
+            return None
+        process = self.kernel.processes.get(record.pid)
+        return process if process is not None and process.ticks == record.ticks else None
+
+    def holder_text(self, lease: Lease, sharing: str = "") -> str:
+        friends = self._friends(lease, sharing)
+        others = [claim for run_id, claim in lease.claims.items() if run_id not in friends]
+        if not others:
             said = "@lease held since=0 run=- who=somebody who left no note\n"
         else:
+            note = others[-1].note
             said = f"@lease held since={note.since} run={note.run_id} who={note.who}\n"
         return said + "@claim owner=root path=/tmp/lease\n"
 
@@ -260,9 +281,10 @@ class Wrapper:
         say(str(self.look(self.files(run_id))))
         yield from ()
 
-    def show_lease(self, say: Callable[[str], None], directory: str) -> Routine:
-        lease = self.lease(directory)
-        say("@lease free\n" if self.lease_free(lease) else self.holder_text(lease))
+    def show_lease(self, say: Callable[[str], None], directory: str, group: str = "") -> Routine:
+        lease, sharing = self.lease(directory), f"{group} -"
+        free = self.lease_free(lease, sharing)
+        say("@lease free\n" if free else self.holder_text(lease, sharing))
         yield from ()
 
     def cancel(self, say: Callable[[str], None], run_id: str, grace: str) -> Routine:
@@ -336,8 +358,7 @@ class Wrapper:
                 raise Failed(f"run {run_id} may have left processes: {orphans}")
         if verified:
             for lease in self.leases.values():
-                if lease.owner_run == run_id:
-                    lease.owner = None
+                lease.claims.pop(run_id, None)
         self.on_remove(files)
         self.disk.runs.pop((run_id, self.host), None)
         if self.disk.room is not None:

@@ -24,7 +24,7 @@ class LocalTransport:
     ----------
     host: what :attr:`host` returns.
     environment: what commands see; None: this process's environment.
-    max_commands: how many may run at once.
+    max_commands: how many may run at once, beside streams: those last as long as runs do.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class LocalTransport:
         self, command: str, *, stdin: bytes = b"", timeout_s: float | None = None
     ) -> Completed:
         stdout = Said(self._host.name)
-        async with asyncio.timeout(timeout_s):
+        async with asyncio.timeout(timeout_s), self._slots:
             status, stderr = await self._execute(command, stdout.take, stdin)
         return Completed(status, bytes(stdout.content), stderr)
 
@@ -62,37 +62,36 @@ class LocalTransport:
     async def _execute(
         self, command: str, on_stdout: Callable[[bytes], None], stdin: bytes
     ) -> tuple[int, bytes]:
-        async with self._slots:
-            loop = asyncio.get_running_loop()
-            done: asyncio.Future[None] = loop.create_future()
-            stderr = Said(self._host.name)
-            starting = asyncio.ensure_future(
-                loop.subprocess_exec(
-                    lambda: _Process(on_stdout, stderr.take, done),
-                    "/bin/sh",
-                    "-c",
-                    command,
-                    env=self._environment,
-                    start_new_session=True,
-                    # A console whose directory was removed must still be able to run commands.
-                    cwd=Path("/"),
-                )
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        stderr = Said(self._host.name)
+        starting = asyncio.ensure_future(
+            loop.subprocess_exec(
+                lambda: _Process(on_stdout, stderr.take, done),
+                "/bin/sh",
+                "-c",
+                command,
+                env=self._environment,
+                start_new_session=True,
+                # A console whose directory was removed must still be able to run commands.
+                cwd=Path("/"),
             )
-            try:
-                # asyncio never comes back from a process that is cancelled while it starts.
-                transport, _ = await asyncio.shield(starting)
-            except asyncio.CancelledError:
-                starting.add_done_callback(_end_at_once)
-                raise
-            except OSError as error:
-                detail = f"cannot start /bin/sh: {error.strerror}"
-                raise HostUnreachableError(self._host.name, Problem.OTHER, detail) from error
-            try:
-                _feed(transport, stdin)
-                await done
-                return transport.get_returncode() or 0, bytes(stderr.content)
-            finally:
-                _end(transport)
+        )
+        try:
+            # asyncio never comes back from a process that is cancelled while it starts.
+            transport, _ = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            starting.add_done_callback(_end_at_once)
+            raise
+        except OSError as error:
+            detail = f"cannot start /bin/sh: {error.strerror}"
+            raise HostUnreachableError(self._host.name, Problem.OTHER, detail) from error
+        try:
+            _feed(transport, stdin)
+            await done
+            return transport.get_returncode() or 0, bytes(stderr.content)
+        finally:
+            _end(transport)
 
 
 def _end(transport: asyncio.SubprocessTransport) -> None:

@@ -1,4 +1,5 @@
-"""A host over SSH: one multiplexed connection, made on first use and again after a loss."""
+"""A host over SSH: one multiplexed connection, made on first use and again after a loss; a further
+one where more streams are wanted than leave room for commands beside them."""
 
 from __future__ import annotations
 
@@ -44,6 +45,9 @@ class SshTransport:
         self._connection: Connection | None = None
         self._attempt: asyncio.Task[Connection] | None = None
         self._channels = ChannelLimit(channels)
+        self._most_streams = max(1, channels // 2)
+        self._streams = 0
+        self._further: SshTransport | None = None
         self._closed = False
 
     @property
@@ -83,11 +87,27 @@ class SshTransport:
     async def stream(
         self, command: str, on_stdout: Callable[[bytes], None], *, spare: bool = False
     ) -> Completed:
-        status, stderr = await self._execute(command, on_stdout, b"", spare=spare)
+        if self._streams >= self._most_streams:
+            return await self._beside().stream(command, on_stdout, spare=spare)
+        self._streams += 1
+        try:
+            status, stderr = await self._execute(command, on_stdout, b"", spare=spare)
+        finally:
+            self._streams -= 1
         return Completed(status, b"", stderr)
+
+    def _beside(self) -> SshTransport:
+        """A connection of its own: each of a server's takes so many sessions (MaxSessions), and
+        streams end when their runs do."""
+        if self._further is None:
+            self._further = open_transport(self._host, self._pool)
+            self._further._closed = self._closed
+        return self._further
 
     async def close(self) -> None:
         self._closed = True
+        if self._further is not None:
+            await self._further.close()
         if self._attempt is not None:
             self._attempt.cancel()
             await asyncio.wait([self._attempt])

@@ -137,6 +137,24 @@ async def test_what_cannot_be_shared_out_says_why(workspace: FakeWorkspace) -> N
         await until(pilot, partial(shows, app, "neither weak nor strong scaling is marked"))
 
 
+async def test_packing_is_said_wherever_the_plan_is(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press("P")
+        await until(pilot, partial(shows, app, "6 cases × 1 repeat = 6 runs, packed"))
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, DryRunView))
+        assert "what shared a host is marked" in app.screen.query_one(TextArea).text
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is page)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "what shared a host is marked"))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is page)
+        await pilot.press("P")
+        await until(pilot, partial(shows, app, "6 cases × 1 repeat = 6 runs · "))
+
+
 async def test_profiled_runs_are_offered_where_every_marked_profile_can_explain(
     workspace: FakeWorkspace,
 ) -> None:

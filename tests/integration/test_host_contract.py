@@ -212,7 +212,7 @@ async def test_a_start_that_arrives_when_its_run_was_removed_starts_nothing(
 async def test_a_start_that_arrives_after_the_cancel_starts_nothing_whenever_that_is(
     player: Player, mirror: Mirror
 ) -> None:
-    asked = ("start", "never", "6", "-", "100", "", "", "")
+    asked = ("start", "never", "6", "-", "100", "", "", "", "")
     done = await player.remote.transport.run(player.remote._command(*asked, "-"))
     ticket = done.stdout.decode().split()[1]
     report = await player.remote.cancel("never")
@@ -281,6 +281,104 @@ async def _lease(player: Player) -> None:
     assert await player.remote.lease_holder() == ""
     await player.start("yours", Workload(), lease="bob")
     assert (await follow(player, "yours"))[0].exit_code == 0
+
+
+@pytest.fixture(params=[("real", True), ("real", False), ("simulated", True), ("simulated", False)])
+async def shared(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Player]:
+    """With and without flock."""
+    kind, flock = request.param
+    found = player_on(kind, tmp_path, flock=flock)
+    yield found
+    await found.close()
+
+
+async def refused(player: Player, run_id: str, *, group: str, devices: tuple[int, ...] = ()) -> str:
+    """Who holds the host against it."""
+    with pytest.raises(LeaseHeldError) as held:
+        await player.start(run_id, SLEEPS, group=group, devices=devices)
+    assert (await player.remote.status(run_id)).phase is RunPhase.ABSENT
+    return held.value.holder
+
+
+async def test_runs_of_one_group_share_a_host_on_devices_of_their_own(shared: Player) -> None:
+    player, remote = shared, shared.remote
+    await running(player, "first", SLEEPS, group="ours", devices=(0, 1))
+    await running(player, "second", SLEEPS, group="ours", devices=(12,))
+    assert (
+        await refused(player, "third", group="ours", devices=(2, 12)) == "alice@login01, run second"
+    )
+    for group, devices in (("theirs", (3,)), ("", ())):
+        assert (await refused(player, "third", group=group, devices=devices))[:24] in (
+            "alice@login01, run first",
+            "alice@login01, run secon",
+        )
+    assert await remote.lease_holder()
+    assert await remote.lease_holder("theirs")
+    assert await remote.lease_holder("ours") == ""
+    assert (await remote.cancel("first")).left == 0
+    assert player.living("second") == 1
+    assert await remote.lease_holder() == "alice@login01, run second", "one end frees its own part"
+    assert (
+        await refused(player, "third", group="theirs", devices=(0,)) == "alice@login01, run second"
+    )
+    await running(player, "third", SLEEPS, group="ours", devices=(1, 2))
+    await remote.cancel("second")
+    await remote.cancel("third")
+    assert await remote.lease_holder() == ""
+    await running(player, "alone", SLEEPS, group="theirs", devices=(0,))
+    assert await refused(player, "late", group="ours", devices=(5,)) == "alice@login01, run alone"
+
+
+async def test_all_of_a_group_that_start_at_once_come_in(shared: Player) -> None:
+    await shared.remote.free_port()
+    names = [f"run{number}" for number in range(8)]
+    answers = await asyncio.gather(
+        *(
+            shared.start(name, SLEEPS, group="ours", devices=(number,))
+            for number, name in enumerate(names)
+        )
+    )
+    assert {answer.phase for answer in answers} == {RunPhase.RUNNING}
+    await until(lambda: all(shared.executions(name) == 1 for name in names))
+
+
+async def test_of_two_groups_that_race_only_one_comes_in(shared: Player) -> None:
+    await shared.remote.free_port()
+
+    async def start(group: str, device: int, number: int) -> str:
+        try:
+            run_id = f"{group}{device}-{number}"
+            await shared.start(run_id, SLEEPS, group=group, devices=(device,))
+        except LeaseHeldError:
+            return ""
+        return group
+
+    for number in range(3):
+        began = await asyncio.gather(
+            *(start(group, device, number) for device in range(3) for group in ("ours", "theirs"))
+        )
+        assert {*began} - {""} in ({"ours"}, {"theirs"}), began
+        for device in range(3):
+            for group in ("ours", "theirs"):
+                await shared.remote.cancel(f"{group}{device}-{number}")
+        assert await shared.remote.lease_holder() == ""
+
+
+async def test_nobody_shares_a_host_with_what_a_run_has_left(shared: Player) -> None:
+    player, remote = shared, shared.remote
+    await running(player, "killed", SLEEPS, group="ours", devices=(0,))
+    await running(player, "beside", SLEEPS, group="ours", devices=(1,))
+    await player.kill_supervisor("killed")
+
+    async def hers() -> bool:
+        return "run killed" in await remote.lease_holder("ours")
+
+    await until(hers)
+    assert "run killed" in await refused(player, "next", group="ours", devices=(2,))
+    assert player.living("beside") == 1
+    await remote.cancel("killed")
+    await player.start("next", SLEEPS, group="ours", devices=(2,))
+    assert player.living("beside") == 1
 
 
 # The end ------------------------------------------------------------------------------------------
@@ -519,6 +617,7 @@ async def answers(player: Player) -> list[tuple[str, int, str]]:
             await ask(verb, "words")
         await ask("sweep")
         await ask("lease", host.lease_dir)
+        await ask("lease", host.lease_dir, "g")
 
     await remote.free_port()
     await ask_all()
@@ -535,13 +634,14 @@ async def answers(player: Player) -> list[tuple[str, int, str]]:
         ticket = tickets[-1] if found[-1][1] == 80 else "-"
         await ask("start", run_id, *words, ticket, stdin=b"false\n")
 
-    await ask_to_start("other", *start, "bob", "")
-    await ask("start", "other", *start, "bob", "", "-", "missing", stdin=b"false\n")
-    await ask_to_start("other", "7", *start[1:], "", "")
-    await ask_to_start("words", *start, "", "")
-    await ask("start", "words", *start, "", "", "never", stdin=b"false\n")
-    await ask("start", "other", *start, "", "", "never", stdin=b"false\n")
-    await ask("start", "other", *start, "", "", "-", stdin=b"false\n")
+    await ask_to_start("other", *start, "bob", "", "")
+    await ask_to_start("other", *start, "bob", "g 0", "")
+    await ask("start", "other", *start, "bob", "", "", "-", "missing", stdin=b"false\n")
+    await ask_to_start("other", "7", *start[1:], "", "", "")
+    await ask_to_start("words", *start, "", "", "")
+    await ask("start", "words", *start, "", "", "", "never", stdin=b"false\n")
+    await ask("start", "other", *start, "", "", "", "never", stdin=b"false\n")
+    await ask("start", "other", *start, "", "", "", "-", stdin=b"false\n")
     await ask_all()
     await ask("cancel", "other", "100")
     await ask("digest", "other")

@@ -13,10 +13,15 @@ import pytest
 from tests.unit.hosts.test_topology_words import printed
 
 SMI = """#!/bin/sh
+chosen='0 1 2 3 4 5 6 7'
+if [ "$1" = -i ]; then chosen=$(echo "$2" | tr , ' '); shift 2; fi
 case "$*" in
 *clocks_event_reasons*|*mig.mode*) echo 'Field "x" is not a valid field to query.'; exit 2 ;;
+--query-gpu*-l*1) echo 'index, uuid, name, utilization.gpu [%]'
+  for n in $chosen; do echo "$n, GPU-a$n, Tesla V100, 0 %"; done
+  sleep 2 ;;
 --query-gpu*) echo 'index, uuid, name, utilization.gpu [%]'
-  for n in 0 1 2 3 4 5 6 7; do echo "$n, GPU-a$n, Tesla V100, 0 %"; done ;;
+  for n in $chosen; do echo "$n, GPU-a$n, Tesla V100, 0 %"; done ;;
 --query-compute-apps*) echo 'gpu_uuid, pid, used_gpu_memory [MiB], process_name' ;;
 topo*) cat "${0%/*}/topology" ;;
 *) echo '| NVIDIA-SMI 440.33.01    Driver Version: 440.33.01    CUDA Version: 10.2     |' ;;
@@ -136,3 +141,28 @@ def test_what_uses_no_gpu_is_bound_to_none_of_their_cpus(v100: dict[str, str]) -
     assert assigned["commands"] == json.loads(planned)["runs"][0]["commands"]
     assert "taskset" not in assigned["commands"][0]
     assert (assigned["devices"], assigned["placement"]) == ({"here": [0, 1]}, "first")
+
+
+def test_runs_that_pack_get_the_best_linked_of_what_is_left(v100: dict[str, str]) -> None:
+    """Four pairs on disjoint GPUs of one quad each; what is watched of each are its own."""
+    campaigns = Path(v100["HOME"]) / "campaigns"
+    asked = ("--pack", "--placement", "linked", "--repeats", "4")
+    planned = json.loads(command_line(v100, "plan", "--json", *asked))["runs"]
+    assert {run["start_s"] for run in planned} == {0.0}
+    visible = "CUDA_VISIBLE_DEVICES="
+    pairs = [run["commands"][0].removeprefix(visible).split(" ")[0] for run in planned]
+    assert pairs[0] == "2,3"
+    assert sorted(",".join(pairs)) == sorted(",".join("01234567"))
+    for one, other in (map(int, pair.split(",")) for pair in pairs):
+        assert one // 4 == other // 4, "never over the sockets"
+    command_line(v100, "run", "--campaigns", str(campaigns), *asked)
+    [campaign] = campaigns.iterdir()
+    runs = json.loads((campaign / "results.json").read_text())["runs"]
+    assert {",".join(map(str, run["devices"]["here"])) for run in runs} == {*pairs}
+    seen: set[str] = set()
+    for run in runs:
+        watched = (campaign / "telemetry" / f"{run['run_id']}.here.csv").read_text()
+        rows = [line.split(",")[0] for line in watched.splitlines() if ", GPU-a" in line]
+        assert set(rows) <= {str(index) for index in run["devices"]["here"]}
+        seen.update(rows)
+    assert seen

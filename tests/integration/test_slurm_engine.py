@@ -15,7 +15,9 @@ import tomli_w
 
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.cause import Cause
+from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import RunState
+from profiles.errors import SelectionError
 from tests.support.campaigns import (
     STEADY,
     Bench,
@@ -57,6 +59,21 @@ async def test_runs_of_one_and_of_two_nodes_are_jobs(bench: Bench, slurm: SlurmC
     await until(lambda: not slurm.run("squeue", "-h"), what="the jobs have ended")
     ended = slurm.run("squeue", "-h", "--states=all", "--format=%j %T").splitlines()
     assert {f"dlperf-{run_id} COMPLETED" for run_id in state.runs} <= set(ended)
+
+
+async def test_jobs_that_pack_share_a_node_and_are_marked(bench: Bench) -> None:
+    ask_for(bench, nodelist="node1")
+    controller = await bench.start("1n1g", repeats=2, lines=1000, pack=True)
+    await until_running(controller, count=2)
+    one, other = controller.state.runs.values()
+    assert one.hosts == other.hosts == ("node1",)
+    shared = {run.run_id: run.shared_with for run in run_results(controller.state)}
+    assert shared == {one.run_id: (other.run_id,), other.run_id: (one.run_id,)}
+    controller.cancel_all()
+    await finish(controller)
+    ask_for(bench, allocation="campaign")
+    with pytest.raises(SelectionError, match="no more devices of a node than its widest run"):
+        await bench.start("1n1g", pack=True)
 
 
 async def test_a_cancelled_run_is_gone_whatever_its_children_did(

@@ -155,7 +155,10 @@ class Faults:
         run_id = f"neighbour-{self._neighbours}-a1"
         self._world.note(f"fault: {name}: a neighbour wants it for {for_s:g} s")
         self._world.neighbours[run_id] = Workload(ends_after_s=for_s)
-        asked = Asked(run_id, name, b"exec work\n", None, 1.0, LEASE_DIR, "bob@login9", "", "-", ())
+        # Every other one is of a campaign that packs too.
+        sharing = f"neighbours {self._neighbours}" if self._neighbours % 2 else ""
+        taking = (LEASE_DIR, "bob@login9", sharing)
+        asked = Asked(run_id, name, b"exec work\n", None, 1.0, *taking, "", "-", ())
         machine.kernel.run(_start(machine.launcher, asked))
         self._world.cluster.time.bring(machine)
 

@@ -13,7 +13,13 @@ from backends.campaign.folder.directory_identity import elsewhere_words
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.events import RunAssigned
 from backends.campaign.record.journal import FILE_NAME, read_events
-from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
+from backends.campaign.record.state import (
+    CampaignState,
+    RunRecord,
+    RunState,
+    apply,
+    campaign_of,
+)
 from backends.campaign.run.factory import local_log
 from backends.campaign.run.lost_runs import NOT_ASKED, PLACE_LOST
 from backends.simulated.disk import RunFiles
@@ -40,13 +46,14 @@ class Invariants:
         self._removed: set[tuple[str, str]] = set()
         self._owed: list[tuple[Process, Path, RunRecord, str, bytes]] = []
         world.on_execute = self._executed
+        world.on_neighbour = self._alone
         world.on_remove = self._on_remove
         world.on_exit = self._exited
 
     # While it goes on ----------------------------------------------------------------------------
 
     def _executed(self, execution: Execution) -> None:
-        """Exactly once, and alone on its machine."""
+        """Exactly once, and alone on its machine or on its devices."""
         world = self._world
         before = [e for e in world.truth.of(execution.run_id, execution.host) if not e.taken_back]
         if len(before) > 1:
@@ -54,13 +61,32 @@ class Invariants:
         found = self._find(execution.run_id)
         if execution.run_id in world.paused or (found and found[1].paused_at is not None):
             world.violated(f"{execution.run_id} is executed on {execution.host} and is paused")
+        if execution.sharing and found:
+            devices = ",".join(map(str, found[1].devices.get(execution.host, ())))
+            if execution.sharing != f"{campaign_of(execution.run_id)} {devices}":
+                world.violated(f"{execution.run_id} shares {execution.host} as {execution.sharing}")
+        self._alone(execution)
+
+    def _alone(self, execution: Execution) -> None:
+        """But for runs of the same campaign that are under control and on other devices."""
+        world = self._world
         machine = world.cluster.machines[execution.host]
         for process in machine.kernel.living():
-            foreign = process.origin not in ("", execution.run_id)
-            if foreign and not process.helper:
-                world.violated(
-                    f"{execution.run_id} starts on {execution.host} beside {process.origin}"
-                )
+            if process.helper or process.origin in ("", execution.run_id):
+                continue
+            beside = f"{execution.run_id} starts on {execution.host} beside {process.origin}"
+            if self._apart(execution, process.origin):
+                world.note(f"{beside}, which packs too")
+            else:
+                world.violated(beside)
+
+    def _apart(self, execution: Execution, other: str) -> bool:
+        wrapper = self._world.cluster.machines[execution.host].wrapper
+        group, _, own = execution.sharing.partition(" ")
+        theirs, _, taken = self._world.sharing.get(other, "").partition(" ")
+        controlled = wrapper.supervisor(wrapper.files(other)) is not None
+        disjoint = not {*own.split(",")} & {*taken.split(",")}
+        return bool(group) and group == theirs and disjoint and controlled
 
     def _exited(self, process: Process, words: Sequence[str]) -> None:
         """What ``pause`` and ``unpause`` have said is so from then on."""
@@ -182,7 +208,7 @@ class Invariants:
         for event in read_events(path / FILE_NAME):
             for run in state.runs.values() if isinstance(event, RunAssigned) else ():
                 starts = run.state is RunState.STARTING and run.run_id != event.run_id
-                if starts and set(event.hosts) & set(run.hosts):
+                if starts and _collide(event, run, pack=state.pack):
                     self._world.violated(
                         f"{event.run_id} is sent to {event.hosts} while {run.run_id} starts on"
                         f" {run.hosts}"
@@ -269,6 +295,14 @@ class Invariants:
     @property
     def _neighbours(self) -> Collection[str]:
         return self._world.neighbours
+
+
+def _collide(event: RunAssigned, run: RunRecord, *, pack: bool) -> bool:
+    """On a host, or where runs on one host share it on one of its devices."""
+    hosts = set(event.hosts) & set(run.hosts)
+    if not pack or len(event.hosts) > 1 or run.nodes > 1:
+        return bool(hosts)
+    return any(set(event.devices.get(host, ())) & set(run.devices.get(host, ())) for host in hosts)
 
 
 def is_held(console: Process) -> bool:

@@ -24,8 +24,12 @@ from backends.campaign.run import cleanup
 from backends.campaign.run.end_and_fetch import doubt_of_error
 from backends.campaign.run.mirror import LogMirror
 from backends.campaign_start import Starter
+from backends.engines.direct import _HostUse
 from backends.engines.engine import Wanted
 from backends.remote.wrapper_messages import LogDigest, RemoteError
+from backends.simulated.disk import Claim, Lease, RunFiles
+from backends.simulated.kernel import Routine
+from backends.simulated.supervising import Asked, Launcher
 from backends.simulated.wrapper import Wrapper
 from backends.transports.transport import HostUnreachableError
 from tests.simulation.playing import play_all
@@ -151,6 +155,42 @@ def _forgotten_pause() -> contextlib.AbstractContextManager[Any]:
     return both
 
 
+def _first_to_end() -> contextlib.AbstractContextManager[Any]:
+    """The first of several runs that share a host gives it back, whoever else is there."""
+    finish = Launcher._finish
+
+    def _finish(self: Launcher, files: RunFiles, asked: Asked, lease: Lease, *more: Any) -> Routine:
+        yield from finish(self, files, asked, lease, *more)
+        lease.claims.clear()
+        for process in self._kernel.living():
+            process.holds_lease = False
+
+    return mock.patch.object(Launcher, "_finish", _finish)
+
+
+def _anybodys_group() -> contextlib.AbstractContextManager[Any]:
+    """Who shares a host shares it with every campaign that does."""
+
+    def beside(self: Claim, sharing: str) -> bool:
+        own, wanted = (one.partition(" ")[2].split(",") for one in (self.sharing, sharing))
+        return bool(self.sharing and sharing) and not {*own} & {*wanted}
+
+    return mock.patch.object(Claim, "beside", beside)
+
+
+def _same_devices() -> contextlib.AbstractContextManager[Any]:
+    """Runs that share a host get its first devices, and the host leaves that to the console."""
+
+    def beside(self: Claim, sharing: str) -> bool:
+        own, wanted = (one.partition(" ")[0] for one in (self.sharing, sharing))
+        return bool(own) and own == wanted
+
+    both = contextlib.ExitStack()
+    both.enter_context(mock.patch.object(Claim, "beside", beside))
+    both.enter_context(mock.patch.object(_HostUse, "free", return_value=None))
+    return both
+
+
 MUTATIONS: Mapping[str, Mutation] = {
     "cancel says so at once and deletes the log": _hasty_cancel,
     "the stream is verified and not the file": _believed_stream,
@@ -164,6 +204,9 @@ MUTATIONS: Mapping[str, Mutation] = {
     "what a handler of TERM starts is ended at once": _hasty_end,
     "what is paused is started all the same": _forgotten_pause,
     "hosts are assigned before what is there is adopted": _hasty_schedule,
+    "the first of several runs on a host gives it back": _first_to_end,
+    "a host is shared with every campaign that packs": _anybodys_group,
+    "runs that share a host get the same devices": _same_devices,
 }
 
 

@@ -115,6 +115,8 @@ class Story:
         world, chance = self._world, self._chance
         count = hosts or chance.randint(1, 3)
         gpus = v100_host(2).gpus if chance.random() < 0.1 else ()
+        packing = random.Random(f"pack/{world.seed}")
+        pack = hosts is None and packing.random() < 0.3
         specs = {
             f"node{number}": HostSpec(
                 gpus=gpus,
@@ -124,6 +126,9 @@ class Story:
             )
             for number in range(1, count + 1)
         }
+        if pack:
+            slots = packing.choice((2, 3, 4))
+            specs = {name: replace(spec, cpus=slots) for name, spec in specs.items()}
         world.add_hosts(specs, shared_disk=chance.random() < 0.2)
         world.workloads = Workloads(world.seed, trouble=chance.choice((0.0, 0.2, 0.6)))
         (world.root / "profiles" / "train.sh").write_text("exec python3 train.py\n")
@@ -133,9 +138,14 @@ class Story:
         tags = [f"{nodes}n1g" for nodes in range(1, count + 1)]
         tags = chance.sample(tags, chance.randint(1, len(tags)))
         repeats = chance.randint(1, 2)
+        if pack:
+            repeats += packing.randint(1, 3)
+            tags = sorted({*tags, "1n1g"})
         self._words = ["run", "-p", NAME, "-c", *tags, "-r", str(repeats), "--force"]
         if random.Random(f"explain/{world.seed}").random() < 0.25:
             self._words.append("--explain")
+        if pack:
+            self._words.append("--pack")
         planned = len(tags) * repeats
         self._invariants = Invariants(world, self._faults, load_file(path), planned)
 

@@ -46,7 +46,7 @@ def test_what_the_seeds_tell_is_rich_and_breaks_no_promise() -> None:
     for happened in (
         *("killed at step", "loses its power", "is cut off", "answer is lost", "suspended"),
         *("starts on login2: resume", "cancel", "is killed", "bytes are left here"),
-        *("succeeded", "failed", "a neighbour wants it"),
+        *("succeeded", "failed", "a neighbour wants it", ", which packs too"),
     ):
         assert happened in text, happened
     assert sum(one.steps for one in told) > 100 * 300

@@ -57,6 +57,7 @@ class Execution:
     host: str
     at: float
     files: RunFiles | None
+    sharing: str = ""  # "GROUP DEVICES" where it shares the host
     taken_back: bool = False
 
 
@@ -95,6 +96,8 @@ class World:
         self.cluster: SimulatedCluster
         self.on_remove: Callable[[RunFiles], None] = lambda files: None
         self.on_execute: Callable[[Execution], None] = lambda execution: None
+        self.sharing: dict[str, str] = {}  # by run id, of all that were ever executed
+        self.on_neighbour: Callable[[Execution], None] = lambda execution: None
         self.on_exit: Callable[[Process, Sequence[str]], None] = lambda process, words: None
         self.paused: set[str] = set()  # runs that the operator was told are paused
 
@@ -126,10 +129,12 @@ class World:
 
     def _execute(self, asked: Asked) -> Workload:
         self.note(f"{asked.host}: executes {asked.run_id}")
-        if asked.run_id in self.neighbours:
-            return self.neighbours[asked.run_id]
+        self.sharing[asked.run_id] = asked.sharing
         files = self.cluster.machines[asked.host].wrapper.files(asked.run_id)
-        execution = Execution(asked.run_id, asked.host, self.now, files)
+        execution = Execution(asked.run_id, asked.host, self.now, files, asked.sharing)
+        if asked.run_id in self.neighbours:
+            self.on_neighbour(execution)
+            return self.neighbours[asked.run_id]
         self.truth.executions.append(execution)
         self.on_execute(execution)
         return self.workloads(asked)

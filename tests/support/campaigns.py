@@ -138,6 +138,7 @@ class Bench:
         profile: str = "steady",
         repeats: int = 1,
         hosts: str = "",
+        pack: bool = False,
         workspace: Workspace | None = None,
         **values: object,
     ) -> CampaignController:
@@ -150,6 +151,7 @@ class Bench:
             values={key: (str(value),) for key, value in values.items()},
             repeats=repeats,
             hosts=hosts,
+            pack=pack,
         )
         await workspace.cluster.probe()
         return await workspace.start(workspace.plan(selection))

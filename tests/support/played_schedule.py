@@ -47,7 +47,13 @@ def play(
 
 def _offer(host: HostCapacity, played: Sequence[Played], now: float) -> Offer:
     there = [run for run in played if host.name in run.hosts and run.settled > now]
-    return Offer(host, tuple(Use(run.start + run.want.length_s) for run in there))
+    return Offer(host, tuple(_use(run) for run in there))
+
+
+def _use(run: Played) -> Use:
+    """Which devices it has does not matter here, only how many."""
+    own = tuple(range(run.want.gpus_per_node)) if run.want.pack else None
+    return Use(run.start + run.want.length_s, devices=own)
 
 
 def lower_bound_s(wanted: Sequence[Wanted], hosts: int, takes_s: Mapping[str, float]) -> float:

@@ -223,9 +223,9 @@ class SimulatedPlayer:
         return self._executed.count(run_id)
 
     def living(self, run_id: str) -> int:
-        del run_id  # there are no others
         self._cluster.time.bring(self._machine)
-        return sum(not process.helper for process in self._machine.kernel.living())
+        living = self._machine.kernel.living()
+        return sum(not process.helper for process in living if process.origin == run_id)
 
     async def kill_supervisor(self, run_id: str) -> None:
         machine = self._machine

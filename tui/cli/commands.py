@@ -64,7 +64,7 @@ COMMANDS = {
     ),
     "plan": Command(
         "every run, its hosts, its exact commands; starts nothing",
-        example="dlperf-tui plan -p torch-resnet50 -c 1n1g 1n8g --set precision=amp",
+        example="dlperf-tui plan -p torch-resnet50 -c 1n1g 1n2g --set precision=amp --pack",
     ),
     "run": Command(
         "run a selection without the console",

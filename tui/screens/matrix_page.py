@@ -191,6 +191,10 @@ class MatrixPage(Page):
         self._asked.explain = not self._asked.explain
         self._show_grid()
 
+    def action_pack(self) -> None:
+        self._asked.pack = not self._asked.pack
+        self._show_grid()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "explain":
             return self._asked.explainable

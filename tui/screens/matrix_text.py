@@ -115,7 +115,7 @@ def plan_footer(plan: Plan, hosts: Sequence[HostSnapshot], room: int, *, wide: b
 
     What has no room goes from the end; the hosts are in the header as well.
     """
-    parts = [_runs_text(plan, wide=wide)]
+    parts = [_runs_text(plan, wide=wide) + (", packed" if plan.selection.pack else "")]
     if plan.expected_s is not None:
         parts.append(f"≈{format_duration(plan.expected_s)}")
     parts.append(hosts_text(plan, hosts))

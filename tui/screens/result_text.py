@@ -65,6 +65,7 @@ SHORT = {
     Concern.THROTTLED: "throttled",
     Concern.POWER_CAPPED: "at its power limit",
     Concern.DISTURBED: "disturbed",
+    Concern.PACKED: "packed",
     Concern.NEGATIVE_SCALING: "slower than fewer devices",
     Concern.SUPERLINEAR: "superlinear",
     Concern.NO_BASE: "no base",
@@ -245,7 +246,8 @@ def repeat_rows(case: CaseResult) -> list[Row]:
         note = plain(run.reason) or ", ".join(plain(w) for w in run.warnings)
         attempt = f"attempt {run.attempt}" if run.attempt > 1 else ""
         replaced = "replaced by a later attempt" if run in case.superseded else ""
-        said = " · ".join(part for part in (attempt, replaced, note) if part)
+        packed = f"packed beside {len(run.shared_with)}" if run.shared_with else ""
+        said = " · ".join(part for part in (attempt, replaced, packed, note) if part)
         good = run.state == "succeeded"
         rows.append(
             Row(

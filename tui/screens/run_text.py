@@ -9,6 +9,7 @@ from rich.text import Text
 
 from backends.campaign.cleanup_words import cleanup_text
 from backends.campaign.record.run_results import run_result
+from backends.campaign.record.sharing import shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.campaign.record.status_view import (
     CampaignSnapshot,
@@ -191,7 +192,7 @@ def details_text(run: RunView, state: CampaignState, *, read_only: bool = False)
         text.append("→ ", ACCENT).append(f"{step}\n")
     text.append("\n")
     meanwhile = usual_lines([run_result(record, state)])
-    for name, value in (*_facts(run, record), *meanwhile):
+    for name, value in (*_facts(run, record), *_sharing(record, state), *meanwhile):
         text.append(f"{plain(name):<12}", MUTED).append(f"{plain(value)}\n")
     for warning in (*map(slow_rank_line, record.slow_ranks or ()), *record.warnings):
         text.append("▲ ", WARN).append(f"{plain(warning)}\n")
@@ -236,6 +237,17 @@ def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
     if run.log is not None:
         facts.append(("log", str(run.log)))
     return facts
+
+
+def _sharing(record: RunRecord, state: CampaignState) -> list[tuple[str, str]]:
+    """Of a campaign that packs: its devices, and the runs that share its host."""
+    if not state.pack or not record.devices:
+        return []
+    own = "; ".join(", ".join(map(str, indices)) for indices in record.devices.values())
+    near = (run for run in state.runs.values() if set(run.hosts) & set(record.hosts))
+    others = shared_with(near).get(record.run_id, ())
+    beside = f"{len(others)} other runs" if len(others) != 1 else "1 other run"
+    return [("devices", own), ("packed", f"beside {beside} of its host" if others else "alone")]
 
 
 def no_log(run: RunView) -> str:

@@ -81,6 +81,8 @@ async def open_campaign(
                 hosts=len(plan.hosts),
                 explain=tuple(dict.fromkeys(p.profile.name for p in plan.profiled)),
                 placement=str(plan.selection.placement),
+                pack=plan.selection.pack,
+                devices=plan.most_devices if plan.selection.pack else 0,
                 frozen=digest,
                 place=place.inodes,
                 host=place.host,

@@ -37,6 +37,7 @@ class _Asked(BaseModel):
     attempts: int = ATTEMPTS
     explain: bool = False
     placement: Placement = Placement.FIRST
+    pack: bool = False
     values: Mapping[str, tuple[str, ...] | str | int | float] = {}
 
 
@@ -91,6 +92,7 @@ def _said(selection: Selection) -> Mapping[str, Any]:
         "attempts": selection.attempts if selection.attempts != ATTEMPTS else None,
         "explain": selection.explain,
         "placement": "" if placement is Placement.FIRST else str(placement),
+        "pack": selection.pack,
         "hosts": selection.hosts,
         "values": {key: list(values) for key, values in selection.values.items()},
     }
@@ -143,6 +145,7 @@ def read_request(path: Path) -> Request:
         attempts=asked.attempts,
         explain=asked.explain,
         placement=asked.placement,
+        pack=asked.pack,
     )
     return Request(selection, hosts, parsed.profile_dirs, parsed.forced, queue)
 

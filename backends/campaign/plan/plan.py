@@ -42,8 +42,8 @@ class PlannedCase:
         return expected_s(self.profile, self.case, self.settings)
 
 
-def want_of(planned: PlannedCase) -> Wanted:
-    """What an engine has to know of a run of the case."""
+def want_of(planned: PlannedCase, *, pack: bool = False) -> Wanted:
+    """What an engine has to know of a run of the case; ``pack``: of a campaign that packs."""
     profile, case = planned.profile, planned.case
     wanted = Wanted(
         RUN,
@@ -55,18 +55,19 @@ def want_of(planned: PlannedCase) -> Wanted:
         settle_s=parse_duration(profile.launch.settle),
         cluster=case.cluster,
         asks=profile.job_keys,
+        pack=pack and case.nodes == 1,
     )
     seconds = planned.expected_s
     return wanted if seconds is None else replace(wanted, expected_s=seconds)
 
 
-def wants_of(runs: Iterable[tuple[int, PlannedCase]]) -> list[Wanted]:
+def wants_of(runs: Iterable[tuple[int, PlannedCase]], *, pack: bool = False) -> list[Wanted]:
     """Of runs in planning order, each with its repeat; their places stand for their ids."""
     known: dict[int, Wanted] = {}
     wanted = []
     for number, (repeat, planned) in enumerate(runs):
         if (want := known.get(id(planned))) is None:
-            want = known[id(planned)] = want_of(planned)
+            want = known[id(planned)] = want_of(planned, pack=pack)
         wanted.append(replace(want, run_id=str(number), repeat=repeat))
     return wanted
 
@@ -86,6 +87,11 @@ class Plan:
         return {one.profile.name: dict(one.profile.job_keys) for one in planned}
 
     @property
+    def most_devices(self) -> int:
+        """Of one host; 0 where nobody knows."""
+        return max((offer.devices for offer in self._offers), default=0)
+
+    @property
     def run_count(self) -> int:
         return sum(planned.repeats for planned in self.cases)
 
@@ -103,14 +109,14 @@ class Plan:
     def timeline(self) -> tuple[Slot | None, ...]:
         """Of :meth:`runs`, on hosts that are idle at 0; None where nobody knows when it would be
         its turn."""
-        wanted = wants_of(self.rounds())
+        wanted = wants_of(self.rounds(), pack=self.selection.pack)
         slots = timeline(self._offers, wanted)
         repeats = tuple(slots.get(want.run_id) for want in wanted)
         settled = (
             math.inf if slot is None else slot.end + want.settle_s
             for slot, want in zip(repeats, wanted, strict=True)
         )
-        after = wants_of((0, planned) for planned in self.profiled)
+        after = self._wants_of_profiled()
         start = max(settled, default=0.0)
         slots = timeline(self._offers, after, start) if start < math.inf else {}
         return (*repeats, *(slots.get(want.run_id) for want in after))
@@ -118,11 +124,14 @@ class Plan:
     @cached_property
     def expected_s(self) -> float | None:
         """Wall time on these hosts; None where a profile says nothing."""
-        profiled = wants_of((0, planned) for planned in self.profiled)
-        end = ends_at(self._offers, wants_of(self.rounds()))
+        profiled = self._wants_of_profiled()
+        end = ends_at(self._offers, wants_of(self.rounds(), pack=self.selection.pack))
         if profiled:
             end = ends_at(self._offers, profiled, end + max(want.settle_s for want in profiled))
         return end if end < math.inf else None
+
+    def _wants_of_profiled(self) -> list[Wanted]:
+        return wants_of(((0, planned) for planned in self.profiled), pack=self.selection.pack)
 
     @property
     def _offers(self) -> list[Offer]:

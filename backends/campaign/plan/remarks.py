@@ -21,6 +21,7 @@ def plan_remarks(plan: Plan) -> tuple[str, ...]:
     return (
         *_excluded_remarks(plan),
         *_scaling_remarks(plan),
+        *_packed_remarks(plan),
         *_repeats_remarks(plan),
         *_explain_remarks(plan),
     )
@@ -71,6 +72,22 @@ def _explain_remarks(plan: Plan) -> tuple[str, ...]:
             f"nothing will explain the cases of {', '.join(silent)}: the profile has no [explain]"
         )
     return tuple(remarks)
+
+
+def _packed_remarks(plan: Plan) -> Iterator[str]:
+    """How many runs a host may have at once."""
+    if not plan.selection.pack:
+        return
+    of_one = [planned.case.gpus_per_node for planned in plan.cases if planned.case.nodes == 1]
+    most = plan.most_devices // min(of_one, default=plan.most_devices + 1)
+    if most > 1 or (of_one and not plan.most_devices):
+        up_to = f"up to {most} runs" if most > 1 else "several runs"
+        yield (
+            f"packed: {up_to} of one host at once, each on devices of its own; "
+            "what shared a host is marked, and graded B at best"
+        )
+    else:
+        yield "packing changes nothing: no host has room for two of these runs"
 
 
 def _repeats_remarks(plan: Plan) -> tuple[str, ...]:

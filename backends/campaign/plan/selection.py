@@ -25,7 +25,8 @@ class Selection:
     ``attempts``: how often a run is tried where another attempt can help; 1: never again.
     ``auto``: repeats until it is known, in place of a number of them. ``explain``: one profiled run
     of each case after all repeats, where its profile can tell where the time goes.
-    ``placement``: which devices of a host a run gets.
+    ``placement``: which devices of a host a run gets. ``pack``: runs on one host share it, each on
+    devices of its own.
     ``picked``: exact case keys marked on the matrix; when given they win over ``cases``.
     """
 
@@ -40,6 +41,7 @@ class Selection:
     auto: AutoRepeats | None = None
     explain: bool = False
     placement: Placement = Placement.FIRST
+    pack: bool = False
 
     def first_repeats(self, own: int) -> int:
         """Of every case, planned from the beginning; ``own``: the profile's number."""

@@ -65,6 +65,8 @@ class CampaignCreated(Event):
     hosts: Count = 0  # how many it was planned on; 0: nobody said
     explain: Texts = ()  # profiles whose cases get a profiled run each, after all repeats
     placement: Text = "first"  # how the devices of a host are to be chosen
+    pack: Truth = False  # runs on one host share it, each on devices of its own
+    devices: Count = 0  # … of which a host had so many when it was planned; 0: nobody said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

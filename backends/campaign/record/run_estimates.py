@@ -84,10 +84,11 @@ class Remaining:
         now: float,
         hosts: int,
         waiting: Mapping[str, Waiting],
+        pack: int = 0,
     ) -> float | None:
         """Until the last of these runs has ended, as they are scheduled on so many ``hosts`` (0:
         not known); None where nothing is known of one, or of when a queue lets the first begin, or
-        one has outlived what was expected."""
+        one has outlived what was expected. ``pack``: so many devices of a host are shared."""
         active = [run for run in left if run.state.active and run.started_at is not None]
         of = (
             len(left),
@@ -95,7 +96,7 @@ class Remaining:
         )
         if of != self._of:
             self._of, self._played_at = of, now
-            self._ends_at = _ends_at(left, expected, now, hosts)
+            self._ends_at = _ends_at(left, expected, now, hosts, pack)
         if self._ends_at is None or any(_outlived(run, expected, now) for run in active):
             return None
         if active:
@@ -118,7 +119,7 @@ def _until_given(
 
 
 def _ends_at(
-    left: Sequence[RunRecord], expected: Mapping[CaseKey, float], now: float, hosts: int
+    left: Sequence[RunRecord], expected: Mapping[CaseKey, float], now: float, hosts: int, pack: int
 ) -> float | None:
     if not left or any(case_key(run) not in expected for run in left):
         return None
@@ -127,10 +128,10 @@ def _ends_at(
     for run in left:
         seconds = expected[case_key(run)]
         if not run.state.active:
-            wanted.append(_wanted(run, seconds))
+            wanted.append(_wanted(run, seconds, pack))
         elif run.started_at is not None:
             ends[run.run_id] = now if run.collecting else max(now, run.started_at + seconds)
-    last = ends_at(_offers(left, ends, hosts), wanted, now)
+    last = ends_at(_offers(left, ends, hosts, pack), wanted, now)
     return max([last, *ends.values()])
 
 
@@ -139,7 +140,7 @@ def _outlived(run: RunRecord, expected: Mapping[CaseKey, float], now: float) -> 
     return end <= now and not (run.collecting or run.state is RunState.CANCELLING)
 
 
-def _wanted(run: RunRecord, expected_s: float) -> Wanted:
+def _wanted(run: RunRecord, expected_s: float, pack: int) -> Wanted:
     return Wanted(
         run.run_id,
         run.nodes,
@@ -147,16 +148,27 @@ def _wanted(run: RunRecord, expected_s: float) -> Wanted:
         repeat=run.repeat,
         expected_s=expected_s,
         settle_s=run.settle_s,
+        pack=_packs(run, pack),
     )
 
 
-def _offers(left: Sequence[RunRecord], ends: Mapping[str, float], hosts: int) -> list[Offer]:
-    """Those that runs are on, and as many others as there are; what they hold is not recorded."""
+def _packs(run: RunRecord, pack: int) -> bool:
+    return pack > 0 and run.nodes == 1
+
+
+def _offers(
+    left: Sequence[RunRecord], ends: Mapping[str, float], hosts: int, pack: int
+) -> list[Offer]:
+    """Those that runs are on, and as many others as there are; what they hold is not recorded,
+    unless it is shared."""
     uses: dict[str, list[Use]] = {name: [] for run in left for name in run.hosts}
     for run in left:
         if run.run_id in ends:
             for name in run.hosts:
-                uses[name].append(Use(ends[run.run_id] + run.settle_s))
+                own = run.devices.get(name) if _packs(run, pack) else None
+                uses[name].append(Use(ends[run.run_id] + run.settle_s, devices=own))
     width = max(hosts, *(run.nodes for run in left))
     uses |= {str(number): [] for number in range(width - len(uses))}
-    return [Offer(HostCapacity(name, None, None), tuple(used)) for name, used in uses.items()]
+    return [
+        Offer(HostCapacity(name, pack or None, None), tuple(used)) for name, used in uses.items()
+    ]

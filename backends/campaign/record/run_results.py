@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from backends.campaign.record.sharing import shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.hosts.placement import Placement
 from backends.results.run_result import RunResult
@@ -9,11 +10,12 @@ from backends.results.run_result import RunResult
 
 def run_results(state: CampaignState) -> tuple[RunResult, ...]:
     """Every attempt at every repeat, in planning order; statistics take the last that ended."""
-    return tuple(run_result(run, state) for run in state.runs.values())
+    shared = shared_with(state.runs.values()) if state.pack else {}
+    return tuple(run_result(run, state, shared.get(run.run_id, ())) for run in state.runs.values())
 
 
-def run_result(run: RunRecord, state: CampaignState) -> RunResult:
-    """One attempt at one repeat."""
+def run_result(run: RunRecord, state: CampaignState, shared: tuple[str, ...] = ()) -> RunResult:
+    """One attempt at one repeat; ``shared``: with which runs it shared a host."""
     measured = run.throughput if run.state is RunState.SUCCEEDED else None
     return RunResult(
         run_id=run.run_id,
@@ -39,6 +41,7 @@ def run_result(run: RunRecord, state: CampaignState) -> RunResult:
         devices=run.devices,
         placement=run.placement or (Placement.FIRST if run.devices else ""),
         job_id=run.job_id,
+        shared_with=shared,
         log=run.log or None,
         metrics=run.metrics,
         gpu_memory_mib=run.gpu_memory_mib,

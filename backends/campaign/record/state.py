@@ -75,6 +75,8 @@ class CampaignState:
     hosts: int = 0  # it was planned on so many; 0: an older journal does not say
     explain: tuple[str, ...] = ()  # profiles whose cases get a profiled run each
     placement: str = "first"  # how the devices of a host are chosen
+    pack: bool = False  # runs on one host share it
+    devices: int = 0  # … of which a host had so many; 0: nobody said
     auto: AutoRepeats | None = None  # repeats until it is known; None: so many were asked for
     settled: Mapping[str, Stop] = field(default_factory=dict)  # by case: why no further repeats
     runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
@@ -219,6 +221,8 @@ def _created(state: CampaignState, event: ev.CampaignCreated) -> CampaignState:
         hosts=event.hosts,
         explain=event.explain,
         placement=event.placement,
+        pack=event.pack,
+        devices=event.devices,
         warned=event.warned,
         frozen=event.frozen,
         place=Place(event.place, event.host, event.path),

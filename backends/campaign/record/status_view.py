@@ -176,7 +176,7 @@ def take(
         active=len(active),
         paused=len(left) - len(to_do),
         total=len(latest),
-        eta_s=kept.remaining.seconds(to_do, durations, now, state.hosts, waiting),
+        eta_s=kept.remaining.seconds(to_do, durations, now, state.hosts, waiting, state.devices),
         finished=state.finished,
         simulated=state.simulated,
         read_only=read_only,

@@ -48,6 +48,7 @@ class RunFactory:
     ----------
     setups: by profile name.
     fingerprint: of a host's environment and of software there, so that mixed ones are marked.
+    pack: runs on one host share it, each on its own devices.
     disk: whose threads write the raw logs; None: some of its own, so that a disk that does not
         answer holds up nothing else.
     """
@@ -58,11 +59,13 @@ class RunFactory:
         *,
         fingerprint: Callable[[HostSnapshot, Sequence[Sought]], str],
         clock: Callable[[], float] = time.time,
+        pack: bool = False,
         disk: Executor | None = None,
     ) -> None:
         self._setups = dict(setups)
         self._fingerprint = fingerprint
         self._clock = clock
+        self._pack = pack
         self._disk = disk or ThreadPoolExecutor(DISK_THREADS, thread_name_prefix="raw log")
 
     def profile(self, name: str) -> Profile:
@@ -95,13 +98,20 @@ class RunFactory:
             settle_s=parse_duration(profile.launch.settle),
             cluster=run.case.cluster,
             asks=profile.job_keys,
+            pack=self._pack and run.nodes == 1,
         )
 
-    async def free_port(self, run: RunRecord, allocation: Allocation) -> int:
-        """A rendezvous port that is free on rank 0's host; 0 where none is needed."""
+    async def free_port(self, run: RunRecord, allocation: Allocation, recorder: Recorder) -> int:
+        """A rendezvous port that is free on rank 0's host, and that no run of the campaign there is
+        about to listen at; 0 where none is needed."""
         if not needs_port(self.profile(run.profile), run.case):
             return 0
-        return await RemoteHost(allocation.hosts[0].transport).free_port()
+        host = allocation.hosts[0]
+        while True:
+            port = await RemoteHost(host.transport).free_port()
+            at_work = (one for one in recorder.state.runs.values() if one.state.active)
+            if not any(one.port == port and host.name in one.hosts for one in at_work):
+                return port
 
     def commands(
         self, run: RunRecord, sites: Sequence[LaunchSite], port: int | str
@@ -164,7 +174,11 @@ class RunFactory:
             for given, command in zip(allocation.hosts, commands, strict=True)
         ]
         watches = [
-            HostWatch(given, RawLog(campaign / telemetry_path(run.run_id, given.name), self._disk))
+            HostWatch(
+                given,
+                RawLog(campaign / telemetry_path(run.run_id, given.name), self._disk),
+                shared=bool(allocation.group),
+            )
             for given in allocation.hosts
         ]
         launch = setup.profile.launch_for(run.case)
@@ -177,6 +191,7 @@ class RunFactory:
             recorder,
             clock=self._clock,
             lease_text=allocation.lease,
+            group=allocation.group,
             fingerprint=joined(kinds),
             warnings=_differences(kinds),
             watches=watches,

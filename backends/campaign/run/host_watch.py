@@ -31,17 +31,19 @@ class HostWatch:
     """One host's telemetry during one run. Best effort: a run never waits for it, or fails by it.
 
     ``log``: the CSV file, a raw copy of what the host prints but for empty lines, which tell that
-    it lives; continued on resume.
+    it lives; continued on resume. ``shared``: others' runs watch the other devices.
     """
 
-    def __init__(self, host: AllocatedHost, log: RawLog) -> None:
+    def __init__(self, host: AllocatedHost, log: RawLog, *, shared: bool = False) -> None:
         self._host = host
+        self._shared = shared
         self._log = log
         self._line_ended = False  # by what came last
 
     async def follow(self) -> None:
         """Until cancelled."""
-        command = telemetry_command(gpus=self._host.has_gpus)
+        own = self._host.devices if self._shared else ()
+        command = telemetry_command(gpus=self._host.has_gpus, devices=own)
         try:
             await self._log.open()
             while True:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from backends.campaign.cleanup_words import reason_text
+from backends.campaign.record.run_record import RunRecord
 from backends.campaign.run.end_and_fetch import Ending
 from backends.campaign.run.host_part import Member
 from backends.remote.wrapper_messages import LeaseHeldError, RemoteError, RunSpec, RunStatus
@@ -33,17 +34,24 @@ class Start:
     Parameters
     ----------
     ending: takes back what was started where another host is held by somebody else.
-    lease: who takes the hosts, for others to read.
+    lease: who takes the hosts, for others to read. group: with whose runs it shares its host.
     """
 
     def __init__(
-        self, run_id: str, members: Sequence[Member], ending: Ending, launch: Launch, lease: str
+        self,
+        run: RunRecord,
+        members: Sequence[Member],
+        ending: Ending,
+        launch: Launch,
+        lease: str,
+        group: str,
     ) -> None:
-        self._run_id = run_id
+        self._run = run
         self._members = members
         self._ending = ending
         self._launch = launch
         self._lease = lease
+        self._group = group
 
     async def everywhere(self) -> tuple[str, ...]:
         """The boot ids of the hosts, once all of them have answered.
@@ -65,10 +73,12 @@ class Start:
 
     async def _on(self, member: Member) -> RunStatus:
         spec = RunSpec(
-            run_id=self._run_id,
+            run_id=self._run.run_id,
             script=member.command.script if not member.passive else HOLD_SCRIPT,
             timeout_s=parse_duration(self._launch.timeout),
             lease=self._lease,
+            group=self._group,
+            devices=tuple(self._run.devices.get(member.name, ())),
             stage=member.stage,
             container_name=member.command.container,
             grace_s=CANCEL_GRACE_S,

@@ -59,6 +59,7 @@ class RunSupervisor:
     Parameters
     ----------
     members: rank 0's host first.
+    lease_text: who takes the hosts, for others to read; group: with whose runs it shares its host.
     watches: on what the hosts do meanwhile. evidence: where is kept what they say of a hang.
     fingerprint: of the hosts' environment; ``warnings``: what is noted with the result.
     taken: why the engine took the hosts away, asked when the run has ended badly; None: it did not.
@@ -78,6 +79,7 @@ class RunSupervisor:
         *,
         clock: Callable[[], float],
         lease_text: str,
+        group: str = "",
         fingerprint: str = "",
         warnings: tuple[str, ...] = (),
         watches: Sequence[HostWatch] = (),
@@ -116,7 +118,7 @@ class RunSupervisor:
             limit_s=self._lost_limit_s if patience_s is None else patience_s,
             in_all_s=patience_s,
         )
-        self._start = Start(run.run_id, self.members, self._ending, self._launch, lease_text)
+        self._start = Start(run, self.members, self._ending, self._launch, lease_text, group)
         self._cancel = asyncio.Event()
         self._taken: asyncio.Future[AllocationEnd] = asyncio.get_running_loop().create_future()
         self._start_over = asyncio.Event()

@@ -39,6 +39,7 @@ class JobRequest:
     for where a job does not have the whole node; 0: none. ``limit_s``: how long they may take.
     ``avoid``: nodes that it shall not get. ``cluster``: see
     :class:`~backends.inventory.queue.Queue`. ``asks``: what the profile says, by key.
+    ``pack``: its node may have other jobs, whatever the inventory says.
     """
 
     run_id: str
@@ -51,6 +52,7 @@ class JobRequest:
     cluster: str = ""
     asks: tuple[tuple[str, object], ...] = ()
     cpus_per_gpu: int = 0
+    pack: bool = False
 
     def options(self, options: JobOptions) -> JobOptions:
         """What the job is asked for, where the inventory has these."""
@@ -69,6 +71,7 @@ def request_for(want: Wanted, share: NodeShare) -> JobRequest:
         avoid=want.avoid,
         cluster=want.cluster,
         asks=want.asks,
+        pack=want.pack,
     )
 
 
@@ -167,7 +170,7 @@ def sbatch_words(request: JobRequest, options: JobOptions, output: str = OUTPUT)
         f"--output={output}",
     ]
     words += [f"--{name}={quote(value)}" for name, value in given.items() if value]
-    words += ["--exclusive"] if options.exclusive else _cpus(request, options)
+    words += ["--exclusive"] if options.exclusive and not request.pack else _cpus(request, options)
     words += ["--dependency=singleton"] if request.of_all else []  # never two of a campaign at once
     return [*words, *options.extra, *options.asked]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -139,3 +140,55 @@ async def test_an_allocation_holds_the_first_devices_and_is_found_again_as_it_wa
     assert again.devices == {"b": (4, 5), "a": (6, 7)}
     older = Journaled(Wanted("r", 1, 2), ("a",))
     assert (await engine_of(snapshot("a")).adopt(older)).devices == {"a": (0, 1)}
+
+
+async def given(engine: DirectEngine, *wanted: Wanted) -> dict[str, tuple[int, ...]]:
+    """The devices of those that start now."""
+    starts = engine.schedule(wanted).starts
+    tickets = [engine.request(w, starts[w.run_id]) for w in wanted if w.run_id in starts]
+    allocations = [await engine.given(ticket) for ticket in tickets]
+    return {one.run_id: devices for one in allocations for devices in one.devices.values()}
+
+
+def packed(run_id: str, gpus: int = 1) -> Wanted:
+    return Wanted(run_id, 1, gpus, pack=True, expected_s=10.0)
+
+
+def engine_that_packs(clock: Clock | None = None) -> DirectEngine:
+    known = [(Host("a", transport="local"), replace(snapshot("a"), slots=4))]
+    return DirectEngine(known, Pool(), monotonic=clock or Clock(), lease="alice", group="g1")
+
+
+async def test_runs_that_pack_get_devices_that_no_other_has() -> None:
+    engine = engine_that_packs()
+    assert await given(engine, packed("r", 2), packed("s"), packed("t"), packed("u")) == {
+        "r": (0, 1),
+        "s": (2,),
+        "t": (3,),
+    }
+    engine.release("s", 0.0)
+    assert await given(engine, packed("u")) == {"u": (2,)}
+
+
+async def test_devices_rest_for_their_own_run_alone() -> None:
+    clock = Clock()
+    engine = engine_that_packs(clock)
+    await given(engine, packed("r", 2), packed("s"))
+    engine.release("r", 30.0)
+    assert await given(engine, packed("t"), packed("u")) == {"t": (3,)}
+    clock.now = 30.0
+    assert await given(engine, packed("u")) == {"u": (0,)}
+
+
+async def test_what_packed_before_a_restart_has_its_devices_again() -> None:
+    engine = engine_that_packs()
+    found = await engine.adopt(Journaled(packed("r", 2), ("a",), {"a": (1, 2)}))
+    assert (found.devices, found.group) == ({"a": (1, 2)}, "g1")
+    assert await given(engine, packed("s", 2)) == {"s": (0, 3)}
+
+
+async def test_who_does_not_pack_shares_with_nobody() -> None:
+    engine = engine_that_packs()
+    [ticket] = [engine.request(Wanted("r", 1, 1), ("a",))]
+    assert (await engine.given(ticket)).group == ""
+    assert not engine.schedule([packed("s")]).starts

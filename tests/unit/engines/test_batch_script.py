@@ -57,6 +57,14 @@ def test_without_gpus_devices_are_cores() -> None:
     assert "--exclusive" not in words
 
 
+def test_who_packs_asks_for_its_devices_alone() -> None:
+    want = Wanted("r1", 1, 2, limit_s=60.0, gpu_only=True)
+    for pack in (False, True):
+        request = request_for(replace(want, pack=pack), NodeShare(True, 12))
+        words = sbatch_words(request, JobOptions())
+        assert ("--exclusive" in words, "--cpus-per-gpu=12" in words) == (not pack, pack)
+
+
 def test_what_the_operator_asks_for_is_handed_on_and_their_own_words_come_last() -> None:
     options = JobOptions(
         partition="gpu",

@@ -61,6 +61,11 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         choices=[str(placement) for placement in Placement],
         help="of a host's devices: the first ones, or the best linked, with CPUs and NICs to match",
     )
+    group.add_argument(
+        "--pack",
+        action=argparse.BooleanOptionalAction,
+        help="several runs on a host at once, each on devices of its own, and marked",
+    )
     group.add_argument("--hosts", metavar="NODESET", help="such as node[1-4] or @v100")
     group.add_argument("--name", default="", help="the campaign's name, after the date")
     group.add_argument(
@@ -84,6 +89,7 @@ def asked(arguments: argparse.Namespace) -> tuple[Selection, Request | None]:
         name=arguments.name or base.name,
         explain=arguments.explain or base.explain,
         placement=Placement(arguments.placement or base.placement),
+        pack=base.pack if arguments.pack is None else arguments.pack,
         attempts=base.attempts if arguments.attempts is None else arguments.attempts,
     )
     return selection, request
