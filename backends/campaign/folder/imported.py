@@ -10,6 +10,7 @@ from backends import version
 from backends.campaign.folder.artifacts import rewrite_results
 from backends.campaign.folder.bundle import is_bundle
 from backends.campaign.folder.opened_bundles import import_bundle
+from backends.campaign.folder.paths import check_shows
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
@@ -47,9 +48,10 @@ def import_campaign(
 
     Raises
     ------
-    SelectionError: ``output`` exists already, or a tree came without a profile.
+    SelectionError: ``output`` exists already or cannot be shown, or a tree came without a profile.
     LogError: nothing can be read, or the campaign not be written.
     """
+    check_shows(output)
     if profile is None and is_bundle(str(source)):
         return _unbundled(source, output, share)
     if output.exists() and (not output.is_dir() or any(output.iterdir())):

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backends.file_modes import Share, make_directory
+from profiles.cleantext import clean_text
+from profiles.errors import SelectionError
 from profiles.logs.own_log_names import log_path, safe_name
 
 if TYPE_CHECKING:
@@ -19,6 +21,16 @@ if TYPE_CHECKING:
 def campaign_name(now: float, slug: str) -> str:
     """``<date>-<slug>``."""
     return f"{datetime.fromtimestamp(now).strftime('%Y-%m-%d')}-{safe_name(slug, 'campaign')}"
+
+
+def check_shows(directory: Path) -> None:
+    """Raises SelectionError where the name of a new campaign cannot be read as it is shown."""
+    if (shown := clean_text(directory.name)) != directory.name:
+        raise SelectionError(
+            "its name has characters that cannot be shown",
+            where=shown,
+            remedy="use letters, digits and . _ -",
+        )
 
 
 def create_directory(campaigns: Path, name: str, share: Share = Share.PRIVATE) -> Path:

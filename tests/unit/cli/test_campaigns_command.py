@@ -366,3 +366,18 @@ def test_prune_never_touches_what_is_at_work_locked_or_unverified(
     assert "kept: doubtful: what is left on node7 is unverified" in answer.err
     assert "kept: notes: holds notes.txt" in answer.err
     assert answer.err.count("writes the campaign") == 2
+
+
+@pytest.mark.parametrize("new", ["a\x1b[31mb", "a\nb", "a\u202eb"])
+def test_no_campaign_gets_a_name_that_cannot_be_shown(
+    cli: Cli, campaign: Campaign, tmp_path: Path, new: str
+) -> None:
+    path = campaign("done", *DONE)
+    answer = cli("campaigns", "mv", "done", new, code=2)
+    assert "characters that cannot be shown" in answer.err
+    assert path.exists()
+    figures = tmp_path / "f.csv"
+    figures.write_text("profile,case,throughput\ncpu-smoke,1n1g,5\n")
+    answer = cli("import", str(figures), "-o", str(tmp_path / "new" / new), code=2)
+    assert "characters that cannot be shown" in answer.err
+    assert not (tmp_path / "new").exists()
