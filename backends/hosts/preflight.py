@@ -32,6 +32,7 @@ __all__ = ["Finding", "Level", "Planned", "preflight", "worst"]
 
 CHECK_SCRIPT = part("trust.sh") + (Path(__file__).parent / "preflight.sh").read_bytes()
 CHECK_TIMEOUT_S = 60.0
+GPU_MODEL = "GPU model"
 
 
 async def preflight(
@@ -90,6 +91,8 @@ async def preflight(
             findings.append(Finding(host.name, Level.WARN, what, LINKS_REMEDY))
     if nodes > 1 and len(known) > 1:
         findings += differences(facts)
+    elif gpus_needed:
+        findings += other_devices(facts)
     if nodes > 1 and len(answering) > 1:
         findings += await reach(
             transports.get, answering, token=secrets.token_hex(8) if token is None else token
@@ -152,20 +155,10 @@ async def check_needs(transport: Transport, needs: Sequence[Need]) -> tuple[Find
 
 def differences(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
     """Versions and devices that are not the same on all hosts, and hosts that are one machine."""
-    findings = []
     images = dict.fromkeys(image for own in facts.values() for image in _images(own))
     compared = {**_COMPARED, **{f"image {image}": _id_of(image) for image in images}}
-    for title, value_of in compared.items():
-        names_of: dict[str, list[str]] = {}
-        for name, own in facts.items():
-            names_of.setdefault(value_of(own), []).append(name)
-        if len(names_of) > 1:
-            groups = (
-                f"{value or 'none'} on {fold_nodeset(names)}" for value, names in names_of.items()
-            )
-            what = f"{title} differs: {', '.join(groups)}"
-            remedy = "the slowest or oldest sets the pace; make them alike, or leave hosts out"
-            findings.append(Finding("", Level.WARN, what, remedy))
+    remedy = "the slowest or oldest sets the pace; make them alike, or leave hosts out"
+    findings = _differing(facts, compared, remedy)
     machines: dict[str, list[str]] = {}
     for name, own in facts.items():
         if own.boot_id:
@@ -183,9 +176,33 @@ def differences(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
+def other_devices(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
+    """Whether each run, on one host alone, gets a GPU of the same model wherever it is put."""
+    remedy = "repeats of a case run on any of them and do not compare: choose hosts of one kind"
+    with_gpus = {name: own for name, own in facts.items() if own.gpus}
+    return tuple(_differing(with_gpus, {GPU_MODEL: _COMPARED[GPU_MODEL]}, remedy))
+
+
+def _differing(
+    facts: Mapping[str, HostFacts], compared: Mapping[str, Callable[[HostFacts], str]], remedy: str
+) -> list[Finding]:
+    findings = []
+    for title, value_of in compared.items():
+        names_of: dict[str, list[str]] = {}
+        for name, own in facts.items():
+            names_of.setdefault(value_of(own), []).append(name)
+        if len(names_of) > 1:
+            groups = (
+                f"{value or 'none'} on {fold_nodeset(names)}" for value, names in names_of.items()
+            )
+            what = f"{title} differs: {', '.join(groups)}"
+            findings.append(Finding("", Level.WARN, what, remedy))
+    return findings
+
+
 _COMPARED: Mapping[str, Callable[[HostFacts], str]] = {
     "GPU driver": lambda facts: facts.driver_version or "",
-    "GPU model": lambda facts: ", ".join(sorted({gpu.name for gpu in facts.gpus})),
+    GPU_MODEL: lambda facts: ", ".join(sorted({gpu.name for gpu in facts.gpus})),
     "number of GPUs": lambda facts: str(len(facts.gpus)),
     "CPU model": lambda facts: facts.cpu_model,
     "python3": lambda facts: facts.python or "",

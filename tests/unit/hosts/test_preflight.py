@@ -18,7 +18,13 @@ from backends.hosts.host_facts import (
     Software,
 )
 from backends.hosts.needs import Need, needs_of
-from backends.hosts.preflight import check_needs, differences, host_findings, preflight
+from backends.hosts.preflight import (
+    check_needs,
+    differences,
+    host_findings,
+    other_devices,
+    preflight,
+)
 from backends.hosts.preflight_finding import Finding, Level, worst
 from backends.hosts.probe import parse_probe
 from backends.inventory.host_entry import Host
@@ -192,6 +198,17 @@ def test_hosts_that_differ_are_named_by_what_they_have() -> None:
     (finding,) = differences({"node1": FACTS, "node2": third, "node3": other})
     assert finding.level is Level.WARN
     assert finding.what == "GPU driver differs: 580.1 on node[1-2], 550.2 on node3"
+
+
+def test_of_cases_on_one_host_only_the_devices_have_to_be_alike() -> None:
+    slow = dataclasses.replace(FACTS, gpus=(dataclasses.replace(GPU, name="V100"),))
+    facts = {"n1": slow, "n2": dataclasses.replace(FACTS, kernel="7.0"), "n3": slow}
+    facts["login"] = dataclasses.replace(FACTS, gpus=())
+    (finding,) = other_devices(facts)
+    assert (finding.host, finding.level) == ("", Level.WARN)
+    assert finding.what == "GPU model differs: V100 on n[1,3], H200 on n2"
+    assert "hosts of one kind" in finding.remedy
+    assert not other_devices({"n1": FACTS, "n2": dataclasses.replace(FACTS, kernel="7.0")})
 
 
 def test_two_names_for_one_machine_are_told() -> None:
