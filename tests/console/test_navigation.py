@@ -6,8 +6,9 @@ import pytest
 
 from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeWorkspace
-from tui.key_bindings import PANELS
+from tui.key_bindings import PAGES, PANELS
 from tui.screens.dialogs import Choice, Reading
+from tui.screens.page import Page
 from tui.widgets.keybar import KeyBar
 from tui.widgets.keyed_table import KeyedTable
 
@@ -56,6 +57,34 @@ async def test_the_header_tells_hosts_campaign_progress_and_eta(workspace: FakeW
         first = screen_text(app).splitlines()[0]
         assert "dlperf-tui · login01 · 4 hosts 32 GPUs" in first
         assert "2026-11-21-resnet50 · 3/8 runs · ETA" in first
+
+
+@pytest.mark.parametrize("page", PAGES)
+async def test_a_page_that_is_first_painted_says_nothing_false(
+    workspace: FakeWorkspace, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the machine is so busy that it is painted long before it is filled."""
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        workspace.clock.tick(60)
+        app.action_page("runs" if page == "hosts" else "hosts")
+        await pilot.pause()
+        monkeypatch.setattr(Page, "tick", lambda self: None)
+        app.remove_mode(page)
+        app.add_mode(page, partial(app._page, page))
+        app.action_page(page)
+        await pilot.pause()
+        shown = screen_text(app)
+        assert "4 hosts 32 GPUs" in shown.splitlines()[0]
+        assert "2026-11-21-resnet50 · 3/8 runs" in shown.splitlines()[0]
+        assert "no data" not in shown
+
+
+async def test_a_console_that_only_looks_says_so(workspace: FakeWorkspace) -> None:
+    async with console(workspace, readonly=True) as (app, pilot):
+        for key in "1234":
+            await pilot.press(key)
+            await until(pilot, lambda: "no campaign · read-only" in screen_text(app))
 
 
 async def test_quit_without_a_campaign_leaves_at_once(workspace: FakeWorkspace) -> None:

@@ -61,7 +61,13 @@ class Page(FrontScreen[None]):
         return None
 
     def compose(self) -> ComposeResult:
-        yield Header(self.session.workspace.cluster.login_host)
+        session = self.session
+        yield Header(
+            session.workspace.cluster.login_host,
+            session.hosts,
+            session.viewed,
+            only_looks=session.readonly,
+        )
         yield Tabs(self.PANEL)
         with Vertical(id="body"):
             yield from self.body()

@@ -287,7 +287,7 @@ class Chart(Widget, can_focus=False):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, classes="panel")
-        self._plot = Plot()
+        self._plot = Plot(empty="")  # what there is to draw is not known yet
         self._drawn_for: tuple[Plot, int, int] | None = None
         self._strips: list[Strip] = []
         self._base: Style | None = None

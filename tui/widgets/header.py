@@ -36,12 +36,20 @@ def cluster_words(hosts: Sequence[HostSnapshot]) -> str:
 
 
 def header_text(
-    width: int, login: str, hosts: Sequence[HostSnapshot], campaign: CampaignSnapshot | None
+    width: int,
+    login: str,
+    hosts: Sequence[HostSnapshot],
+    campaign: CampaignSnapshot | None,
+    *,
+    only_looks: bool = False,
 ) -> Text:
-    """The first line at ``width`` columns; what matters most is shortened last."""
+    """The first line at ``width`` columns; what matters most is shortened last.
+
+    ``only_looks``: the console starts nothing, whatever it shows.
+    """
     left = f" dlperf-tui · {shorten(plain(login), 20)} · {cluster_words(hosts)}"
     if campaign is None:
-        right = "no campaign"
+        right = "no campaign · read-only" if only_looks else "no campaign"
         name = ""
     else:
         right = campaign.summary
@@ -70,11 +78,19 @@ def _campaign_style(campaign: CampaignSnapshot | None) -> str:
 class Header(Widget):
     """Name, login host, cluster; the campaign and how far it is."""
 
-    def __init__(self, login: str) -> None:
+    def __init__(
+        self,
+        login: str,
+        hosts: tuple[HostSnapshot, ...] = (),
+        campaign: CampaignSnapshot | None = None,
+        *,
+        only_looks: bool = False,
+    ) -> None:
         super().__init__()
         self._login = login
-        self._hosts: tuple[HostSnapshot, ...] = ()
-        self._campaign: CampaignSnapshot | None = None
+        self._hosts = hosts
+        self._campaign = campaign
+        self._only_looks = only_looks
         self._shown = Text()
 
     def show(self, hosts: tuple[HostSnapshot, ...], campaign: CampaignSnapshot | None) -> None:
@@ -83,7 +99,8 @@ class Header(Widget):
             self.refresh()
 
     def _text(self) -> Text:
-        return header_text(self.size.width, self._login, self._hosts, self._campaign)
+        width, only_looks = self.size.width, self._only_looks
+        return header_text(width, self._login, self._hosts, self._campaign, only_looks=only_looks)
 
     def render(self) -> Text:
         self._shown = self._text()
