@@ -12,7 +12,7 @@ from textual.widgets import Input, TextArea
 
 from backends.campaign.plan.plan import Plan
 from profiles.errors import DlperfError
-from tests.console.conftest import LARGE, console, screen_text, shows, tick, until, words
+from tests.console.conftest import LARGE, console, screen_text, settled, shows, tick, until, words
 from tests.console.fakes import FakeFinding, FakeWorkspace, v100_hosts
 from tui.app import DlperfApp
 from tui.matrix_marks import Cell
@@ -459,10 +459,31 @@ async def test_a_second_campaign_is_refused_while_one_is_at_work(workspace: Fake
 async def test_a_read_only_console_starts_nothing(workspace: FakeWorkspace) -> None:
     async with console(workspace, readonly=True) as (app, pilot):
         await open_matrix(app, pilot)
+        assert "⏎ Check" in screen_text(app)
+        assert "⏎ Start" not in screen_text(app)
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "nothing to object"))
+        await until(pilot, partial(shows, app, "this console is read-only"))
+        await settled(app)
+        assert "⏎ Start" not in screen_text(app)
+        await pilot.press("enter")
+        await settled(app)
+        assert isinstance(app.screen, StartDialog)
+        assert not workspace.started
+
+
+async def test_a_read_only_console_offers_no_way_around_a_stop(workspace: FakeWorkspace) -> None:
+    workspace.findings = (FakeFinding("stop", "in use: alice", "wait", "node3"),)
+    async with console(workspace, LARGE, readonly=True) as (app, pilot):
+        await open_matrix(app, pilot)
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "this console is read-only"))
+        await settled(app)
+        assert "leaves out" not in screen_text(app)
+        assert "F starts anyway" not in screen_text(app)
+        await pilot.press("x", "F")
+        await settled(app)
+        assert isinstance(app.screen, StartDialog)
         assert not workspace.started
 
 

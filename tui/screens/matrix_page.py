@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 
@@ -66,6 +66,10 @@ class MatrixPage(Page):
         self._doing = ""  # what the operator waits for
         self._able: object = None  # what the keys that work depend on
         self._listed: object = None  # what the profiles' rows show
+
+    @property
+    def labels_now(self) -> Mapping[str, str]:
+        return {"start": "Check"} if self.session.readonly else {}
 
     def body(self) -> Iterable[Widget]:
         with Horizontal():

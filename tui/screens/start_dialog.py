@@ -62,6 +62,8 @@ class StartDialog(Dialog[str]):
     def able(self, action: str) -> bool:
         if self._starting:  # there is no way back from here
             return False
+        if self._session.readonly and action in ("start", "leave_out", "force"):
+            return False
         if action == "start":
             return self._findings is not None and not self.stopped
         if action == "leave_out":
@@ -83,7 +85,9 @@ class StartDialog(Dialog[str]):
 
     def _show(self, findings: Sequence[Finding]) -> None:
         text = checklist_text(self._plan, findings, self._away)
-        if self.stopped:
+        if self._session.readonly:
+            text.append("this console is read-only: nothing starts from here", WARN)
+        elif self.stopped:
             names = self._stopped_hosts(findings)
             self._without = self._plan_without(names)
             if self._without is not None:
