@@ -261,7 +261,9 @@ PANELS: Mapping[str, Panel] = {
     "results": Panel(
         "Results",
         "The median over the successful repeats of each case, and how it scales: speedup is "
-        "throughput over that of the base case, efficiency is speedup over the share of devices.",
+        "throughput over that of the base case, efficiency is speedup over the share of devices. "
+        "The grade says what a figure is good for: A a claim, B a table, C orientation, D is a "
+        "number, no more; the panel of the case says why.",
         (
             Key("e", "export", "Export", "write the report, or one of its layouts", footer=1),
             Key("enter", "open", "Repeats", "every repeat of the case", footer=2, palette=False),
