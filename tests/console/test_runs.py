@@ -1,17 +1,26 @@
 from __future__ import annotations
 
+import re
+from collections import Counter
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.run_state import RunState
+from backends.campaign.record.state import fold
+from backends.campaign.record.status_view import take
 from tests.console.conftest import LARGE, begin, console, screen_text, shows, tick, until, words
 from tests.console.fakes import FakeWorkspace
+from tests.unit.campaign.strategies import planned
+from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.app import DlperfApp
 from tui.screens.dialogs import Choice
-from tui.screens.run_text import RunRows, details_text
+from tui.screens.run_text import RunRows, details_text, summary
 from tui.screens.runs_page import RunsPage
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
@@ -218,6 +227,32 @@ async def test_a_paused_run_says_who_and_since_when_and_the_same_key_lets_it_sta
         assert "nothing starts before they go on" in screen_text(app)
         await pilot.press("P")
         await until(pilot, lambda: not any(r.paused for r in controller.state.runs.values()))
+
+
+@given(
+    st.lists(
+        st.sampled_from(["planned", "at work", "done", "failed", "cancelled"]),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_what_the_frame_counts_is_each_run_once(ends: list[str]) -> None:
+    told = []
+    for number, end in enumerate(ends, 1):
+        run_id = f"r-{number:04}-a1"
+        told.append(planned(run_id))
+        if end != "planned":
+            told.append(assigned(run_id))
+        if end == "done":
+            told.append(succeeded(run_id))
+        if end == "failed":
+            told.append(ev.RunFailed(t=3.0, run_id=run_id, reason="x"))
+        if end == "cancelled":
+            told.append(ev.RunCancelled(t=3.0, run_id=run_id))
+    said = summary(take(fold(told), Path("c"), now=5.0)).plain
+    counted = {word: int(number) for number, word in re.findall(r"(\d+) ([a-z ]+[a-z])", said)}
+    expected = Counter("to come" if end == "planned" else end for end in ends)
+    assert {word: number for word, number in counted.items() if number} == dict(expected)
 
 
 async def test_cancel_asks_and_only_then_cancels(workspace: FakeWorkspace) -> None:

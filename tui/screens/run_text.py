@@ -53,7 +53,8 @@ def summary(viewed: CampaignSnapshot | None) -> Text:
         parts.append((f"‖ {viewed.paused} paused", WARN))
     if viewed.held:
         parts.append(("nothing starts before they go on", WARN))
-    parts.append((f"{viewed.done} done", GOOD if viewed.finished and not viewed.failed else TEXT))
+    well = viewed.done - viewed.failed - viewed.cancelled
+    parts.append((f"{well} done", GOOD if viewed.finished and not viewed.failed else TEXT))
     if viewed.failed:
         parts.append((f"✗ {viewed.failed} failed", BAD))
     if viewed.cancelled:

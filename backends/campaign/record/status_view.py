@@ -245,6 +245,8 @@ def _view(
         progress = 1.0 if run.state is RunState.SUCCEEDED else None
     elif run.collecting:
         progress = 1.0
+    elif run.state is RunState.CANCELLING:
+        pass  # it is over as soon as its hosts say so
     elif run.state.active and expected and elapsed is not None and elapsed < expected:
         progress = elapsed / expected
         eta = expected - elapsed

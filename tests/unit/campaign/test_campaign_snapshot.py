@@ -269,3 +269,14 @@ def test_a_run_that_is_over_is_collecting_and_no_longer_waited_for() -> None:
     ending = fold([ev.RunCancelling(t=40.0, run_id=A)], state)
     assert view(shown(ending, 41.0), A).state_text == "cancelling"
     assert fold([succeeded(A, t=42.0)], state).runs[A].ended_at == 42.0
+
+
+def test_nobody_knows_what_share_of_a_cancellation_is_done() -> None:
+    before = [
+        planned(A, expected_s=60.0),
+        assigned(A),
+        ev.RunLaunched(t=2.0, run_id=A, hosts=("node1",)),
+    ]
+    assert view(shown(fold(before), 4.0), A).eta_s is not None
+    run = view(shown(fold([*before, ev.RunCancelling(t=3.0, run_id=A)]), 4.0), A)
+    assert (run.progress, run.eta_s) == (None, None)
