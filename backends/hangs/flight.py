@@ -15,6 +15,9 @@ from typing import Any  # what a pickle may hold
 from backends.hangs.evidence import Collective, Lack
 
 MOST_BYTES = 2 << 20
+"""Of one dump: that unpickler takes some seconds for as much."""
+MOST_BYTES_OF_ALL = 4 << 20
+"""Of all that are read for one diagnosis."""
 _STATES = ("scheduled", "started", "completed")
 
 
@@ -23,15 +26,17 @@ class _PlainUnpickler(pickle._Unpickler):  # its memo is a dict: no index makes 
         raise pickle.UnpicklingError(f"{module}.{name} in a dump")
 
 
-def read_flight(content: bytes, status: int | None) -> Collective | Lack:
-    """The last collective of the largest process group in a dump; why there is none."""
-    if status == 5:
+def read_flight(
+    content: bytes, status: int | None, most_bytes: int = MOST_BYTES
+) -> Collective | Lack:
+    """The last collective of the default process group in a dump; why there is none."""
+    if status == 5 or len(content) > most_bytes:
         return Lack.TOO_LARGE
     if status == 6 or not content:
         return Lack.NOT_THERE
     if status is None:
         return Lack.SILENT
-    dump = _loaded(content[:MOST_BYTES])
+    dump = _loaded(content)
     entries = dump.get("entries") if isinstance(dump, dict) else None
     if not isinstance(entries, list):
         return Lack.UNREADABLE

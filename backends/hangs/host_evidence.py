@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backends.hangs.evidence import HostEvidence, Lack, RasReport
-from backends.hangs.flight import read_flight
+from backends.hangs.flight import MOST_BYTES, read_flight
 from backends.hangs.gpus import read_gpu_processes, read_gpus
 from backends.hangs.kernel_log import read_kernel
 from backends.hangs.network import read_ports
@@ -16,9 +16,13 @@ from backends.hangs.stacks import read_stack
 
 
 def host_evidence(
-    host: str, devices: tuple[int, ...], sections: Sequence[Section] | None
+    host: str,
+    devices: tuple[int, ...],
+    sections: Sequence[Section] | None,
+    dump_bytes: int = MOST_BYTES,
 ) -> HostEvidence:
-    """``sections``: None where the host did not answer within the limit."""
+    """``sections``: None where the host did not answer within the limit. ``dump_bytes``: larger
+    dumps of a flight recorder are not read."""
     if sections is None:
         return HostEvidence(host, devices, answered=False)
     by_name = {section.name: section for section in sections}
@@ -34,7 +38,7 @@ def host_evidence(
         processes=read_processes(processes.text) if processes else (),
         stacks=tuple(stacks),
         flights=tuple(
-            (rank, read_flight(section.content, section.status))
+            (rank, read_flight(section.content, section.status, dump_bytes))
             for rank, section in _numbered(sections, "flight")
         ),
         ras=_ras(by_name.get("ras")),

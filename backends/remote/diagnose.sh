@@ -211,7 +211,9 @@ verb_diagnose() { # RUN
     LC_ALL=C
     export LC_ALL
     limit='' short=''
-    if command -v timeout >/dev/null 2>&1; then
+    if timeout -k 1 1 true 2>/dev/null; then
+        limit="timeout -k 1 $((evidence_limit - 2))" short='timeout -k 1 2'
+    elif command -v timeout >/dev/null 2>&1; then # that of an older busybox
         limit="timeout $((evidence_limit - 2))" short='timeout 2'
     fi
     root=

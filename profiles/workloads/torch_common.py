@@ -73,7 +73,7 @@ def keep_flight_records():
     stands. The pipe and the dumps lie where the process was started, by rank.
     """
     for names, value in (
-        (("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"), "200"),
+        (("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"), "100"),
         (("TORCH_NCCL_DUMP_ON_TIMEOUT",), "1"),
         (("TORCH_NCCL_DEBUG_INFO_PIPE_FILE",), "dlperf_flight_"),
         (("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"), "dlperf_flight_"),

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,11 +18,12 @@ from typing import Any
 import pytest
 
 from backends.campaign.record.state import RunState
+from backends.campaign.run import diagnosing
 from backends.hangs.diagnosis import Confidence, Sign
 from backends.hangs.sections import split
 from backends.hangs.verdict_words import verdict_line
 from backends.inventory.host_entry import Host
-from tests.support.campaigns import ROOT, Bench, finish, marked, only_run
+from tests.support.campaigns import ROOT, Bench, finish, marked, only_run, until_running
 from tests.support.nvidia_smi import V100
 from tests.support.processes import kill
 from tests.support.torch_python import torchrun_beside
@@ -226,6 +228,60 @@ async def test_an_xid_names_rank_host_and_gpu(
     assert f"{local_host.name} GPU1" in verdict_line(found)
     assert "Xid 79" in verdict_line(found)
     bench.nothing_is_left()
+
+
+async def test_a_run_that_moves_can_be_asked_and_goes_on(bench: Bench) -> None:
+    controller = await bench.start(lines=120, every=0.1)
+    await until_running(controller, readings=3)
+    [run_id] = controller.state.runs
+    assert controller.diagnose(run_id)
+    await until(lambda: controller.state.runs[run_id].diagnosis is not None)
+    assert not controller.state.runs[run_id].state.ended, "it was asked while it ran"
+    run = only_run(await finish(controller))
+    assert run.state is RunState.SUCCEEDED
+    assert run.reading_count == 120
+    assert run.diagnosis is not None
+    assert run.diagnosis.suspects == ()
+    assert not controller.diagnose(run_id), "it has ended"
+    bench.nothing_is_left()
+
+
+async def test_what_hangs_on_the_host_itself_is_not_waited_for(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel's log does not come, and who reads it is deaf to signals; the rest is kept."""
+    mark = "600.25"  # nobody else sleeps for so long
+    deaf = f"#!/bin/sh\ntrap '' TERM\nsleep {mark}\nsleep {mark}\n"
+    a_program(tmp_path / "bin", "dmesg", deaf)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    bench.profile(name="quiet", stall_timeout='"1s"')
+    controller = await bench.start(profile="quiet", lines=3, after="time.sleep(600)")
+    await until_running(controller, readings=2)
+    began = time.monotonic()
+    run = only_run(await finish(controller))
+    assert time.monotonic() - began < 1 + diagnosing.COLLECT_LIMIT_S + 10
+    assert run.reason == "stalled at iteration 2: no reading for 1s"
+    assert run.diagnosis is not None
+    [answer] = run.diagnosis.files
+    told = {section.name: section for section in split((controller.path / answer).read_bytes())}
+    assert told["kernel"].status != 0
+    assert told["lines"].content.endswith(b"end without a newline")
+    for sleeper in pids_of(f"sleep {mark}"):
+        kill(sleeper)
+    bench.nothing_is_left()
+
+
+def pids_of(words: str) -> list[int]:
+    """Processes with these words as their command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            said = (entry / "cmdline").read_bytes().rstrip(b"\0").replace(b"\0", b" ")
+        except OSError:
+            continue
+        if entry.name.isdigit() and said == words.encode():
+            found.append(int(entry.name))
+    return found
 
 
 @pytest.mark.torch

@@ -13,7 +13,9 @@ from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.run.host_part import Member
 from backends.hangs.diagnosis import Diagnosis
+from backends.hangs.flight import MOST_BYTES, MOST_BYTES_OF_ALL
 from backends.hangs.host_evidence import host_evidence
+from backends.hangs.last_lines import last_lines_of_ranks
 from backends.hangs.sections import Section, split
 from backends.hangs.verdict import diagnose
 from backends.hangs.verdict_words import evidence_lines, verdict_line
@@ -125,15 +127,19 @@ class Diagnoser:
     def _judged(self, answers: Sequence[bytes | str], now: float) -> tuple[Diagnosis, str]:
         """And why the evidence could not be written; empty when it was."""
         run, where = self._run, self._evidence
+        devices = run.devices if where.on_gpus else {}
         told = {m.name: answer for m, answer in zip(self._members, answers, strict=True)}
         pieces = {
             name: split(answer[:HOST_BYTES]) if isinstance(answer, bytes) else None
             for name, answer in told.items()
         }
         files, problem = _kept(told, pieces, where)
+        every = chain.from_iterable(sections or () for sections in pieces.values())
+        dumps = sum(section.name == "flight" and section.status == 0 for section in every)
+        dump_bytes = min(MOST_BYTES, MOST_BYTES_OF_ALL // max(1, dumps))
         found = diagnose(
             [
-                host_evidence(name, run.devices.get(name, ()) if where.on_gpus else (), sections)
+                host_evidence(name, devices.get(name, ()), sections, dump_bytes)
                 for name, sections in pieces.items()
             ],
             world=run.nodes * run.gpus_per_node,
@@ -188,4 +194,7 @@ def _shown(
             lines += ["", f"== {host} {section.name}{about}{ended}"]
             content = section.content[:SHOWN_BYTES].rstrip(b"\n")
             lines += [clean_line(line) for line in content.split(b"\n")]
+            if section.name == "lines" and (last := last_lines_of_ranks(content)):
+                lines += ["", f"== {host} last line of each rank"]
+                lines += [f"{rank}: {line}" for rank, line in last.items()]
     return "\n".join(lines) + "\n"

@@ -22,6 +22,7 @@ from backends.hangs.flight import read_flight
 from backends.hangs.gpus import read_gpu_processes, read_gpus
 from backends.hangs.host_evidence import host_evidence
 from backends.hangs.kernel_log import bus_key, read_kernel
+from backends.hangs.last_lines import last_lines_of_ranks
 from backends.hangs.network import read_ports
 from backends.hangs.processes import read_processes
 from backends.hangs.ras import read_ras
@@ -325,6 +326,22 @@ def test_counters_of_ports_are_differences() -> None:
     assert (ports["mlx5_0/1"].moved, ports["mlx5_0/1"].errors) == (100, (("symbol_error", 4),))
     assert ports["mlx5_1/1"].down
     assert ports["eth0"].moved == 2
+
+
+def test_the_last_line_of_each_rank_is_told_where_the_launcher_says_whose_it_is() -> None:
+    log = (
+        b"[1,0]<stdout>:iter 1\n[1,1]<stdout>:iter 1\n\x1b[31m[1,0]<stderr>:Traceback\x1b[0m\n"
+        b"[default3]:step 7\n[rank5]: RuntimeError\n7: step 9\nno rank's line\n[1,1]<stdout>:\n"
+    )
+    told = {0: "Traceback", 1: "iter 1", 3: "step 7", 5: "RuntimeError", 7: "step 9"}
+    assert last_lines_of_ranks(log) == told
+    assert last_lines_of_ranks(b"train: step 1\n12:30:01 loss\n") == {}
+
+
+@given(st.binary(max_size=200))
+def test_no_log_breaks_the_last_lines(log: bytes) -> None:
+    for line in last_lines_of_ranks(log).values():
+        assert line == clean_text(line)
 
 
 def test_processes_are_read_and_nonsense_is_left_out() -> None:
