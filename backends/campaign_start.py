@@ -94,7 +94,7 @@ class Starter:
                 remedy="add --engine slurm",
             )
         setups = self._setups(plan, staged=True)
-        nodes = self._cluster.snapshots()
+        nodes = self._cluster.probed
         return Export(plan, setups, self._factory(setups), queue, nodes).write(directory)
 
     def _queue(self, plan: Plan) -> Queue | None:

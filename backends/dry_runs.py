@@ -93,7 +93,7 @@ class DryRuns:
     def _jobs(self, queue: Queue) -> dict[str, str]:
         """The script of a case, by its key."""
         plan = self._plan
-        nodes = self._cluster.snapshots()
+        nodes = self._cluster.probed
         if queue.one_job:
             of_all = job_for(wants_of(plan.rounds()), queue, nodes)
             return {planned.case.key: of_all for planned in plan.cases}

@@ -51,7 +51,7 @@ async def _of_queue(queue: Queue, cluster: Cluster, plan: Plan) -> tuple[Finding
     ------
     SelectionError: an account, a qos or a reservation that is named is not there.
     """
-    nodes = cluster.snapshots()
+    nodes = cluster.probed
     jobs: dict[tuple[Wanted, ...], str]
     pack = plan.selection.pack
     jobs = {(want_of(planned, pack=pack),): planned.case.tag for planned in plan.cases}

@@ -100,24 +100,24 @@ def job_for(wanted: Sequence[Wanted], queue: Queue, nodes: Sequence[HostSnapshot
 
 def _request(wanted: Sequence[Wanted], queue: Queue, nodes: Sequence[HostSnapshot]) -> JobRequest:
     from backends.engines.slurm.batch_script import request_for, request_for_all  # noqa: PLC0415
-    from backends.engines.slurm.node_share import share_told  # noqa: PLC0415 (as above)
+    from backends.engines.slurm.node_share import partition_of, share_told  # noqa: PLC0415
 
     if queue.one_job:
         options = queue.options_of("")
-        share = share_told(nodes, options.partition)
+        share = share_told(nodes, partition_of(wanted[0], options))
         return request_for_all("CAMPAIGN", wanted, options, share)
-    share = share_told(nodes, queue.options_of(wanted[0].cluster).partition)
+    share = share_told(nodes, partition_of(wanted[0], queue.options_of(wanted[0].cluster)))
     return request_for(wanted[0], share)
 
 
 def plain_job_for(job: PlainJob, want: Wanted, queue: Queue, nodes: Sequence[HostSnapshot]) -> str:
     """A script for the queue that runs without us. ``nodes``: as above."""
     from backends.engines.slurm.batch_script import request_for  # noqa: PLC0415 (as above)
-    from backends.engines.slurm.node_share import share_told  # noqa: PLC0415
+    from backends.engines.slurm.node_share import partition_of, share_told  # noqa: PLC0415
     from backends.engines.slurm.plain_script import plain_script  # noqa: PLC0415
 
     options = queue.options_of(want.cluster)
-    request = request_for(want, share_told(nodes, options.partition))
+    request = request_for(want, share_told(nodes, partition_of(want, options)))
     return plain_script(job, request, options)
 
 
@@ -125,11 +125,12 @@ def plain_campaign(
     runs: Sequence[tuple[Wanted, str]], queue: Queue, nodes: Sequence[HostSnapshot]
 ) -> str:
     """A script for the queue that does such scripts in one job; ``runs``: each with its path."""
-    from backends.engines.slurm.node_share import share_told  # noqa: PLC0415 (as above)
+    from backends.engines.slurm.node_share import partition_of, share_told  # noqa: PLC0415
     from backends.engines.slurm.plain_campaign import campaign_script  # noqa: PLC0415
 
     options = queue.options_of("")
-    return campaign_script(runs, options, share_told(nodes, options.partition))
+    share = share_told(nodes, partition_of(runs[0][0], options))
+    return campaign_script(runs, options, share)
 
 
 def plain_submission(queue: Queue, paths: Sequence[str]) -> str:

@@ -34,6 +34,7 @@ from backends.engines.slurm.job_nodes import JobNodes
 from backends.engines.slurm.job_steps import JobSteps
 from backends.engines.slurm.job_watch import JobWatch
 from backends.engines.slurm.jobs import Job, JobState
+from backends.engines.slurm.node_share import partition_of
 from backends.engines.slurm.run_job import RunJob
 from backends.inventory.job_options import JobOptions
 from backends.transports.transport import HostUnreachableError
@@ -208,7 +209,7 @@ class CampaignJob:
         return True
 
     async def _request(self) -> JobRequest:
-        share = await self._known.share(self._options.partition)
+        share = await self._known.share(partition_of(self._wanted[0], self._options))
         request = request_for_all(self._campaign, self._wanted, self._options, share)
         return replace(request, avoid=tuple(sorted({*request.avoid, *self._avoid})))
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from backends.engines.engine import Wanted
 from backends.hosts.host_facts import HostSnapshot
+from backends.inventory.job_options import JobOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +32,8 @@ def share_told(nodes: Iterable[HostSnapshot], partition: str) -> NodeShare:
     wanted = set(partition.split(","))
     those = [node for node in known if wanted.intersection(node.partitions)] or known
     return share_of((node.facts.cpus, len(node.facts.gpus)) for node in those if node.facts)
+
+
+def partition_of(want: Wanted, options: JobOptions) -> str:
+    """The partition that its job is for, or several; empty: nobody names one."""
+    return options.over(dict(want.asks)).partition

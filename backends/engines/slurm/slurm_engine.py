@@ -27,6 +27,7 @@ from backends.engines.slurm.commands import SlurmCommands
 from backends.engines.slurm.job_nodes import JobNodes
 from backends.engines.slurm.job_watch import JobWatch
 from backends.engines.slurm.jobs import Job, JobState
+from backends.engines.slurm.node_share import partition_of
 from backends.engines.slurm.run_job import RunJob
 from backends.engines.slurm.submission import Submission
 from backends.engines.waiting_line import in_turn
@@ -102,7 +103,7 @@ class SlurmEngine:
         job = self._jobs[ticket.want.run_id]
 
         async def asked() -> JobRequest:
-            partition = self._options(job.want.cluster).partition
+            partition = partition_of(job.want, self._options(job.want.cluster))
             return request_for(job.want, await self._nodes.share(partition))
 
         try:

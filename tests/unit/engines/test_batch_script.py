@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.engines.choice import job_for
 from backends.engines.engine import Wanted
 from backends.engines.filling import Offer
 from backends.engines.hosts_schedule import ends_at
@@ -28,7 +29,9 @@ from backends.engines.slurm.node_hosts import node_snapshot
 from backends.engines.slurm.node_share import NodeShare, share_told
 from backends.engines.slurm.nodes import Node
 from backends.hosts.host_facts import HostSnapshot
+from backends.inventory.host_entry import this_machine
 from backends.inventory.job_options import JobOptions, JobsAsked
+from backends.inventory.queue import Queue
 from backends.remote.installation import wrapper
 from profiles.format.host_capacity import HostCapacity
 
@@ -167,6 +170,17 @@ def test_a_gpus_share_of_the_cpus_is_that_of_the_smallest_node_of_the_partition(
     partition: str, expected: NodeShare
 ) -> None:
     assert share_told(CLUSTER, partition) == expected
+
+
+@pytest.mark.parametrize("allocation", ["run", "campaign"])
+@pytest.mark.parametrize(("asks", "share"), [((), 12), ((("partition", "h100"),), 28)])
+def test_a_profile_that_names_a_partition_has_the_share_of_that_one(
+    allocation: str, asks: tuple[tuple[str, object], ...], share: int
+) -> None:
+    options = JobOptions(partition="a100", exclusive=False, allocation=allocation)
+    queue = Queue("slurm", this_machine("login"), options)
+    want = Wanted("r", 1, 2, limit_s=60, asks=asks)
+    assert f"--cpus-per-gpu={share}\n" in job_for([want], queue, CLUSTER)
 
 
 def test_a_job_beside_others_has_its_gpus_share_of_the_cpus() -> None:
