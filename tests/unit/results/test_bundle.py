@@ -206,6 +206,13 @@ def test_a_bomb_stops_at_the_room_that_there_is(tmp_path: Path, monkeypatch: pyt
     assert sum(map(len, everything(into).values())) == 0
 
 
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_a_header_of_any_size_takes_no_memory(tmp_path: Path, kind: bytes):
+    long = member("././@LongLink", b"x" * 300_000, type=kind)
+    with pytest.raises(BundleError, match="larger than any of ours"):
+        unpack(packed(tmp_path / "a.tar.zst", [long, *honest()]), _made(tmp_path / "into"))
+
+
 def test_a_bomb_of_many_files_stops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     many = packed(tmp_path / "a.tar.zst", [member(f"c/logs/{n}", b"") for n in range(50)])
     monkeypatch.setattr(read_bundle, "MOST_FILES", 20)

@@ -25,7 +25,25 @@ Runs = Callable[..., list[RunResult]]
 
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "main", "footer", "div", "table", "thead"),
-    *("tbody", "tr", "th", "td", "h1", "h2", "h3", "p", "ul", "ol", "li", "pre", "code", "em"),
+    *(
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "p",
+        "ul",
+        "ol",
+        "li",
+        "pre",
+        "code",
+        "em",
+    ),
     *("blockquote", "strong", "img", "a", "span", "br", "hr"),
 }
 ATTRIBUTES = {
@@ -119,6 +137,11 @@ def test_what_others_wrote_never_becomes_markup(text: str):
         for n, state, value in [(1, "succeeded", 1.0), (2, "failed", None)]
     ]  # fmt: skip
     harmless(report(runs, text, {"figures/a.svg": "<svg/>"}))
+
+
+@given(HOSTILE)
+def test_not_even_markdown_that_nobody_escaped_becomes_markup_of_its_own(text: str):
+    harmless(html_report(text, text, {}, footer=(text,)))
 
 
 def test_words_arrive_as_they_are(runs_of: Runs):
