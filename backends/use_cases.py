@@ -349,7 +349,7 @@ class Workspace:
         """How the cases of these campaigns went over time; raises like :meth:`compare`."""
         from backends.campaign.folder.history_of import history_of  # noqa: PLC0415 (as above)
 
-        return history_of(paths, self.state, lambda: self.catalog, threshold)
+        return history_of(paths, self.state, lambda: self.catalog, threshold, self.shown)
 
     def runs_together(
         self, paths: Sequence[Path]

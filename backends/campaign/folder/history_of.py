@@ -18,14 +18,17 @@ def history_of(
     read: Callable[[Path], CampaignState],
     catalog: Callable[[], Catalog],
     threshold: float,
+    shown: Callable[[Path], Path] = lambda path: path,
 ) -> History:
-    """Raises like :func:`backends.results.history.history`, and as ``read`` does. Blocking."""
+    """``shown``: where a campaign lies for who reads of it.
+
+    Raises like :func:`backends.results.history.history`, and as ``read`` does. Blocking."""
     states = [read(path) for path in paths]
     runs = named_apart(paths, [run_results(state) for state in states])
     campaigns = [
         Campaign(
             name=next((run.campaign for run in own), path.name),
-            path=path,
+            path=shown(path),
             began_at=state.created_at or 0.0,
             finished=state.finished,
             simulated=state.simulated,

@@ -273,6 +273,7 @@ def test_a_bundle_reports_the_same_bytes_and_leaves_nothing(
     assert str(file) in dlperf("report", file, "--format", "json")
     assert "| same |" in dlperf("compare", file, EXAMPLE)
     assert "1 campaign with a figure" in dlperf("history", file)
+    assert str(file) in dlperf("history", file, "--json")
     assert dlperf("logs", file) == dlperf("logs", EXAMPLE)
     assert cite.split("sha256:")[1].strip() in dlperf("report", file, "--format", "html")
     gc.collect()
