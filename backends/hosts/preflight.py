@@ -91,7 +91,7 @@ async def preflight(
             findings.append(Finding(host.name, Level.WARN, what, LINKS_REMEDY))
     if nodes > 1 and len(known) > 1:
         findings += differences(facts)
-    elif gpus_needed:
+    elif nodes == 1:
         findings += other_devices(facts)
     if nodes > 1 and len(answering) > 1:
         findings += await reach(

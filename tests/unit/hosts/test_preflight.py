@@ -435,6 +435,20 @@ async def test_what_is_wrong_with_gpus_is_none_of_the_business_of_runs_on_cpus(
     assert any("GPU" in f.what or "H200" in f.what for f in findings) is (devices == "any")
 
 
+@pytest.mark.parametrize(("devices", "warned"), [("any", True), ("gpu", True), ("cpu", False)])
+async def test_runs_that_may_get_either_of_two_gpu_models_are_warned_of(
+    shell: Any, tmp_path: Path, devices: str, warned: bool
+) -> None:
+    hosts = [Host(name=n, transport="local", work_dir=str(tmp_path / n)) for n in ("n1", "n2")]
+    slow = dataclasses.replace(FACTS, gpus=(dataclasses.replace(GPU, name="V100"),))
+    snapshots = [
+        HostSnapshot(host.name, "local", HostState.READY, facts=facts)
+        for host, facts in zip(hosts, (slow, FACTS), strict=True)
+    ]
+    findings = await preflight(Pool(shell), hosts, [planned(devices=devices)], snapshots)
+    assert any("GPU model differs" in finding.what for finding in findings) is warned
+
+
 async def test_without_snapshots_the_hosts_are_probed_now(shell: Any, tmp_path: Path) -> None:
     host = Host(name="n1", transport="local", work_dir=str(tmp_path))
     transport = shell(host)
