@@ -133,7 +133,7 @@ class DryRuns:
                 beside(placement, facts, devices) if devices else choose(placement, facts, count)
             )
             site = _site(self._hosts[name], facts, chosen, alone=alone)
-            self._known[key] = self._named(site)
+            self._known[key] = self._named(replace(site, shared=bool(devices)))
         return self._known[key]
 
     def _reached(self, host: Host) -> Host:

@@ -31,6 +31,8 @@ LAUNCHERS = {
     for name in launch_section.LAUNCHERS
 }
 """Every launcher that a profile can name: one file each."""
+RAS_PORT = 28028
+"""Where NCCL tells how a job is, unless it is told otherwise; one job of a host can."""
 BINDER = "taskset"
 """Of util-linux, on every host."""
 
@@ -114,6 +116,8 @@ def _environment(
     result: dict[str, str] = {}
     if site.has_gpus:
         result[DEVICES] = str(values["devices"])
+    if site.has_gpus and site.shared:  # else the first of them alone could be asked why it hangs
+        result["NCCL_RAS_ADDR"] = f"localhost:{RAS_PORT + 1 + min(map(int, site.devices))}"
     if site.host.interface:
         result["NCCL_SOCKET_IFNAME"] = result["GLOO_SOCKET_IFNAME"] = site.host.interface
     if site.nics and len(request.sites) > 1:

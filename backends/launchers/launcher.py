@@ -30,7 +30,8 @@ class LaunchSite:
     ``address``: what the other hosts' ranks connect to. ``has_gpus``: devices are GPUs, not slots.
     ``devices``: their indices on this host, or what stands for them; none: the first ones.
     ``cpus``, ``nics``: those that the ranks are to keep to; empty: any. ``node_name``: by which
-    mpirun has to name the host, where that is not its address.
+    mpirun has to name the host, where that is not its address. ``shared``: other runs have other
+    devices of it.
     """
 
     host: Host
@@ -40,6 +41,7 @@ class LaunchSite:
     cpus: str = ""
     nics: tuple[str, ...] = ()
     node_name: str = ""
+    shared: bool = False
 
     def slots(self, count: int) -> str:
         """A host of mpirun's list."""

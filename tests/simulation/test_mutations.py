@@ -13,6 +13,7 @@ SOON_FOUND = (
     "hosts are assigned before what is there is adopted",
     "what a handler of TERM starts is ended at once",
     "what is paused is started all the same",
+    "the first of several runs on a host gives it back",
 )
 """All of them take minutes: ``make simulate-mutations``."""
 

@@ -282,6 +282,7 @@ def launch_sites(allocation: Allocation) -> tuple[LaunchSite, ...]:
             cpus=given.cpus,
             nics=given.nics,
             node_name=given.node_name,
+            shared=bool(allocation.group),
         )
         for given in allocation.hosts
     )

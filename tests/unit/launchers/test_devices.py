@@ -208,3 +208,15 @@ def test_a_container_keeps_to_the_cpus_as_its_runtime_has_it(runtime: str) -> No
     else:
         assert first.argv[:3] == ("taskset", "-c", "0-11")
     assert not any("cpuset" in word or word == "taskset" for word in second.argv)
+
+
+def test_runs_that_share_a_host_tell_nccls_state_at_ports_of_their_own() -> None:
+    asked = []
+    for own in ((0, 1), (2,), (5, 3)):
+        site = LaunchSite(Host("node1"), "node1", has_gpus=True, devices=own, shared=True)
+        case = Case("tiny", 1, len(own), {})
+        request = LaunchRequest(profile("per_node"), case, [site], "r", 1, 1, settings={})
+        [command] = build(request)
+        asked.append(command.environment["NCCL_RAS_ADDR"])
+    assert asked == ["localhost:28029", "localhost:28031", "localhost:28032"]
+    assert all("NCCL_RAS_ADDR" not in one.environment for one in commands(profile("per_node")))
