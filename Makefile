@@ -46,8 +46,9 @@ statistics-mutations: $(READY)  ## Each constant of the rules is changed, and a 
 faults: $(READY)  ## Fault injection with real sshd in network namespaces; needs root; minutes.
 	$(BIN)/python -m pytest -m faults tests/integration/faults
 
-simulate: $(READY)  ## Whole campaigns under simulated faults: SEEDS=10000 FIRST=1; see docs/reliability.md.
+simulate: $(READY)  ## Whole campaigns under simulated faults: SEEDS=10000 KEPT=20 FIRST=1; see docs/reliability.md.
 	$(BIN)/python -m tests.simulation $(or $(SEEDS),1000) $(or $(FIRST),1)
+	$(BIN)/python -m tests.simulation --kept $(or $(KEPT),20) $(or $(FIRST),1)
 
 simulate-mutations: $(READY)  ## Faults of the past are put back one at a time, and found.
 	$(BIN)/python -m tests.simulation --mutations $(or $(SEEDS),1000)

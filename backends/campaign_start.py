@@ -26,7 +26,7 @@ from backends.campaign.plan.campaign_request import Request, read_request
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.profile_in_campaign import ProfileSetup, staged_files
 from backends.campaign.record import events as ev
-from backends.campaign.record.lock import CampaignLock
+from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.run_changes import planning
 from backends.campaign.record.state import CampaignState, RunRecord, campaign_of
 from backends.campaign.run.factory import RunFactory
@@ -45,6 +45,7 @@ from backends.hosts.preflight_finding import InSpiteOf
 from backends.hosts.software import sought_for
 from backends.inventory.host_entry import Host, reached_as
 from backends.inventory.queue import Queue, queue_of_inventory
+from backends.keeper.server import RequestServer
 from backends.remote.client import RemoteHost
 from profiles.errors import SelectionError
 from profiles.format.catalog import Catalog
@@ -61,7 +62,9 @@ class Starter:
         campaigns_dir: Path,
         profile_dirs: Sequence[Path],
         clock: Callable[[], float],
+        role: Role = Role.CONSOLE,
     ) -> None:
+        self._role = role
         self._cluster = cluster
         self._catalog = catalog
         self._campaigns_dir = campaigns_dir
@@ -134,7 +137,14 @@ class Starter:
     async def start(
         self, plan: Plan, force: bool, against: InSpiteOf, share: Share
     ) -> CampaignController:
-        """Create the campaign's directory and set to work; returns at once.
+        """:meth:`create` a campaign and set to work; returns at once."""
+        path, lock, basis = await self.create(plan, force, against, share)
+        return await self._go_on(CampaignReader(path), lock, basis)
+
+    async def create(
+        self, plan: Plan, force: bool, against: InSpiteOf, share: Share
+    ) -> tuple[Path, CampaignLock, Basis]:
+        """A campaign's directory, ready to be gone on with: what is asked for, and frozen.
 
         ``force``: the operator overrode preflight's stops, which the report will say;
         ``against``: what it found; ``share``: who may read the campaign.
@@ -165,8 +175,7 @@ class Starter:
             self._clock,
             share,
         )
-        basis = Basis(setups, plan.hosts, plan.selection.attempts, queue=queue)
-        return await self._go_on(CampaignReader(path), lock, basis)
+        return path, lock, Basis(setups, plan.hosts, plan.selection.attempts, queue=queue)
 
     async def resume(
         self,
@@ -195,7 +204,7 @@ class Starter:
         if not adopt:
             check_place(path, state)
         basis = await asyncio.to_thread(self._basis, path, state, order is not None)
-        lock = CampaignLock(path, self._clock)
+        lock = CampaignLock(path, self._clock, self._role)
         lock.acquire(take_over=take_over, silent=await lock.silent() if take_over else None)
         try:
             await asyncio.to_thread(be_here, path, state, self._clock, take_over=take_over)
@@ -285,6 +294,8 @@ class Starter:
             max_attempts=basis.attempts,
             order=order,
             notify=self._cluster.inventory.notify,
+            # Else there is nobody to plan anything for: others ask whoever goes on afterwards.
+            requests=RequestServer(path, self._clock) if order is None else None,
             debug_log=DebugLog(path),
         )
         missing = [run for run in state.runs.values() if run.run_id not in reader.planned]

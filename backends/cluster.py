@@ -23,6 +23,7 @@ from profiles.errors import DlperfError, SelectionError
 if TYPE_CHECKING:
     from backends.engines.queue_hosts import QueueHosts
     from backends.inventory.queue import Queue
+    from backends.transports.credential import Credential
     from backends.transports.pool import TransportPool
     from backends.transports.transport import Prompter
 
@@ -164,6 +165,10 @@ class Cluster:
         except DlperfError:  # its programs are installed, and that is all
             return ""
         return engine if found else ""
+
+    def let_in_by(self) -> Mapping[str, Credential]:
+        """By host: what the login was made with, where it was one over SSH."""
+        return self.pool.let_in_by() if "pool" in self.__dict__ else {}
 
     async def close(self) -> None:
         """Close all connections."""

@@ -101,7 +101,7 @@ class Sweep:
         unverified: dict[str, tuple[Doubt, ...]] = {}
         for campaign, run_ids in open_runs.items():
             # As 'cancel' does, so that the campaign knows how its runs ended.
-            unverified.update((await self._workspace.cancel(campaign, run_ids)).unverified)
+            unverified.update((await self._workspace.changes.cancel(campaign, run_ids)).unverified)
         self.claims = await asyncio.to_thread(self._claims)
         return [(one, await self._end_one(one, unverified)) for one in leftovers]
 

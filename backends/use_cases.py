@@ -6,14 +6,14 @@ pandas is imported until needed. In a script: docs/api.md.
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from backends.campaign.record.lock import CampaignLock, Holder, Role
 from backends.cluster import Cluster
 from backends.inventory.host_entry import Inventory, select
 from backends.inventory.job_options import JobsAsked
@@ -21,7 +21,6 @@ from backends.inventory.load import NOTHING_ASKED, load_inventory
 from profiles.errors import ProfileError, SelectionError
 
 if TYPE_CHECKING:
-    from backends.campaign.cancelling import CancelOutcome
     from backends.campaign.controller import CampaignController
     from backends.campaign.folder.campaign_views import CampaignViews
     from backends.campaign.folder.imported import Imported
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from backends.campaign.plan.selection import Selection
     from backends.campaign.record.state import CampaignState
     from backends.campaign.record.status_view import CampaignSnapshot
+    from backends.campaign_changes import CampaignChanges
     from backends.campaign_start import Starter
     from backends.file_modes import Share
     from backends.hosts.preflight_finding import Finding, Say
@@ -71,7 +71,9 @@ class Workspace:
         profile_dirs: Sequence[Path] = (),
         prompter: Prompter | None = None,
         clock: Callable[[], float] = time.time,
+        role: Role = Role.CONSOLE,
     ) -> None:
+        self.role = role
         self.cluster = Cluster(inventory, prompter=prompter, clock=clock)
         self._catalog = catalog
         self.campaigns_dir = campaigns_dir
@@ -90,10 +92,12 @@ class Workspace:
         clock: Callable[[], float] = time.time,
         engine: str | None = None,
         jobs: JobsAsked = NOTHING_ASKED,
+        role: Role = Role.CONSOLE,
     ) -> Workspace:
         """Read the inventory; the catalogue is read when it is first asked for.
 
         ``engine``: who gives the hosts; None: as the inventory says. ``jobs``: asked of its queue.
+        ``role``: what goes on with campaigns here, as others are told.
 
         Raises
         ------
@@ -108,6 +112,7 @@ class Workspace:
             profile_dirs=profile_dirs,
             prompter=prompter,
             clock=clock,
+            role=role,
         )
 
     @cached_property
@@ -188,7 +193,7 @@ class Workspace:
         from backends.campaign_start import Starter  # noqa: PLC0415 (the engine: loads when needed)
 
         return Starter(
-            self.cluster, self.catalog, self.campaigns_dir, self.profile_dirs, self.clock
+            self.cluster, self.catalog, self.campaigns_dir, self.profile_dirs, self.clock, self.role
         )
 
     async def start(
@@ -214,6 +219,23 @@ class Workspace:
         share = share or self.cluster.inventory.share
         return self._attached(await self._starter.start(plan, force, against, share))
 
+    async def create(
+        self,
+        plan: Plan,
+        findings: Sequence[Finding] = (),
+        *,
+        force: bool = False,
+        share: Share | None = None,
+    ) -> Path:
+        """As :meth:`start`, but nobody goes on with it yet: for a keeper."""
+        from backends.hosts.preflight_finding import in_spite_of  # noqa: PLC0415 (when needed)
+
+        against = in_spite_of(findings, force=force)
+        share = share or self.cluster.inventory.share
+        path, lock, _ = await self._starter.create(plan, force, against, share)
+        lock.release()
+        return path
+
     async def resume(
         self, path: Path, *, take_over: bool = False, adopt: bool = False
     ) -> CampaignController:
@@ -221,65 +243,13 @@ class Workspace:
         resumed = self._starter.resume(path, take_over=take_over, adopt=adopt)
         return self._attached(await resumed)
 
-    async def cancel(
-        self,
-        path: Path,
-        run_ids: Collection[str] | None = None,
-        *,
-        take_over: bool = False,
-        say: Callable[[str], None] = lambda why: None,
-    ) -> CancelOutcome:
-        """End runs (default: all) of a campaign that no console is at work on, and verify it.
+    @cached_property
+    def changes(self) -> CampaignChanges:
+        """Cancel, retry, pause, more repeats: of a campaign that has begun, whoever is at work on
+        it."""
+        from backends.campaign_changes import CampaignChanges  # noqa: PLC0415 (when needed)
 
-        Their logs are fetched to the last byte. What cannot be verified now is taken up again by
-        the next call, by ``resume``, and by ``sweep``. ``say``: what it waits for.
-
-        Raises
-        ------
-        SelectionError: it has no such run. CampaignLockedError, ElsewhereError: see :meth:`resume`.
-        """
-        from backends.campaign import cancelling  # noqa: PLC0415 (the engine: loads when needed)
-        from backends.campaign.folder.directory_identity import check_place  # noqa: PLC0415
-
-        state = await asyncio.to_thread(self.state, path)
-        check_place(path, state)
-        chosen = list(state.runs if run_ids is None else run_ids)
-        open_before = [run_id for run_id in chosen if not state.run(run_id).state.ended]
-        if not cancelling.is_left(state, chosen) and (state.finished or run_ids is not None):
-            return cancelling.CancelOutcome()
-        order = cancelling.order_of(run_ids)
-        controller = await self._starter.resume(path, take_over=take_over, order=order)
-        work = self._attached(controller).wait()
-        await cancelling.until_ended(work, controller.snapshot, say)
-        return cancelling.outcome_of(
-            controller.state.runs, controller.unverified, chosen, open_before
-        )
-
-    def pause(
-        self, path: Path, run_ids: Collection[str] | None = None, *, pause: bool, take_over: bool
-    ) -> tuple[str, ...]:
-        """Pause runs, or let them start; see :func:`backends.campaign.pausing.pause_runs`."""
-        from backends.campaign.pausing import pause_runs  # noqa: PLC0415 (as above)
-
-        return pause_runs(path, run_ids, self.clock, pause=pause, take_over=take_over)
-
-    async def retry(
-        self, path: Path, run_ids: Collection[str] | None = None, *, take_over: bool = False
-    ) -> tuple[CampaignController, tuple[str, ...]]:
-        """Go on with a campaign that no console is at work on, with another attempt of these runs
-        (default: of all that failed); which they are. Raises like :meth:`resume`.
-
-        Raises
-        ------
-        SelectionError: one of them neither failed nor was cancelled, or there is none.
-        """
-        from backends.campaign.plan.runs_to_retry import runs_to_retry  # noqa: PLC0415 (as above)
-
-        again = runs_to_retry(await asyncio.to_thread(self.state, path), run_ids)
-        controller = await self.resume(path, take_over=take_over)
-        for run_id in again:  # before it has begun to work: nothing of the campaign ends meanwhile
-            controller.retry(run_id)
-        return controller, again
+        return CampaignChanges(self._starter, self._attached, self.clock)
 
     def _attached(self, controller: CampaignController) -> CampaignController:
         self._controllers.append(controller)
@@ -303,6 +273,10 @@ class Workspace:
         from backends.campaign.run.measured_again import measured_again  # noqa: PLC0415 (late)
 
         return measured_again(read_campaign(path), path, self.clock())
+
+    def writer(self, path: Path) -> Holder | None:
+        """Who is at work on a campaign, console or keeper; None: nobody gives a sign."""
+        return CampaignLock(path, self.clock).living()
 
     def remarks(self, path: Path) -> tuple[str, ...]:
         """What a reader of its figures must know: that it goes on elsewhere, damage, changes."""

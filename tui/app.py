@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import signal
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
@@ -27,7 +29,7 @@ from tui.screens.page import Page
 from tui.session import Session
 from tui.stylesheet import KeptStylesheet
 from tui.terminal import Terminal
-from tui.text import count, plain
+from tui.text import plain
 from tui.theme import DARK, LIGHT, begun_with
 from tui.typed_ahead import TypedAhead, sight_of
 from tui.widgets.header import Tabs
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from tui.screens.campaign_list import CampaignList
 
 PROBLEM_SHOWN_S = 15.0
-FOLLOW_S = 1.0
+FOLLOW_S = 0.5
 EMERGENCY_EXIT = "ctrl+q"
 """Waits for nothing."""
 
@@ -97,6 +99,8 @@ class DlperfApp(App[str]):
         self.screen_change_signal.subscribe(self, self._in_front, immediate=True)
         self.app_resume_signal.subscribe(self, lambda _: self.action_redraw(), immediate=True)
         self._in_front(self.screen)
+        with contextlib.suppress(ValueError):  # not the process' main thread
+            signal.signal(signal.SIGHUP, self._hung_up)
         self.call_after_refresh(self._first)
 
     # What the terminal shows -------------------------------------------------------------------
@@ -175,23 +179,27 @@ class DlperfApp(App[str]):
 
     @work(exclusive=True, group="campaigns", description="offer what was left unfinished")
     async def offer_unfinished(self) -> None:
-        """Ask what to do with campaigns that were left before their end.
+        """Ask what to do with campaigns that were left before their end; show what a keeper does.
 
         Where nothing was, and this machine is all there is, go to what can be started on it.
         """
-        from tui.screens.campaign_list import unfinished_question  # noqa: PLC0415 - seldom needed
+        from tui.screens.campaign_list import kept_campaign, unfinished_question  # noqa: PLC0415
 
-        if self.session.readonly:
-            return
         try:
             now = self.session.workspace.cluster.now()
-            question = unfinished_question(await self.session.campaigns(), now)
+            found = await self.session.campaigns()
+            question = None if self.session.readonly else unfinished_question(found, now)
+            kept = kept_campaign(found) if question is None and not self.session.views else None
+            if kept is not None:
+                await self.session.open(kept)
+                self._show_runs()
+                return
         except DlperfError as error:
             self.show_problem(error)
             return
         if question is not None:
             self.push_screen(question, self._answered)
-        elif self.session.alone and self.current_mode == "hosts":
+        elif self.session.alone and not self.session.readonly and self.current_mode == "hosts":
             self.action_page("matrix")
 
     @work(group="follow", description="follow a campaign that another console runs")
@@ -248,6 +256,9 @@ class DlperfApp(App[str]):
                     await self.session.open(Path(path))
                     self._show_runs()
                 return
+            if verb == "keep":
+                await self._leave_other(Path(path))
+                return
             if not await resume_with_consent(self, self.session, Path(path)):
                 return
         except DlperfError as error:
@@ -255,6 +266,14 @@ class DlperfApp(App[str]):
             return
         self.watch_campaign()
         self.action_page("runs")
+
+    async def _leave_other(self, path: Path) -> None:
+        """To a keeper, and look at what it does. Raises DlperfError."""
+        begun = await self.session.leave_to_keeper(path)
+        for note in begun.notes:
+            self.notify(plain(note), markup=False, timeout=PROBLEM_SHOWN_S)
+        await self.session.open(path)
+        self._show_runs()
 
     def _show_runs(self) -> None:
         if self.current_mode not in ("runs", "results"):
@@ -332,33 +351,36 @@ class DlperfApp(App[str]):
         if live is None or live.finished:
             await self._leave("")
             return
-        from tui.screens.dialogs import Answer, Choice  # noqa: PLC0415 - seldom needed
+        from tui.screens.quit_question import quit_question  # noqa: PLC0415 - seldom needed
 
-        left = live.total - live.done - live.active
-        text = (
-            f"{plain(live.name)} has {count(live.active, 'run')} at work and {left} to come. "
-            "Runs on the hosts go on without this console; the next start offers to re-attach."
-        )
-        question = Choice(
-            "Quit",
-            text,
-            (
-                Answer("d", "detach: runs go on, the others wait for the next start", "detach"),
-                Answer("c", "cancel every run on every host, and stay to see it", "cancel"),
-                Answer("s", "stay", "stay"),
-            ),
-        )
+        question = quit_question(live, self.session.workspace.cluster.let_in_by())
         self.push_screen(question, partial(self._quit_as, live))
 
-    async def _quit_as(self, live: CampaignSnapshot, answer: str | None) -> None:
-        if answer == "detach":
-            await self._leave(
-                f"{count(live.active, 'run')} of {plain(live.name)} still at work on the hosts.\n"
-                f"Re-attach with: dlperf-tui, or dlperf-tui resume {plain(live.path)}"
-            )
-        elif answer == "cancel" and self.session.controller is not None:
-            self.session.controller.cancel_all()
+    def _quit_as(self, live: CampaignSnapshot, answer: str | None) -> None:
+        from tui.leaving import leave_as  # noqa: PLC0415 - seldom needed
+
+        work = leave_as(answer, live, self.session, self._leave, self._stay)
+        self.run_worker(work, exclusive=True, group="campaigns", description="leave")
+
+    def _stay(self, problem: DlperfError | None) -> None:
+        """With the campaign, which is being cancelled, or was to be left to a keeper."""
+        if problem is None:
             self.action_page("runs")
+        else:
+            self.show_problem(problem)
+            self.watch_campaign()
+
+    def _hung_up(self, *_: object) -> None:
+        """At once, and not when the loop has time: what the driver writes now is an error."""
+        if isinstance(self._driver, Terminal):
+            self._driver.hang_up()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        asyncio.get_running_loop().call_soon_threadsafe(self._terminal_lost)
+
+    def _terminal_lost(self) -> None:
+        from tui.leaving import leave_unseen  # noqa: PLC0415 - seldom needed
+
+        self.run_worker(leave_unseen(self.session, self._leave), exclusive=True, group="campaigns")
 
     async def _leave(self, message: str) -> None:
         await self.session.close()

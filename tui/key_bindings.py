@@ -73,7 +73,13 @@ PANELS: Mapping[str, Panel] = {
             Key(
                 "question_mark", "help", "Help", "explain the focused panel", said="?", footer=LAST
             ),
-            Key("q", "quit", "Quit", "leave; runs go on and can be re-attached", footer=LAST - 1),
+            Key(
+                "q",
+                "quit",
+                "Quit",
+                "leave; a keeper can go on with the campaign",
+                footer=LAST - 1,
+            ),
         ),
     ),
     "table": Panel(
@@ -213,6 +219,7 @@ PANELS: Mapping[str, Panel] = {
             Key("t", "retry", "Retry", "do the failed or cancelled run again", footer=3),
             Key("p", "pause", "Pause", "leave the run out until p is pressed again", footer=8),
             Key("P", "pause_all", "Pause all", "all that has not started, or none", footer=12),
+            Key("plus,equals_sign", "repeat", "More", "one more repeat of each case", 13, said="+"),
             Key("f", "follow", "Follow", "follow the log, or hold it still", footer=4),
             Key(
                 "d",

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from profiles.errors import DlperfError
+from tui.kept_words import DESERTED
 
 if TYPE_CHECKING:
     from backends.campaign.plan.plan import Plan
     from backends.campaign.record.status_view import CampaignSnapshot
     from backends.hosts.host_facts import HostSnapshot
     from backends.hosts.preflight_finding import Finding
+    from backends.keeper.process import Begun
+    from backends.keeper.request import Verb
     from tui.backend_protocols import CampaignSummary, Controller, Workspace
     from tui.precheck_at_work import PrecheckAtWork
 
@@ -113,6 +116,51 @@ class Session:
         await self._make_room()
         self.controller = await self.workspace.resume(path, take_over=take_over)
         self.opened = None
+
+    async def leave_to_keeper(self, path: Path | None = None) -> Begun:
+        """Have a keeper go on with the campaign at work, of which this console lets go; or with
+        another that nobody is at work on.
+
+        Raises
+        ------
+        DlperfError: it does not begin; what was at work is so again.
+        """
+        from tui.keeping import common_options, leave_to_keeper  # noqa: PLC0415 (seldom needed)
+
+        ours = None
+        if path is None:
+            ours, self.controller = self.controller, None
+            if ours is None:
+                raise DlperfError("no campaign is at work")
+            await ours.detach()
+            path = ours.path
+            await self.open(path)  # what is shown meanwhile, and from then on
+        workspace = self.workspace
+        options = common_options(
+            workspace.cluster.inventory, workspace.campaigns_dir, workspace.profile_dirs
+        )
+        try:
+            return await leave_to_keeper(path, options)
+        except DlperfError:
+            if ours is not None:
+                self.controller, self.opened = await workspace.resume(path), None
+            raise
+
+    async def ask(
+        self, verb: Verb, run_ids: Sequence[str] | None = None, *, repeats: int = 0
+    ) -> str:
+        """Ask whoever is at work on the campaign that is looked at; the answer.
+
+        Raises
+        ------
+        DlperfError: it is refused, nobody answers, or nobody is at work on it.
+        """
+        opened = self.opened
+        if opened is not None:
+            asked = self.workspace.changes.ask(opened.path, verb, run_ids, repeats=repeats)
+            if (answer := await asked) is not None:
+                return answer.text
+        raise DlperfError(DESERTED, remedy="O, then r goes on with it, and b leaves it to a keeper")
 
     async def _make_room(self) -> None:
         if self.readonly:

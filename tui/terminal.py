@@ -6,10 +6,12 @@ import os
 import sys
 from codecs import getincrementaldecoder
 from select import select
+from threading import Thread
 from typing import Any
 
 from textual import constants
 from textual._xterm_parser import XTermParser
+from textual.drivers._writer_thread import WriterThread
 from textual.drivers.linux_driver import LinuxDriver
 
 ESCAPE_S = 0.025
@@ -22,6 +24,12 @@ if "ESCDELAY" not in os.environ:
     constants.ESCAPE_DELAY = ESCAPE_S  # type: ignore[misc]
 
 
+def _drain(writer: WriterThread) -> None:
+    """Whoever waits for room in its queue gets it."""
+    while True:
+        writer._queue.get()
+
+
 class Terminal(LinuxDriver):
     """Draws on standard output, which is known to be a terminal. Textual draws on standard error:
     where that goes to a file, nothing would be seen."""
@@ -29,6 +37,24 @@ class Terminal(LinuxDriver):
     def __init__(self, *arguments: Any, **options: Any) -> None:  # Textual's own
         super().__init__(*arguments, **options)
         self._file = sys.__stdout__
+        self._ours = [fd for fd in (0, 1, 2) if os.isatty(fd)]
+        self._gone = False
+
+    def write(self, data: str) -> None:
+        if not self._gone:
+            super().write(data)
+
+    def hang_up(self) -> None:
+        """The terminal is gone. What is still said to it goes nowhere, for an error in the thread
+        that writes would have everything else wait for it."""
+        self._gone = True
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        for fd in self._ours:
+            os.dup2(null, fd)
+        os.close(null)
+        writer, self._writer_thread = self._writer_thread, None
+        if writer is not None:
+            Thread(target=_drain, args=(writer,), name="no terminal", daemon=True).start()
 
     def run_input_thread(self) -> None:
         """Textual's own sees ten times a second only that an Esc stands alone."""

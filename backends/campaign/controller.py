@@ -11,9 +11,10 @@ import asyncio
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from backends import debug
 from backends.campaign.cancelling import CancelOrder
@@ -23,6 +24,7 @@ from backends.campaign.folder.results_writer import ResultsWriter
 from backends.campaign.notify.notifier import Notifier
 from backends.campaign.pausing import operator
 from backends.campaign.plan.further_runs import further_runs
+from backends.campaign.plan.more_repeats import first_of_more, more_repeats
 from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.plan.selection import ATTEMPTS
 from backends.campaign.record import events as ev
@@ -53,6 +55,13 @@ class LostLockError(DlperfError):
         )
 
 
+class Requests(Protocol):
+    """What others ask of whoever is at work: :class:`backends.keeper.server.RequestServer`."""
+
+    async def serve(self, work: CampaignController) -> None: ...
+    async def serve_the_last(self, work: CampaignController) -> None: ...
+
+
 class CampaignController:
     """Owns the journal and all runs of one campaign from :meth:`start` to its end.
 
@@ -65,6 +74,7 @@ class CampaignController:
     write_results: called, in a thread, with each new state worth reporting.
     order: end these runs, do nothing else, and leave what cannot be verified for another time.
     notify: whom to tell, of what; None: nobody.
+    requests: does what others ask for; None: nobody can.
     debug_log: where the engine tells what it does; None: wherever the caller has it told.
     """
 
@@ -81,6 +91,7 @@ class CampaignController:
         max_attempts: int = ATTEMPTS,
         order: CancelOrder | None = None,
         notify: NotifySettings | None = None,
+        requests: Requests | None = None,
         debug_log: DebugLog | None = None,
     ) -> None:
         self.path = path
@@ -98,6 +109,7 @@ class CampaignController:
         )
         self._results = ResultsWriter(path, write_results, lambda: self.state, lock.owned)
         self._order = order
+        self._requests = requests
         self._dispatcher = Dispatcher(
             path,
             self._recorder,
@@ -168,9 +180,13 @@ class CampaignController:
         """Record something that belongs to no run."""
         self._recorder.note(event)
 
-    def pause(self, run_id: str) -> bool:
+    async def written(self) -> None:
+        """Return when all that happened is on disk, however long that takes."""
+        await self._recorder.written()
+
+    def pause(self, run_id: str, by: str = "") -> bool:
         """Do not start a run before :meth:`unpause`; what runs goes on. False: it has started."""
-        return self._dispatcher.pause(run_id, operator())
+        return self._dispatcher.pause(run_id, by or operator())
 
     def unpause(self, run_id: str) -> bool:
         """Start a paused run when its turn comes; False: it is not paused."""
@@ -209,12 +225,31 @@ class CampaignController:
             return
         if run not in self.state.latest_attempts():
             return
+        with self._open():
+            self.note(next_attempt(run, self._clock(), not_before=0.0))
+
+    def repeat(self, repeats: int, first: int | None = None) -> None:
+        """Plan so many more repeats of each case; see
+        :func:`backends.campaign.plan.more_repeats.more_repeats`.
+
+        Raises
+        ------
+        SelectionError: the campaign runs nothing.
+        """
+        number = first_of_more(self.state) if first is None else first
+        with self._open():
+            for event in more_repeats(self.state, repeats, number, self._clock()):
+                self.note(event)
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[None]:
+        """Something is planned meanwhile: a campaign that has finished is taken up again for it."""
         over = self._main is not None and self._main.done()
         if over:
             self._lock.acquire()
             self._recorder.reopen()
             self.note(ev.CampaignReopened(t=self._clock()))
-        self.note(next_attempt(run, self._clock(), not_before=0.0))
+        yield
         if over:
             self.start()
         else:
@@ -263,9 +298,13 @@ class CampaignController:
                         *([] if self._notifier is None else [self._notifier.keep()]),
                     )
                 ]
+                if self._requests is not None:
+                    keepers.append(tasks.create_task(self._requests.serve(self)))
                 await self._dispatcher.work()
                 for keeper in keepers:
                     keeper.cancel()
+            if self._requests is not None:
+                await self._requests.serve_the_last(self)
             if self._order is None:
                 for event in further_runs(self.state, self._clock()):
                     self.note(event)

@@ -81,7 +81,7 @@ class Dispatcher:
         self._unadopted: set[str] = set()
         self._supervisors: dict[str, RunSupervisor] = {}
         self._queued: dict[str, asyncio.Task[Allocation]] = {}
-        self.cancel_asked: set[str] = set()
+        self.cancel_asked = set(recorder.state.cancel_wished)
         self._wake = asyncio.Event()
 
     # Asked from outside --------------------------------------------------------------------------

@@ -48,11 +48,11 @@ def pause_runs(
     state = read_campaign(path)
     refuse_ways_out(path)
     check_place(path, state)
-    _chosen(state, run_ids, pause=pause)
+    runs_to_pause(state, run_ids, pause=pause)
     lock = CampaignLock(path, clock)
     lock.acquire(take_over=take_over)
     try:
-        chosen = _chosen(read_campaign(path), run_ids, pause=pause)
+        chosen = runs_to_pause(read_campaign(path), run_ids, pause=pause)
         write_now(
             path / FILE_NAME,
             [
@@ -69,9 +69,15 @@ def pause_runs(
     return chosen
 
 
-def _chosen(
+def runs_to_pause(
     state: CampaignState, run_ids: Collection[str] | None, *, pause: bool
 ) -> tuple[str, ...]:
+    """Those, each of which can be paused (or unpaused); None: all that can.
+
+    Raises
+    ------
+    SelectionError: one of them cannot be, or there is none.
+    """
     if run_ids is None:
         every = state.runs.values()
         found = tuple(run.run_id for run in every if (run.pausable if pause else run.paused))

@@ -6,12 +6,13 @@ Importing this, and asking for a transport, loads no SSH library: that waits for
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from backends.inventory.host_entry import Host
+from backends.transports.credential import Credential
 from backends.transports.open_files import allow_enough
 from backends.transports.ssh import SshTransport
 from backends.transports.ssh_settings import SshSettings
@@ -55,6 +56,12 @@ class TransportPool:
         """Forget which questions were answered with no: the next login asks them again."""
         if self._logins is not None and self._logins.done():
             self._logins.result().ask_again()
+
+    def let_in_by(self) -> Mapping[str, Credential]:
+        """By host: what the SSH login was made with that was made last."""
+        if self._logins is None or not self._logins.done():
+            return {}
+        return self._logins.result().let_in_by
 
     async def close(self) -> None:
         """Close every connection. Detached runs go on."""

@@ -103,6 +103,11 @@ class Identities:
     _locked: set[Path] = field(default_factory=set)
     _refused: set[Path] = field(default_factory=set)
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _unlocked: set[bytes] = field(default_factory=set)  # public keys of those that were asked for
+
+    def any_unlocked(self, pairs: Sequence[asyncssh.SSHKeyPair]) -> bool:
+        """Whether a passphrase was typed for one of them."""
+        return any(pair.public_data in self._unlocked for pair in pairs)
 
     async def load(self, files: Sequence[Path]) -> list[asyncssh.SSHKeyPair]:
         """The usable keys of these files, for one connection.
@@ -160,6 +165,7 @@ class Identities:
                 prompt = f"That was not it. Passphrase for {file}"
             else:
                 self._locked.discard(file)
+                self._unlocked.update(pair.public_data for pair in self._pairs[file])
                 return True
         return False
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from random import uniform
 
 import asyncssh
@@ -13,6 +15,7 @@ import asyncssh
 from backends import debug
 from backends.inventory.host_entry import Host
 from backends.transports import open_files
+from backends.transports.credential import Credential
 from backends.transports.login_limit import LOGGING_IN_S, LoginLimit
 from backends.transports.ssh_channel import execute
 from backends.transports.ssh_errors import (
@@ -50,6 +53,8 @@ class Logins:
         self._limit = LoginLimit(settings.handshakes, settings.handshakes_at_one_server)
         self._asking = asyncio.Lock()
         self._refused_keys: set[tuple[str, str]] = set()
+        self.let_in_by: dict[str, Credential] = {}
+        """By host: what the login was made with that was made last."""
 
     def ask_again(self) -> None:
         self._identities.ask_again()
@@ -111,7 +116,10 @@ class Logins:
                 if prompter is not None and not self._identities.askable(target.identities):
                     client.question = lambda: self._question(prompter, limit, turn)
                 client.on_reached = lambda: self._reached(limit, turn)
-                return await asyncssh.connect(
+                signed: list[asyncssh.SSHKeyPair] = []
+                for pair in keys:
+                    vars(pair)["sign"] = partial(_note_signing, pair, pair.sign, signed)
+                connection = await asyncssh.connect(
                     target.host.address or target.host.name,
                     target.port,
                     username=target.user,
@@ -131,6 +139,17 @@ class Logins:
                     connect_timeout=None,
                     login_timeout=0,  # ours above: a question to the operator stops the clock
                 )
+        self.let_in_by[target.host.name] = self._let_in_by(target, client, signed)
+        return connection
+
+    def _let_in_by(
+        self, target: Target, client: _Client, signed: Sequence[asyncssh.SSHKeyPair]
+    ) -> Credential:
+        if client.answered or self._identities.any_unlocked(signed):
+            return Credential.HAND
+        if signed:  # a key is made to sign only once the server takes it
+            return Credential.FILE
+        return Credential.AGENT if os.environ.get("SSH_AUTH_SOCK") else Credential.TICKET
 
     def _reached(self, limit: asyncio.Timeout, turn: Turn) -> None:
         now = asyncio.get_running_loop().time()
@@ -241,6 +260,16 @@ class Logins:
         return await execute(connection, host, line, on_stdout, stdin, limit_s)
 
 
+def _note_signing(
+    pair: asyncssh.SSHKeyPair,
+    sign: Callable[[bytes], bytes],
+    signed: list[asyncssh.SSHKeyPair],
+    data: bytes,
+) -> bytes:
+    signed.append(pair)
+    return sign(data)
+
+
 def _agent_identities(
     target: Target, keys: Sequence[asyncssh.SSHKeyPair]
 ) -> Sequence[bytes] | None:
@@ -265,6 +294,7 @@ class _Client(asyncssh.SSHClient):
         self.offered: asyncssh.SSHKey | None = None
         self.peer_address = ""
         self.reached = False
+        self.answered = False
         self.on_reached: Callable[[], None] = lambda: None
         # None: nobody is asked during this login.
         self.question: Callable[[], AbstractAsyncContextManager[Prompter]] | None = None
@@ -314,4 +344,5 @@ class _Client(asyncssh.SSHClient):
             answer = await prompter.secret(self._host.name, words)
         if answer is None:
             self._rounds = 0
+        self.answered = self.answered or answer is not None
         return answer

@@ -18,6 +18,7 @@ from backends.campaign.plan.planner import make_plan
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import Cleanup
+from backends.campaign.record.lock import Holder
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
 from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
 from backends.hangs.diagnosis import Diagnosis
@@ -25,6 +26,8 @@ from backends.hangs.slow_rank import SlowRank
 from backends.hosts.host_condition import concerns, state_of
 from backends.hosts.host_facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
 from backends.inventory.host_entry import Host, Inventory
+from backends.keeper.request import Answer, Verb
+from backends.transports.credential import Credential
 from profiles.errors import DlperfError, SelectionError
 from profiles.format.case import Case
 from profiles.format.catalog import Catalog, read_source
@@ -170,6 +173,7 @@ class FakeSummary:
     about: About = field(default_factory=About)
     measures: str = "oneflow-resnet50 1n1g"
     problem: str = ""
+    keeper: bool = False
 
 
 def commands(case: Case, hosts: Sequence[str]) -> tuple[str, ...]:
@@ -211,6 +215,7 @@ class FakeController:
     diagnosed: list[str] = field(default_factory=list)
     diagnoses: Mapping[str, Diagnosis] = field(default_factory=dict)  # by run label tag
     slow: Mapping[str, tuple[SlowRank, ...]] = field(default_factory=dict)  # by run label tag
+    repeated: int = 0
     detached: bool = False
     kept: Kept = field(default_factory=Kept)
     events: int = 0
@@ -437,6 +442,9 @@ class FakeController:
         self.diagnosed.append(run_id)
         return True
 
+    def repeat(self, repeats: int) -> None:
+        self.repeated += repeats
+
     async def detach(self) -> None:
         self.detached = True
 
@@ -496,6 +504,28 @@ class FakeWorkspace:
         self.offered = ""
         self.engines: list[str] = []
         self.closed = False
+        self.profile_dirs: tuple[Path, ...] = ()
+        self.credentials: dict[str, Credential] = {}
+        self.asked: list[tuple[Verb, tuple[str, ...] | None, int]] = []
+        self.answers: list[Answer | DlperfError | None] = []
+        self.kept_by: Holder | None = None  # who else is at work on what is looked at
+
+    def let_in_by(self) -> Mapping[str, Credential]:
+        return self.credentials
+
+    @property
+    def changes(self) -> FakeWorkspace:
+        return self
+
+    async def ask(
+        self, path: Path, verb: Verb, run_ids: Sequence[str] | None = None, *, repeats: int = 0
+    ) -> Answer | None:
+        """The next of ``answers``."""
+        self.asked.append((verb, None if run_ids is None else tuple(run_ids), repeats))
+        answer = self.answers.pop(0)
+        if isinstance(answer, DlperfError):
+            raise answer
+        return answer
 
     @property
     def cluster(self) -> FakeWorkspace:
@@ -615,7 +645,8 @@ class FakeWorkspace:
     def load(self, path: Path) -> CampaignSnapshot:
         if path not in self.controllers:
             raise DlperfError("no campaign here", where=str(path), remedy="choose another one")
-        return replace(self.controllers[path].snapshot(), read_only=True)
+        shown = self.controllers[path].snapshot()
+        return replace(shown, read_only=True, kept_by=None if shown.finished else self.kept_by)
 
     async def close(self) -> None:
         self.closed = True

@@ -122,7 +122,7 @@ async def test_quit_can_be_answered_with_stay_or_with_cancel_all(workspace: Fake
         assert not controller.cancelled
         await pilot.press("q")
         await until(pilot, lambda: isinstance(app.screen, Choice))
-        await pilot.press("down", "enter")
+        await pilot.press("down", "down", "enter")
         await until(pilot, lambda: controller.cancelled)
         assert len(controller.cancelled) == 8
         assert not workspace.closed

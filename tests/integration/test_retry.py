@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -82,19 +83,22 @@ async def test_a_cancelled_run_is_tried_again_when_it_is_named(bench: Bench) -> 
     bench.nothing_is_left()
 
 
-async def test_what_a_console_is_at_work_on_is_left_to_it_in_one_line(bench: Bench) -> None:
+async def test_a_console_that_is_at_work_is_asked_and_answers(bench: Bench) -> None:
     controller = await bench.start(lines=1000, repeats=2)
     await until_running(controller)
     [running, waiting] = controller.state.runs
-    for words in (["cancel"], ["cancel", "--run", waiting]):
-        line = complaint(bench, words[0], bench.campaign.name, *words[1:])
-        assert "writes the campaign, last sign" in line
-    controller.cancel_run(waiting)
-    line = complaint(bench, "retry", bench.campaign.name, "--run", waiting)
-    assert "writes the campaign, last sign" in line or "is planned" in line
+    name = bench.campaign.name
+    _out, err = await asyncio.to_thread(call, bench, "cancel", name, "--run", waiting)
+    assert err == f"{name}: 1 run cancelled\n"
+    _out, err = await asyncio.to_thread(call, bench, "retry", name, "--run", waiting)
+    assert err == f"{name}: 1 run again\n"
+    assert [run_id for run_id in controller.state.runs if run_id not in (running, waiting)]
+    line = await asyncio.to_thread(complaint, bench, "retry", name, "--run", waiting)
+    assert "has been tried again" in line
     assert controller.state.runs[running].state is RunState.RUNNING
-    controller.cancel_all()
-    await finish(controller)
+    await asyncio.to_thread(call, bench, "cancel", name)
+    state = await finish(controller)
+    assert {run.state for run in state.runs.values()} == {RunState.CANCELLED}
     bench.nothing_is_left()
 
 

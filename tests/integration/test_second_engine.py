@@ -254,7 +254,7 @@ async def test_a_request_that_was_given_to_a_paused_run_goes_back(
     run = await queued(controller, queue)
     await controller.detach()
     workspace = bench.workspace()
-    assert workspace.pause(controller.path, None, pause=True, take_over=False) == (run.run_id,)
+    assert await workspace.changes.pause(controller.path, None, pause=True) == (run.run_id,)
     queue.give(run.run_id)
     again = await workspace.resume(controller.path)
     await until(

@@ -11,9 +11,10 @@ import sys
 import time
 from collections import Counter
 
+from tests.simulation.keeping import play_kept
 from tests.simulation.mutations import MUTATIONS, find
-from tests.simulation.playing import play_all
-from tests.simulation.scenario import Told
+from tests.simulation.playing import CHUNK, play_all
+from tests.simulation.scenario import Told, play
 
 
 def digest(told: Told) -> str:
@@ -44,11 +45,13 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--replay", type=int, metavar="SEED")
     parser.add_argument("--mutations", action="store_true")
+    parser.add_argument("--kept", action="store_true", help="campaigns of hours, with keepers")
     arguments = parser.parse_args()
     if arguments.mutations:
         return _mutations(arguments.count, arguments.jobs)
+    player, chunk = (play_kept, 1) if arguments.kept else (play, CHUNK)
     if arguments.replay is not None:
-        (told,) = play_all([arguments.replay], 1)
+        (told,) = play_all([arguments.replay], 1, player)
         print("\n".join(told.trace))
         print(f"seed {told.seed}: {len(told.violations)} violations, trace {digest(told)}")
         return bool(told.violations)
@@ -56,7 +59,7 @@ def main() -> int:
     began = time.perf_counter()
     failed, steps = [], 0
     kinds: Counter[str] = Counter()
-    for told in play_all(seeds, arguments.jobs):
+    for told in play_all(seeds, arguments.jobs, player, chunk):
         steps += told.steps
         if told.violations:
             failed.append(told.seed)
@@ -70,7 +73,8 @@ def main() -> int:
     if failed:
         for kind, count in kinds.most_common():
             print(f"{count:6} × {kind}")
-        print(f"play one again: python -m tests.simulation --replay {failed[0]}")
+        kept = " --kept" * arguments.kept
+        print(f"play one again: python -m tests.simulation{kept} --replay {failed[0]}")
     return bool(failed)
 
 

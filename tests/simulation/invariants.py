@@ -50,6 +50,10 @@ class Invariants:
         world.on_remove = self._on_remove
         world.on_exit = self._exited
 
+    def expect(self, planned: int) -> None:
+        """So many runs are planned by now, for somebody asked for more."""
+        self._planned = planned
+
     # While it goes on ----------------------------------------------------------------------------
 
     def _executed(self, execution: Execution) -> None:

@@ -109,6 +109,7 @@ class Process:
         self.out: list[str] = []
         self.status: int | None = None
         self.on_signal: Callable[[], None] | None = None
+        self.on_hang_up: Callable[[], None] | None = None
         self.controller: Any = None
         self.suspended = False
         self.backlog: list[Any] = []

@@ -7,6 +7,7 @@ import concurrent.futures
 import functools
 import heapq
 import random
+import signal
 from asyncio import events
 from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
@@ -200,7 +201,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def add_signal_handler(self, sig: int, callback: Any, *args: Any) -> None:
         owner = OWNER.get()
         if owner is not None:
-            owner.on_signal = functools.partial(callback, *args)  # type: ignore[attr-defined]
+            name = "on_hang_up" if sig == signal.SIGHUP else "on_signal"
+            setattr(owner, name, functools.partial(callback, *args))
 
     def remove_signal_handler(self, sig: int) -> bool:
         return True

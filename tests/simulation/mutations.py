@@ -3,6 +3,7 @@ violation, or it would be theatre."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -12,10 +13,12 @@ from typing import Any
 from unittest import mock
 
 from backends import campaign_start
+from backends.campaign.controller import CampaignController
 from backends.campaign.dispatch import Dispatcher
 from backends.campaign.due_runs import DueRuns
 from backends.campaign.folder import reader
 from backends.campaign.folder.reader import CampaignReader
+from backends.campaign.plan.more_repeats import first_of_more, more_repeats
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.cleanup_doubts import Doubt
@@ -26,13 +29,17 @@ from backends.campaign.run.mirror import LogMirror
 from backends.campaign_start import Starter
 from backends.engines.direct import _HostUse
 from backends.engines.engine import Wanted
+from backends.keeper.request import Answer
+from backends.keeper.server import RequestServer, Work
+from backends.keeper.spool import Taken
 from backends.remote.wrapper_messages import LogDigest, RemoteError
 from backends.simulated.disk import Claim, Lease, RunFiles
 from backends.simulated.kernel import Routine
 from backends.simulated.supervising import Asked, Launcher
 from backends.simulated.wrapper import Wrapper
 from backends.transports.transport import HostUnreachableError
-from tests.simulation.playing import play_all
+from tests.simulation.keeping import play_kept
+from tests.simulation.playing import CHUNK, Player, play_all
 from tests.simulation.scenario import Told, play
 
 Mutation = Callable[[], contextlib.AbstractContextManager[Any]]
@@ -191,6 +198,33 @@ def _same_devices() -> contextlib.AbstractContextManager[Any]:
     return both
 
 
+def _hasty_answer() -> contextlib.AbstractContextManager[Any]:
+    """Whoever asks is told before the journal knows, so that a kill in between makes it a lie, or
+    has it done once more."""
+    take = RequestServer._one
+
+    async def one(self: RequestServer, work: Work, taken: Taken) -> None:
+        request = taken.request
+        if request is not None and taken.id not in work.state.wishes:
+            told = Answer(taken.id, True, "done", request.run_ids or ())
+            await asyncio.to_thread(self._spool.reply, told)
+        await take(self, work, taken)
+
+    return mock.patch.object(RequestServer, "_one", one)
+
+
+def _anew() -> contextlib.AbstractContextManager[Any]:
+    """What was begun before a kill is done all over again, and not the rest of it."""
+
+    def repeat(self: CampaignController, repeats: int, first: int | None = None) -> None:
+        number = first_of_more(self.state)
+        for event in more_repeats(self.state, repeats, number, self._clock()):
+            self.note(event)
+        self._dispatcher.wake()
+
+    return mock.patch.object(CampaignController, "repeat", repeat)
+
+
 MUTATIONS: Mapping[str, Mutation] = {
     "cancel says so at once and deletes the log": _hasty_cancel,
     "the stream is verified and not the file": _believed_stream,
@@ -207,13 +241,28 @@ MUTATIONS: Mapping[str, Mutation] = {
     "the first of several runs on a host gives it back": _first_to_end,
     "a host is shared with every campaign that packs": _anybodys_group,
     "runs that share a host get the same devices": _same_devices,
+    "a request is answered before the journal has it": _hasty_answer,
+    "what was begun of a request is begun anew after a kill": _anew,
 }
+
+OF_KEEPERS = frozenset(
+    {
+        "a request is answered before the journal has it",
+        "what was begun of a request is begun anew after a kill",
+    }
+)
+"""Found in campaigns of hours that keepers go on with."""
+
+
+def player_of(name: str) -> Player:
+    """How the stories are played in which a mutation is to be found."""
+    return play_kept if name in OF_KEEPERS else play
 
 
 def play_mutated(name: str, seed: int, root: Path) -> Told:
     """A seed with a fault of the past."""
     with MUTATIONS[name]():
-        return play(seed, root)
+        return player_of(name)(seed, root)
 
 
 @dataclass(frozen=True)
@@ -228,10 +277,11 @@ class Found:
 def find(name: str, most: int, jobs: int) -> Found | None:
     """The first seed that has a violation with the mutation, and none without; None: none of
     the first ``most`` has."""
-    mutated = play_all(range(1, most + 1), jobs, partial(play_mutated, name))
+    chunk = 1 if name in OF_KEEPERS else CHUNK
+    mutated = play_all(range(1, most + 1), jobs, partial(play_mutated, name), chunk)
     for count, told in enumerate(mutated, 1):
         if told.violations:
-            (sound,) = play_all([told.seed], 1)
+            (sound,) = play_all([told.seed], 1, player_of(name))
             if not sound.violations:
                 return Found(count, told.seed, told.violations[0])
     return None

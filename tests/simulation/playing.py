@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.simulation.scenario import Told, play
 
 CHUNK = 20
-"""Seeds per process: what was abandoned is let go with it."""
+"""Seeds per process: what was abandoned is let go with it. Of long ones 1 is better."""
 
 
 def _root() -> Path:
@@ -34,9 +34,11 @@ def _play_some(player: Player, numbers: Sequence[int]) -> list[Told]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def play_all(numbers: Sequence[int], jobs: int, player: Player = play) -> Iterator[Told]:
+def play_all(
+    numbers: Sequence[int], jobs: int, player: Player = play, chunk: int = CHUNK
+) -> Iterator[Told]:
     """Each in a world of its own, in processes that end with them; in their order."""
-    chunks = [numbers[start : start + CHUNK] for start in range(0, len(numbers), CHUNK)]
+    chunks = [numbers[start : start + chunk] for start in range(0, len(numbers), chunk)]
     context = multiprocessing.get_context("fork")
     with context.Pool(jobs, maxtasksperchild=1) as pool:
         for told in pool.imap(partial(_play_some, player), chunks, chunksize=1):

@@ -43,7 +43,7 @@ class Told:
 
 def play(seed: int, root: Path) -> Told:
     """Play a seed in a world of its own below ``root``."""
-    return _told(seed, root, lambda world: Story(world).tell())
+    return told_of(seed, root, lambda world: Story(world).tell())
 
 
 def play_power_failure(step: int, root: Path) -> Told:
@@ -52,10 +52,11 @@ def play_power_failure(step: int, root: Path) -> Told:
     def tell(world: World) -> None:
         Story(world).lose_power_at(step)
 
-    return replace(_told(0, root, tell), seed=step)
+    return replace(told_of(0, root, tell), seed=step)
 
 
-def _told(seed: int, root: Path, tell: Callable[[World], None]) -> Told:
+def told_of(seed: int, root: Path, tell: Callable[[World], None]) -> Told:
+    """What becomes of a world in which this happens."""
     with simulation(seed, root) as world:
         _ABANDONED.append(world)
         try:

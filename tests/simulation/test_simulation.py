@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from tests.simulation.keeping import play_kept
 from tests.simulation.playing import play_all
 from tests.simulation.scenario import play_power_failure
 from tests.support.campaigns import ROOT
@@ -50,3 +51,12 @@ def test_what_the_seeds_tell_is_rich_and_breaks_no_promise() -> None:
     ):
         assert happened in text, happened
     assert sum(one.steps for one in told) > 100 * 300
+
+
+def test_five_hours_with_keepers_that_are_killed_and_two_operators_who_ask_at_once() -> None:
+    """Everything is done once, and every request answered once."""
+    told = list(play_all([1], 1, play_kept, 1))
+    assert [(one.seed, one.violations) for one in told if one.violations] == []
+    text = "\n".join(line for one in told for line in one.trace)
+    for happened in ("keep[", "killed at step", "goes on with"):
+        assert happened in text, happened

@@ -32,6 +32,7 @@ from backends.simulated.simulated_transport import SimulatedTransport
 from backends.simulated.spec import HostSpec
 from backends.simulated.supervising import Asked
 from backends.simulated.wrapper import HELD
+from backends.transports.credential import Credential
 from backends.transports.transport import Completed, HostUnreachableError, Problem
 from profiles.errors import DlperfError
 from profiles.format import catalog
@@ -231,6 +232,10 @@ class World:
         while not stop() and step(until):
             pass
 
+    async def pause(self, for_s: float) -> None:
+        """As the present process."""
+        await asyncio.sleep(for_s)
+
     # The edges -----------------------------------------------------------------------------------
 
     def clock(self) -> float:
@@ -260,6 +265,9 @@ class Pool:
         return self._transports[name]
 
     def ask_again(self) -> None: ...
+
+    def let_in_by(self) -> dict[str, Credential]:
+        return {}
 
     async def close(self) -> None:
         for transport in self._transports.values():

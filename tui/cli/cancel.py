@@ -37,7 +37,9 @@ async def _cancel(arguments: argparse.Namespace) -> int:
         path = workspace.find_campaign(arguments.campaign)
         state = await asyncio.to_thread(workspace.state, path)
         chosen = chosen_run_ids(state, arguments.run, path)
-        outcome = await workspace.cancel(path, chosen, take_over=arguments.take_over, say=say)
+        outcome = await workspace.changes.cancel(
+            path, chosen, take_over=arguments.take_over, say=say
+        )
         after = await asyncio.to_thread(workspace.state, path)
     finally:
         await workspace.close()

@@ -74,6 +74,11 @@ COMMANDS = {
     "resume": Command(
         "go on with a campaign", changes=True, example="dlperf-tui resume 2026-11-21-resnet50"
     ),
+    "keep": Command(
+        "what --detach starts: go on with a campaign while nobody looks",
+        changes=True,
+        example="dlperf-tui keep 2026-11-21-resnet50",
+    ),
     "cancel": Command(
         "end a campaign's runs on all hosts",
         changes=True,
@@ -93,6 +98,11 @@ COMMANDS = {
         "let paused runs start again",
         changes=True,
         example="dlperf-tui unpause 2026-11-21-resnet50",
+    ),
+    "repeat": Command(
+        "more repeats of every case of a campaign",
+        changes=True,
+        example="dlperf-tui repeat 2026-11-21-resnet50 2",
     ),
     "status": Command(
         "how far campaigns have come", example="dlperf-tui status 2026-11-21-resnet50 --watch"

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from pathlib import Path
 
+from backends.use_cases import Workspace
+from tui.cli.shared.detach import add_detach, detach
+from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_json, open_workspace
+from tui.cli.shared.output import say
+from tui.kept_words import kept_words
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="this copy of the campaign goes on, the original does not",
     )
+    add_detach(parser)
     add_json(parser)
 
 
@@ -31,9 +38,25 @@ async def _resume(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     try:
         path = workspace.find_campaign(arguments.campaign)
+        if arguments.detach:
+            return await _leave(workspace, path, arguments)
         controller = await workspace.resume(
             path, take_over=arguments.take_over, adopt=arguments.adopt
         )
         return await see_through(workspace, controller, arguments)
     finally:
         await workspace.close()
+
+
+async def _leave(workspace: Workspace, path: Path, arguments: argparse.Namespace) -> int:
+    """Called by cron again and again: where there is nothing to do, that is no error."""
+    state = await asyncio.to_thread(workspace.state, path)
+    if state.finished:
+        say(f"{path.name}: nothing is left to do")
+        return OK
+    if (writer := await asyncio.to_thread(workspace.writer, path)) is not None:
+        say(f"{path.name}: {kept_words(writer, workspace.clock())}")
+        return OK
+    return await detach(
+        workspace, path, arguments, take_over=arguments.take_over, adopt=arguments.adopt
+    )

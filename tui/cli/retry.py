@@ -8,7 +8,7 @@ import asyncio
 from tui.cli.shared.chosen_runs import chosen_run_ids
 from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_json, open_workspace
-from tui.cli.shared.output import say
+from tui.cli.shared.output import planned_by_others, say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +24,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Plan the attempts and go on with the campaign, to its end or an interrupt."""
+    """Plan the attempts; where nobody is at work on the campaign, go on with it, to its end or an
+    interrupt."""
     return asyncio.run(_retry(arguments))
 
 
@@ -34,8 +35,12 @@ async def _retry(arguments: argparse.Namespace) -> int:
         path = workspace.find_campaign(arguments.campaign)
         state = await asyncio.to_thread(workspace.state, path)
         chosen = chosen_run_ids(state, arguments.run, path)
-        controller, again = await workspace.retry(path, chosen, take_over=arguments.take_over)
+        controller, again = await workspace.changes.retry(
+            path, chosen, take_over=arguments.take_over, say=say
+        )
         say(f"{path.name}: {len(again)} run{'s' * (len(again) != 1)} again")
+        if controller is None:  # somebody else goes on with it
+            return planned_by_others(path, again, arguments)
         return await see_through(workspace, controller, arguments)
     finally:
         await workspace.close()

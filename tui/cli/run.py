@@ -5,8 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 from backends.hosts.preflight_finding import Finding, in_spite_of
+from backends.keeper.process import KeeperError
+from backends.use_cases import Workspace
+from tui.cli.shared.detach import add_detach, detach, refuse_logins_by_hand
+from tui.cli.shared.exit_codes import WRONG
 from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_jobs, add_json, add_pull, add_share
 from tui.cli.shared.output import say
@@ -35,6 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_pull(parser)
     add_share(parser)
     add_yes(parser)
+    add_detach(parser)
     add_json(parser)
 
 
@@ -51,6 +57,8 @@ async def _run(arguments: argparse.Namespace) -> int:
         findings = await workspace.preflight(made, say)
         _say_findings(findings)
         in_spite_of(findings, force=arguments.force)
+        if arguments.detach:
+            refuse_logins_by_hand(workspace, [host.name for host in made.hosts])
         precheck = await precheck_first(workspace, made, arguments) if arguments.precheck else None
         if precheck is not None:
             found = findings_of(precheck)
@@ -58,6 +66,13 @@ async def _run(arguments: argparse.Namespace) -> int:
             findings = (*findings, *found)
             in_spite_of(findings, force=arguments.force)
         say_summary(made)
+        if arguments.detach:
+            path = await workspace.create(
+                made, findings, force=arguments.force, share=arguments.share
+            )
+            if precheck is not None:
+                await asyncio.to_thread(carry, precheck, path)
+            return await _detach(workspace, path, arguments)
         controller = await workspace.start(
             made, findings, force=arguments.force, share=arguments.share
         )
@@ -67,6 +82,15 @@ async def _run(arguments: argparse.Namespace) -> int:
         return await see_through(workspace, controller, arguments)
     finally:
         await workspace.close()
+
+
+async def _detach(workspace: Workspace, path: Path, arguments: argparse.Namespace) -> int:
+    try:
+        return await detach(workspace, path, arguments)
+    except KeeperError as error:
+        if error.exit_code == WRONG:  # it has ended, and nothing was started
+            await asyncio.to_thread(workspace.remove_campaign, path, force=True)
+        raise
 
 
 def _say_findings(findings: Sequence[Finding]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import time
+from pathlib import Path
 
 from backends.campaign.folder.index import latest_written
 from backends.campaign.record.run_results import run_results
@@ -16,6 +18,7 @@ from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
 from tui.cli.shared.print_table import print_rows
+from tui.kept_words import DESERTED, kept_words
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(told | _left(snapshot))
     else:
         _print_status(snapshot)
+        if snapshot.deserted and not snapshot.state.imported:
+            _say_how_to_go_on(workspace, path)
     for remark in workspace.remarks(path):
         if remark != snapshot.state.damage or arguments.json:
             say(f"note: {remark}")
@@ -82,7 +87,14 @@ def _status_line(workspace: Workspace, arguments: argparse.Namespace) -> int:
 
 def _left(snapshot: CampaignSnapshot) -> dict[str, object]:
     """Nothing of a campaign that has finished: its document is the one that ``run`` printed."""
-    return {} if snapshot.finished else {"eta_s": snapshot.eta_s}
+    if snapshot.finished:
+        return {}
+    by = snapshot.kept_by
+    kept = None
+    if by is not None:
+        told = {"user": by.user, "host": by.host, "pid": by.pid, "since": by.since or None}
+        kept = {"role": by.role, **told}
+    return {"eta_s": snapshot.eta_s, "kept_by": kept}
 
 
 def _watch(workspace: Workspace, arguments: argparse.Namespace) -> int:
@@ -101,8 +113,20 @@ def _print_status(snapshot: CampaignSnapshot) -> None:
     print(f"{snapshot.name}: {snapshot.summary}")
     if snapshot.state.damage:
         print(f"  {snapshot.state.damage}")
+    if snapshot.kept_by is not None:
+        print(f"  {clean_text(kept_words(snapshot.kept_by, time.time()))}")
+    elif snapshot.deserted and not snapshot.state.imported:
+        print(f"  {DESERTED}")
     print()
     print_rows(run_rows(snapshot.runs))
+
+
+def _say_how_to_go_on(workspace: Workspace, path: Path) -> None:
+    from tui.cli.shared.detach import options_of  # noqa: PLC0415 (where it is needed)
+    from tui.keeping import cron_line  # noqa: PLC0415
+
+    say(f"go on with it: dlperf-tui resume {path.name}, or resume --detach {path.name}")
+    say(f"or by cron: {cron_line(path, options_of(workspace))}")
 
 
 def _status_of_all(workspace: Workspace, *, as_json: bool) -> int:

@@ -11,7 +11,7 @@ from textual import on
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
-from backends.campaign.record.lock import CampaignLockedError
+from backends.campaign.record.lock import CampaignLockedError, Role
 from tui.backend_protocols import CampaignSummary
 from tui.key_bindings import bindings
 from tui.screens.dialogs import Answer, Choice, Dialog
@@ -93,7 +93,7 @@ def summary_words(summary: CampaignSummary, now: float) -> Text:
 
 
 class CampaignList(Dialog[str]):
-    """Choose a campaign; the result is ``open:PATH`` or ``resume:PATH``."""
+    """Choose a campaign; the result is ``open:PATH``, ``resume:PATH`` or ``keep:PATH``."""
 
     PANEL = "campaigns"
     BINDINGS = bindings("campaigns")
@@ -143,11 +143,13 @@ class CampaignList(Dialog[str]):
         return next((s for s in self._summaries or () if str(s.path) == key), None)
 
     def able(self, action: str) -> bool:
-        if action not in ("open", "resume", "filter"):
+        if action not in ("open", "resume", "keep", "filter"):
             return True
         if action == "filter":
             return bool(self._summaries)
         chosen = self._chosen()
+        if action == "keep":
+            return chosen is not None and chosen.state == "unfinished"
         return chosen is not None and (action == "open" or chosen.state != "finished")
 
     def action_filter(self) -> None:
@@ -158,6 +160,9 @@ class CampaignList(Dialog[str]):
 
     def action_resume(self) -> None:
         self._answer("resume")
+
+    def action_keep(self) -> None:
+        self._answer("keep")
 
     def _answer(self, verb: str) -> None:
         key = self.query_one(KeyedTable).current_key
@@ -171,8 +176,9 @@ class Unfinished(CampaignList):
     PANEL = "unfinished"
     BINDINGS = bindings("unfinished")
     WORDS = (
-        "Left before their end. Resuming re-attaches to runs that are still going, collects those "
-        "that have ended meanwhile, and starts the rest. Nothing is lost by ignoring them."
+        "Nobody goes on with these. Resuming re-attaches to runs that are still going, collects "
+        "those that have ended meanwhile, and starts the rest; so does a keeper, while no console "
+        "is open. Nothing is lost by ignoring them."
     )
 
 
@@ -184,14 +190,23 @@ def unfinished_question(summaries: Sequence[CampaignSummary], now: float) -> Unf
     return Unfinished(count(len(left), "unfinished campaign"), now, left).by_itself()
 
 
+def kept_campaign(summaries: Sequence[CampaignSummary]) -> Path | None:
+    """The newest that a keeper goes on with, or None."""
+    return next((summary.path for summary in summaries if summary.keeper), None)
+
+
 async def resume_with_consent(app: App[str], session: Session, path: Path) -> bool:
     """Resume; a campaign that another console may still hold is taken over only after a question.
+    One that a keeper goes on with is looked at, for a keeper does what it is asked.
 
     Returns whether the campaign is attached now; raises DlperfError as the engine does.
     """
     try:
         await session.resume(path)
     except CampaignLockedError as error:
+        if error.holder is not None and error.holder.role == Role.KEEPER and not error.stale:
+            await session.open(path)
+            return True
         question = Choice(
             "Another console",
             f"{shorten(plain(error.what), 200)}. Two consoles must not write one campaign.",

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.inventory.nodesets import fold_nodeset
+from backends.keeper.request import Verb
+from tui.backend_protocols import Controller
+from tui.screens.dialogs import Answer, Choice
 from tui.text import count
 
-CHANGES = frozenset({"cancel_run", "cancel_all", "retry", "pause", "pause_all", "diagnose"})
+CHANGES = frozenset(
+    {"cancel_run", "cancel_all", "retry", "pause", "pause_all", "repeat", "diagnose"}
+)
 RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
 
 
 def possible_changes(viewed: CampaignSnapshot | None, run: RunView | None) -> frozenset[str]:
-    """``run``: the one under the cursor. Of a campaign that is only looked at: none."""
-    if viewed is None or viewed.read_only:
+    """``run``: the one under the cursor. Of a campaign that is only looked at: what can be asked of
+    whoever is at work on it, or none."""
+    if viewed is None or (viewed.read_only and viewed.kept_by is None):
         return frozenset()
     retriable = run is not None and run.state in RETRIABLE and _is_last(viewed, run)
     ending = run is None or run.state.ended or run.state is RunState.CANCELLING
@@ -21,11 +29,45 @@ def possible_changes(viewed: CampaignSnapshot | None, run: RunView | None) -> fr
         "cancel_run": not ending,
         "cancel_all": viewed.done < viewed.total,
         "retry": retriable,
-        "diagnose": run is not None and run.state is RunState.RUNNING,
+        "diagnose": run is not None and run.state is RunState.RUNNING and not viewed.read_only,
         "pause": run is not None and run.state.waits,
+        "repeat": bool(viewed.runs),
         "pause_all": any(one.state.waits for one in viewed.runs),
     }
     return frozenset(name for name, can in able.items() if can)
+
+
+def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) -> str:
+    """Of the campaign at work here; what is to be said of it, or nothing where that can be seen.
+
+    Raises
+    ------
+    DlperfError: it cannot be done.
+    """
+    match verb:
+        case Verb.CANCEL if run_ids is None:
+            controller.cancel_all()
+        case Verb.CANCEL:
+            for run_id in run_ids or ():
+                controller.cancel_run(run_id)
+        case Verb.RETRY:
+            for run_id in run_ids or ():
+                controller.retry(run_id)
+        case Verb.REPEAT:
+            controller.repeat(1)
+            return "one more repeat of each case; they start when their turn comes"
+        case Verb.PAUSE | Verb.UNPAUSE:
+            return _pause(controller, run_ids or (), pause=verb is Verb.PAUSE)
+    return ""
+
+
+def _pause(controller: Controller, run_ids: Sequence[str], *, pause: bool) -> str:
+    act = controller.pause if pause else controller.unpause
+    done = sum(act(run_id) for run_id in run_ids)
+    if len(run_ids) == 1:
+        return "" if done else "it is about to start; c ends it"
+    again = "P lets them start" if pause else "they start when their turn comes"
+    return f"{count(done, 'run')} {'' if pause else 'un'}paused; {again}"
 
 
 def change_labels(viewed: CampaignSnapshot | None, run: RunView | None) -> dict[str, str]:
@@ -42,7 +84,19 @@ def _is_last(viewed: CampaignSnapshot, run: RunView) -> bool:
     return any(one.run_id == run.run_id for one in viewed.state.latest_attempts())
 
 
-def cancel_question(viewed: CampaignSnapshot, run: RunView) -> str:
+def cancel_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
+    """The answer is "yes" or "no"."""
+    answers = (Answer("y", "end this run", "yes"), Answer("n", "let it go on", "no"))
+    return Choice("Cancel run", _ending(viewed, run), answers)
+
+
+def cancel_all_question(viewed: CampaignSnapshot) -> Choice:
+    """The answer is "yes" or "no"."""
+    answers = (Answer("y", "end all of them", "yes"), Answer("n", "let them go on", "no"))
+    return Choice("Cancel all", _ending_all(viewed), answers)
+
+
+def _ending(viewed: CampaignSnapshot, run: RunView) -> str:
     """What ending a run means, for it and for its job, if it is in one."""
     where = f" on {fold_nodeset(run.hosts)}" if run.hosts else ""
     what = "Its processes are ended on every host; its log stays."
@@ -56,7 +110,7 @@ def cancel_question(viewed: CampaignSnapshot, run: RunView) -> str:
     return f"End {run.label}{where}? {what}"
 
 
-def cancel_all_question(viewed: CampaignSnapshot) -> str:
+def _ending_all(viewed: CampaignSnapshot) -> str:
     """What ending all of them means."""
     at_work, waiting = viewed.active, viewed.total - viewed.done - viewed.active
     asked = [f"end {count(at_work, 'run')} at work"] if at_work else []

@@ -24,6 +24,7 @@ from backends.results.telemetry_words import usual_lines
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
 from profiles.logs.failures import REMEDIES
+from tui.kept_words import DESERTED
 from tui.text import bar, cell, count, join, number, plain, run_state
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import CELLS_KEPT, Column, Row
@@ -59,7 +60,11 @@ def summary(viewed: CampaignSnapshot | None) -> Text:
         parts.append((f"✗ {viewed.failed} failed", BAD))
     if viewed.cancelled:
         parts.append((f"{viewed.cancelled} cancelled", MUTED))
-    if viewed.read_only:
+    if viewed.deserted and not viewed.state.imported:
+        parts.append((DESERTED, WARN))
+    elif viewed.kept_by is not None:
+        parts.append((f"a {viewed.kept_by.role} goes on with it", MUTED))
+    elif viewed.read_only:
         parts.append(("read-only", MUTED))
     return join(parts, " · ")
 
@@ -270,7 +275,7 @@ def rows_signature(viewed: CampaignSnapshot | None) -> object:
         for run in viewed.runs
         if not run.state.ended and run.state_text != RunState.PLANNED
     )
-    return (viewed.path, viewed.revision, viewed.read_only, clocks)
+    return (viewed.path, viewed.revision, viewed.read_only, viewed.kept_by, clocks)
 
 
 def shown_series(viewed: CampaignSnapshot, run: RunView) -> tuple[ChartSeries, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from textual import on
+from textual import on, work
 from textual.widget import Widget
 
 from backends.campaign.folder.paths import log_of
@@ -17,16 +17,18 @@ from backends.campaign.record.status_view import (
     CampaignSnapshot,
     RunView,
 )
+from backends.keeper.request import Verb
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
-from tui.screens.dialogs import Answer, Choice, Prompt
+from tui.screens.dialogs import Prompt
 from tui.screens.page import Page
 from tui.screens.possible_changes import (
     CHANGES,
     RETRIABLE,
     cancel_all_question,
     cancel_question,
+    change,
     change_labels,
     possible_changes,
 )
@@ -40,7 +42,7 @@ from tui.screens.run_text import (
     summary,
 )
 from tui.session import Session
-from tui.text import count, plain
+from tui.text import plain
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel, set_frame
@@ -160,7 +162,8 @@ class RunsPage(Page):
             self._draw(chart, meters, viewed, run)
         details = self.query_one(Details)
         if details.display:
-            text = details_text(run, viewed.state, read_only=viewed.read_only)
+            fixed = viewed.read_only and viewed.kept_by is None
+            text = details_text(run, viewed.state, read_only=fixed)
             details.show(plain(run.label), text)
         log = self.query_one(LogPanel)
         if log.display:
@@ -237,7 +240,7 @@ class RunsPage(Page):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         changes, hosts = self._able.changes, self._able.hosts
-        if action in ("retry", "pause", "pause_all") and not self.sight.seen:
+        if action in ("retry", "pause", "pause_all", "repeat") and not self.sight.seen:
             return False
         if action in CHANGES:
             return action in changes
@@ -252,52 +255,35 @@ class RunsPage(Page):
         return super().check_action(action, parameters)
 
     def action_cancel_run(self) -> None:
-        viewed, run, controller = self.viewed, self.selected, self.session.controller
-        if viewed is None or run is None or controller is None:
+        viewed, run = self.viewed, self.selected
+        if viewed is None or run is None:
             return
         if run.state.ended:
             self.post_message(Said(f"{run.label} has ended; there is nothing to cancel"))
             return
-        question = Choice(
-            "Cancel run",
-            cancel_question(viewed, run),
-            (Answer("y", "end this run", "yes"), Answer("n", "let it go on", "no")),
-        )
-        cancel = partial(controller.cancel_run, run.run_id)
-        self.app.push_screen(question, partial(self._if_yes, cancel))
+        cancel = partial(self._change, Verb.CANCEL, [run.run_id])
+        self.app.push_screen(cancel_question(viewed, run), partial(self._if_yes, cancel))
 
     def _if_yes(self, act: Callable[[], object], said: str | None) -> None:
         if said == "yes":
             act()
-            self.tick()
 
     def action_cancel_all(self) -> None:
-        viewed, controller = self.viewed, self.session.controller
-        if viewed is None or controller is None:
+        if (viewed := self.viewed) is None:
             return
         if viewed.done == viewed.total:
             self.post_message(Said("every run has ended; there is nothing to cancel"))
             return
-        question = Choice(
-            "Cancel all",
-            cancel_all_question(viewed),
-            (Answer("y", "end all of them", "yes"), Answer("n", "let them go on", "no")),
-        )
-        self.app.push_screen(question, partial(self._if_yes, controller.cancel_all))
+        cancel = partial(self._change, Verb.CANCEL)
+        self.app.push_screen(cancel_all_question(viewed), partial(self._if_yes, cancel))
 
     def action_retry(self) -> None:
-        run, controller = self.selected, self.session.controller
-        if run is None or controller is None:
+        if (run := self.selected) is None:
             return
         if run.state not in RETRIABLE:
             self.post_message(Said(f"{run.label} is {run.state}; only failed runs are retried"))
             return
-        try:
-            controller.retry(run.run_id)
-        except DlperfError as error:
-            self.post_message(Problem(error))
-            return
-        self.tick()
+        self._change(Verb.RETRY, [run.run_id])
 
     def action_diagnose(self) -> None:
         run, controller = self.selected, self.session.controller
@@ -308,26 +294,46 @@ class RunsPage(Page):
 
     def action_pause(self) -> None:
         """Leave the run out; the same key lets it start again."""
-        run, controller = self.selected, self.session.controller
-        if run is None or controller is None:
-            return
-        done = (controller.unpause if run.paused else controller.pause)(run.run_id)
-        if not done:
-            self.post_message(Said(f"{run.label} is about to start; c ends it"))
-        self.tick()
+        if (run := self.selected) is not None:
+            self._change(Verb.UNPAUSE if run.paused else Verb.PAUSE, [run.run_id])
 
     def action_pause_all(self) -> None:
         """All that has not started; where nothing is left to pause, let all of it start."""
-        viewed, controller = self.viewed, self.session.controller
-        if viewed is None or controller is None:
-            return
-        waiting = [run for run in viewed.runs if run.state.waits]
-        pause = not all(run.paused for run in waiting)
-        act = controller.pause if pause else controller.unpause
-        done = sum(act(run.run_id) for run in waiting if run.paused is not pause)
-        again = "P lets them start" if pause else "they start when their turn comes"
-        self.post_message(Said(f"{count(done, 'run')} {'' if pause else 'un'}paused; {again}"))
-        self.tick()
+        if (viewed := self.viewed) is not None:
+            waiting = [run for run in viewed.runs if run.state.waits]
+            pause = not all(run.paused for run in waiting)
+            chosen = [run.run_id for run in waiting if run.paused is not pause]
+            self._change(Verb.PAUSE if pause else Verb.UNPAUSE, chosen)
+
+    def action_repeat(self) -> None:
+        self._change(Verb.REPEAT)
+
+    def _change(self, verb: Verb, run_ids: Sequence[str] | None = None) -> None:
+        """By the campaign at work here, or by whoever is at work on the one that is looked at.
+
+        ``run_ids``: None: all, where that can be meant.
+        """
+        if self.session.opened is not None:
+            self._ask(verb, run_ids)
+        elif self.session.controller is not None:
+            try:
+                said = change(self.session.controller, verb, run_ids)
+            except DlperfError as error:
+                self.post_message(Problem(error))
+                return
+            if said:
+                self.post_message(Said(said))
+            self.tick()
+
+    @work(group="ask", description="ask whoever is at work on the campaign")
+    async def _ask(self, verb: Verb, run_ids: Sequence[str] | None) -> None:
+        repeats = int(verb is Verb.REPEAT)
+        try:
+            answer = await self.session.ask(verb, run_ids, repeats=repeats)
+        except DlperfError as error:
+            self.post_message(Problem(error))
+        else:
+            self.post_message(Said(answer))
 
     def _next_view(self) -> str:
         """The next of what the lower part can show."""

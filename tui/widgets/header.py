@@ -53,7 +53,9 @@ def header_text(
         name = ""
     else:
         right = campaign.summary
-        if campaign.read_only:
+        if campaign.kept_by is not None:
+            right = f"{right} · {plain(campaign.kept_by.role)}"
+        elif campaign.read_only:
             right = f"{right} · read-only"
         name = plain(campaign.name)
     room = width - cell_len(right) - cell_len(left) - 6

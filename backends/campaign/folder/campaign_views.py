@@ -7,6 +7,7 @@ from pathlib import Path
 
 from backends.campaign.folder.directory_identity import elsewhere_words
 from backends.campaign.folder.reader import CampaignReader
+from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.state import CampaignState
 from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
 
@@ -30,18 +31,34 @@ class CampaignViews:
         self._completed: dict[Path, tuple[CampaignState, CampaignState]] = {}
         self._readers: dict[Path, CampaignReader] = {}
         self._kept: dict[Path, Kept] = {}
+        self._seen: dict[Path, tuple[CampaignState, int]] = {}
 
     def load(self, path: Path) -> CampaignSnapshot:
         """A read-only view of any campaign, live or past, of this or another console."""
         reader = self._reader(path)
         state = self._with_what_is_lost(path, reader.state())
         kept = self._kept.setdefault(path, Kept())
-        shown = take(state, path, now=self._clock(), read_only=True, kept=kept)
+        writer = None if state.finished else CampaignLock(path, self._clock).living()
+        shown = take(
+            state,
+            path,
+            now=self._clock(),
+            read_only=True,
+            kept_by=writer,
+            revision=self._revision(path, state),
+            kept=kept,
+        )
         known = {"", *(text for _, _, text in state.notes)}
         for remark in (elsewhere_words(state) if not state.finished else "", reader.changed):
             if remark not in known:
                 shown = shown.with_note(state.created_at or 0.0, remark, "warn")
         return shown
+
+    def _revision(self, path: Path, state: CampaignState) -> int:
+        """Grows when something has happened since the last look."""
+        known, number = self._seen.get(path, (state, 0))
+        self._seen[path] = state, number + (known is not state)
+        return self._seen[path][1]
 
     def _reader(self, path: Path) -> CampaignReader:
         return self._readers.setdefault(path, CampaignReader(path))

@@ -13,7 +13,7 @@ from backends.campaign.folder.refuse_foreign_files import ForeignFileError, refu
 from backends.campaign.folder.tags_and_note import About, read_about
 from backends.campaign.folder.unbegun import NOTHING_STARTED, is_unbegun
 from backends.campaign.record import journal
-from backends.campaign.record.lock import STALE_AFTER_S, CampaignLock
+from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.state import CampaignState, RunState, fold
 
 
@@ -36,6 +36,7 @@ class CampaignSummary:
     about: About = field(default_factory=About)  # what people say of it
     cancelled: int = 0  # runs, of those that are done
     paused: int = 0  # runs that are not to be started
+    keeper: bool = False  # it is live, and a keeper goes on with it
     profiles: tuple[str, ...] = ()
     cases: tuple[str, ...] = ()  # their sizes, such as 2n8g
 
@@ -108,15 +109,12 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
     latest = state.latest_attempts()
     over = _is_over(state)
     failed, cancelled = _failed_and_cancelled(state, path)
-    held = CampaignLock(path, clock).holder()
-    live = (
-        held is not None and held[1] <= STALE_AFTER_S and not CampaignLock(path, clock).abandoned()
-    )
+    writer = CampaignLock(path, clock).living()
     elsewhere = elsewhere_words(state.found(frozen_damage="", copy_of=copied_from(path, state)))
     return CampaignSummary(
         name=state.campaign or path.name,
         path=path,
-        state=("finished" if over else "copy" if elsewhere else "live" if live else "unfinished"),
+        state=("finished" if over else "copy" if elsewhere else "live" if writer else "unfinished"),
         done=sum(run.state.ended or run.run_id in state.lost_ends for run in latest),
         failed=sum(run.run_id in failed for run in latest),
         total=len(latest),
@@ -128,6 +126,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         about=read_about(path),
         cancelled=sum(run.run_id in cancelled for run in latest),
         paused=sum(run.paused for run in latest),
+        keeper=not over and writer is not None and writer.role == Role.KEEPER,
         profiles=tuple(dict.fromkeys(run.profile for run in latest)),
         cases=tuple(dict.fromkeys(run.case.tag for run in latest)),
     )

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from profiles.format.profile import Profile
 
 
+SPOOL = "spool"
+REQUESTS = f"{SPOOL}/requests"
+"""Where others may put files: :mod:`backends.keeper.spool`."""
+KEEPER_LOG = "keeper.log"
+
+
 def campaign_name(now: float, slug: str) -> str:
     """``<date>-<slug>``."""
     return f"{datetime.fromtimestamp(now).strftime('%Y-%m-%d')}-{safe_name(slug, 'campaign')}"

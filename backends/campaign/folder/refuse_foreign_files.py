@@ -8,6 +8,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from backends.campaign.folder.paths import REQUESTS
 from profiles.errors import DlperfError
 
 
@@ -36,7 +37,7 @@ def refuse_ways_out(directory: Path) -> None:
     """Raise ForeignFileError where a symlink in a campaign leads out of it: what is written there
     would land elsewhere. Blocking."""
     root = directory.resolve()
-    for link in _links(directory):
+    for link in _links(directory, directory / REQUESTS):
         target = link.resolve()
         if not target.is_relative_to(root):
             raise ForeignFileError(
@@ -46,10 +47,11 @@ def refuse_ways_out(directory: Path) -> None:
             )
 
 
-def _links(directory: Path) -> Iterator[Path]:
+def _links(directory: Path, but: Path) -> Iterator[Path]:
+    """All of them but those that others may put there, of which none is followed."""
     with os.scandir(directory) as entries:
         for entry in entries:
             if entry.is_symlink():
                 yield Path(entry.path)
-            elif entry.is_dir():
-                yield from _links(Path(entry.path))
+            elif entry.is_dir() and Path(entry.path) != but:
+                yield from _links(Path(entry.path), but)

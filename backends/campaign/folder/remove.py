@@ -14,6 +14,7 @@ from pathlib import Path
 from backends.campaign.folder import artifacts, debug_log, frozen, tags_and_note
 from backends.campaign.folder.directory_identity import elsewhere_words
 from backends.campaign.folder.index import CampaignSummary
+from backends.campaign.folder.paths import KEEPER_LOG, SPOOL
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.folder.refuse_foreign_files import ForeignFileError
 from backends.campaign.folder.unbegun import is_unbegun
@@ -34,7 +35,7 @@ _OURS = (
         "telemetry",
         "figures",
     ),
-    *("results.csv", "results.json", "report.md"),
+    *("results.csv", "results.json", "report.md", SPOOL, KEEPER_LOG, f"{KEEPER_LOG}.1"),
 )
 """What this program writes at the top of a campaign; drafts have a dot before and more behind."""
 _HALF_GONE = re.compile(r"\..+\.(?:(?:removed|unpacking)-[0-9a-f]+|moved)")

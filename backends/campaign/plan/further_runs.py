@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.run_changes import planning
-from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.campaign.record.state import CampaignState, RunRecord, RunState, campaign_of
 from backends.results.auto_repeats import AutoRepeats, Progress, decide
 from backends.results.run_result import kept_parameters
 
@@ -112,8 +112,21 @@ def _planned(
     *,
     profiled: bool = False,
 ) -> Iterator[ev.RunPlanned]:
-    token = next(iter(state.runs)).partition("-")[0]
-    number = max(_number(run_id) for run_id in (*state.runs, *state.strays))
+    first = 1 + max(number_of(run_id) for run_id in (*state.runs, *state.strays))
+    return plan_again(cases, more, first, now, profiled=profiled)
+
+
+def plan_again(
+    cases: Mapping[str, Sequence[RunRecord]],
+    more: Mapping[str, int],
+    first: int,
+    now: float,
+    *,
+    profiled: bool = False,
+) -> Iterator[ev.RunPlanned]:
+    """So many more runs of each case, by its key, the first of all with this number in its id."""
+    token = next((campaign_of(runs[0].run_id) for runs in cases.values()), "")
+    number = first - 1
     for turn in range(max(more.values(), default=0)):
         for key, wanted in more.items():
             if turn >= wanted:
@@ -130,7 +143,7 @@ def _planned(
             )
 
 
-def _number(run_id: str) -> int:
+def number_of(run_id: str) -> int:
     """12 of ``3fa2c1d0-0012-a1``."""
     number = run_id.split("-")[1:2]
     return int(number[0]) if number and number[0].isdecimal() else 0

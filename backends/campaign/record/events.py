@@ -352,6 +352,37 @@ class RunUnpaused(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RequestTaken(Event):
+    """What somebody asks for, in :mod:`backends.keeper.spool`, is about to be done.
+
+    Written before anything of it is, so that whoever goes on after a kill does the rest of it.
+    ``by``: the owner of its file. ``run_ids``: which runs it means; ``everything``: it meant all.
+    ``repeats``: so many more of each case, the first of which has the number ``first``.
+    """
+
+    request: Text
+    verb: Text
+    by: Text
+    run_ids: Texts = ()
+    everything: Truth = False
+    repeats: Count = 0
+    first: Count = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestAnswered(Event):
+    """All of it is done, ``run_ids`` changed; or it was refused, and never taken: ``verb`` was
+    asked ``by`` somebody in vain. ``text``: the answer."""
+
+    request: Text
+    done: Truth
+    text: Text
+    run_ids: Texts = ()
+    verb: Text = ""
+    by: Text = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostVerified(Event):
     """A later look found nothing of an ended run on one of its hosts any more."""
 

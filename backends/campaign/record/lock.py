@@ -18,6 +18,7 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from backends.file_modes import make_file
@@ -29,18 +30,29 @@ STALE_AFTER_S = 30.0
 _OF_THE_FUTURE = "its last sign is ahead of this machine's clock"
 
 
+class Role(StrEnum):
+    """What the writer is."""
+
+    CONSOLE = "console"  # or a command: somebody sits at its terminal
+    KEEPER = "keeper"
+
+
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who writes a campaign. ``start_ticks``: field 22 of proc(5)'s stat, tells a reused pid."""
+    """Who writes a campaign. ``start_ticks``: field 22 of proc(5)'s stat, tells a reused pid.
+    ``since``: seconds since the epoch; 0: an older version does not say."""
 
     user: str
     host: str
     pid: int
     start_ticks: int
     nonce: str
+    role: str = Role.CONSOLE
+    since: float = 0.0
 
     def __str__(self) -> str:
-        return f"{self.user} on {self.host} (pid {self.pid})"
+        whose = "the keeper of " if self.role == Role.KEEPER else ""
+        return f"{whose}{self.user} on {self.host} (pid {self.pid})"
 
 
 class CampaignLockedError(DlperfError):
@@ -77,7 +89,12 @@ def _start_ticks(pid: int) -> int:
 class CampaignLock:
     """Held from :meth:`acquire` to :meth:`release`; :meth:`renew` every :data:`HEARTBEAT_S`."""
 
-    def __init__(self, directory: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        clock: Callable[[], float] = time.time,
+        role: Role = Role.CONSOLE,
+    ) -> None:
         self.directory = directory
         self.path = directory / FILE_NAME
         self._clock = clock
@@ -87,6 +104,8 @@ class CampaignLock:
             pid=os.getpid(),
             start_ticks=_start_ticks(os.getpid()),
             nonce=uuid.uuid4().hex,
+            role=role,
+            since=clock(),
         )
 
     def holder(self) -> tuple[Holder | None, float] | None:
@@ -170,10 +189,16 @@ class CampaignLock:
                 if draft != mine and self._clock() - draft.stat().st_mtime > STALE_AFTER_S:
                     draft.unlink()
 
-    def abandoned(self) -> bool:
-        """Whether there is a lock whose process on this machine is gone."""
+    def living(self) -> Holder | None:
+        """Who is at work on it and gives signs of it; None: nobody does. A holder that cannot be
+        read is one without a name."""
         found = self.holder()
-        return found is not None and found[0] is not None and self._gone(found[0])
+        if found is None or found[1] > STALE_AFTER_S:
+            return None
+        holder = found[0]
+        if holder is None:
+            return Holder("somebody", "another machine", 0, 0, "")
+        return None if self._gone(holder) else holder
 
     def _gone(self, holder: Holder) -> bool:
         return holder.host == self._me.host and _start_ticks(holder.pid) != holder.start_ticks

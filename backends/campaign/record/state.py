@@ -61,6 +61,21 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody asked whoever was at work; ``done``: None as long as it is not answered."""
+
+    verb: str
+    by: str
+    run_ids: tuple[str, ...] = ()
+    everything: bool = False
+    repeats: int = 0
+    first: int = 0
+    done: bool | None = None
+    text: str = ""
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CampaignState:
     campaign: str = ""
     created_at: float | None = None
@@ -80,6 +95,7 @@ class CampaignState:
     auto: AutoRepeats | None = None  # repeats until it is known; None: so many were asked for
     settled: Mapping[str, Stop] = field(default_factory=dict)  # by case: why no further repeats
     runs: Mapping[str, RunRecord] = field(default_factory=dict)  # in planning order
+    wishes: Mapping[str, Wish] = field(default_factory=dict)  # by the id of the request
     notes: tuple[tuple[float, str, str], ...] = ()  # (time, level, text), the last 50
     told: Mapping[str, tuple[float, str, str]] = field(
         default_factory=dict
@@ -111,6 +127,12 @@ class CampaignState:
         if (frozen_damage, copy_of) == (self.frozen_damage, self.copy_of):
             return self
         return replace(self, frozen_damage=frozen_damage, copy_of=copy_of)
+
+    @property
+    def cancel_wished(self) -> frozenset[str]:
+        """Runs whose end somebody asked for, whatever became of them."""
+        wishes = (wish for wish in self.wishes.values() if wish.verb == "cancel")
+        return frozenset(run_id for wish in wishes for run_id in wish.run_ids)
 
     def run(self, run_id: str) -> RunRecord:
         """The run of that id; raises SelectionError where there is none."""
@@ -290,6 +312,21 @@ def _cancel_asked(state: CampaignState, event: ev.CancelAsked) -> CampaignState:
     return replace(state, cancel_asked=True)
 
 
+def _request_taken(state: CampaignState, event: ev.RequestTaken) -> CampaignState:
+    if event.request in state.wishes:
+        return state
+    wish = Wish(event.verb, event.by, event.run_ids, event.everything, event.repeats, event.first)
+    return replace(state, wishes={**state.wishes, event.request: wish})
+
+
+def _request_answered(state: CampaignState, event: ev.RequestAnswered) -> CampaignState:
+    wish = state.wishes.get(event.request, Wish(event.verb, event.by))
+    if wish.done is not None:
+        return state
+    wish = replace(wish, done=event.done, text=event.text, changed=event.run_ids)
+    return replace(state, wishes={**state.wishes, event.request: wish})
+
+
 def _requeued(state: CampaignState, event: ev.RunRequeued) -> CampaignState:
     run = state.runs.get(event.run_id)
     if run is None or run.state.ended or event.next_id in state.runs:
@@ -327,6 +364,8 @@ _HANDLERS: Mapping[type[ev.Event], Callable[[CampaignState, Any], CampaignState]
     ev.AllocationOver: _allocation_over,
     ev.LinesLost: _lines_lost,
     ev.CancelAsked: _cancel_asked,
+    ev.RequestTaken: _request_taken,
+    ev.RequestAnswered: _request_answered,
     ev.CampaignFinished: _finished,
     ev.CampaignReopened: _reopened,
     ev.RunRequeued: _requeued,

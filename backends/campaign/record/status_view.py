@@ -14,6 +14,7 @@ from pathlib import Path
 
 from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_doubts import Cleanup
+from backends.campaign.record.lock import Holder
 from backends.campaign.record.run_estimates import Estimates, Remaining, case_key
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
@@ -101,6 +102,12 @@ class CampaignSnapshot:
     simulated: bool
     read_only: bool
     notes: tuple[tuple[float, str, str], ...]
+    kept_by: Holder | None = None  # who else is at work on it; None: nobody, or we are
+
+    @property
+    def deserted(self) -> bool:
+        """It is only looked at, it is not over, and nobody goes on with it."""
+        return self.read_only and not self.finished and self.kept_by is None
 
     def with_note(self, t: float, text: str, level: str = "stop") -> CampaignSnapshot:
         """With a warning that is not in the journal (because that cannot be written, or not by
@@ -137,11 +144,13 @@ def take(
     waiting: Mapping[str, Waiting] | None = None,
     revision: int = 0,
     read_only: bool = False,
+    kept_by: Holder | None = None,
     kept: Kept | None = None,
 ) -> CampaignSnapshot:
     """A snapshot at ``now`` (seconds since the epoch).
 
-    ``waiting``: by run id, what a planned run waits for. ``kept``: by the caller, between snapshots
+    ``waiting``: by run id, what a planned run waits for. ``kept_by``: who else is at work on it.
+    ``kept``: by the caller, between snapshots
     of one campaign.
     """
     waiting = waiting or {}
@@ -154,13 +163,14 @@ def take(
     active = [run for run in left if run.state.active]
     to_do = [run for run in left if not run.paused]
     durations = kept.estimates.of(state.runs.values())
+    watched = not read_only or kept_by is not None
     views = []
     for run in state.runs.values():
         what_for = waiting.get(run.run_id)
         view = kept.view(run, what_for)
         if view is None:
             expected = durations.get(case_key(run)) if run.state.active else None
-            view = _view(run, path, now, expected, what_for, watched=not read_only)
+            view = _view(run, path, now, expected, what_for, watched=watched)
             kept.keep(run, what_for, view)
         views.append(view)
     return CampaignSnapshot(
@@ -181,6 +191,7 @@ def take(
         simulated=state.simulated,
         read_only=read_only,
         notes=_notes(state),
+        kept_by=kept_by,
     )
 
 

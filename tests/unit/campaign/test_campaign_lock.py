@@ -100,7 +100,7 @@ def test_a_lock_whose_process_is_gone_is_taken_over_at_once(tmp_path: Path) -> N
     child += "CampaignLock(Path(sys.argv[2])).acquire()\n"
     root = str(Path(__file__).resolve().parents[3])
     subprocess.run([sys.executable, "-c", child, root, str(tmp_path)], check=True)
-    assert CampaignLock(tmp_path).abandoned()
+    assert CampaignLock(tmp_path).living() is None
     CampaignLock(tmp_path).acquire()
 
 
@@ -124,11 +124,11 @@ def test_a_zombies_lock_is_free(tmp_path: Path) -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == b"locked\n"
     try:
-        assert not CampaignLock(tmp_path).abandoned()
+        assert CampaignLock(tmp_path).living() is not None
         os.kill(process.pid, signal.SIGKILL)
         stat = Path(f"/proc/{process.pid}/stat")
         wait_until(lambda: stat.read_text().rpartition(") ")[2].startswith("Z"))
-        assert CampaignLock(tmp_path).abandoned()
+        assert CampaignLock(tmp_path).living() is None
         CampaignLock(tmp_path).acquire()
     finally:
         process.wait()

@@ -78,6 +78,8 @@ def test_looking_only_refuses_what_changes_something(
         "pause": ["x"],
         "unpause": ["x"],
         "cancel": ["x"],
+        "keep": ["x"],
+        "repeat": ["x", "1"],
         "import": ["x", "-o", "y"],
     }.get(name, [])
     assert main(["--readonly", name, *needed]) == 2

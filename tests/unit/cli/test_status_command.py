@@ -62,7 +62,10 @@ def test_a_run_is_a_line_with_its_id_and_only_a_measured_run_has_a_figure_in_the
         *(assigned("c", "node2"), ev.RunLaunched(t=BEGUN + 2, run_id="c"), readings("c", 88.5)),
     )
     answer = cli("status", "mixed", code=1)
-    assert answer.out.startswith("mixed: 2/4 runs · 1 failed\n\n| run | profile | case |")
+    deserted = "  nobody goes on with this campaign\n"
+    assert answer.out.startswith(
+        f"mixed: 2/4 runs · 1 failed\n{deserted}\n| run | profile | case |"
+    )
     assert [[row[0], *row[3:]] for row in answer.rows] == [
         ["a", "succeeded", "123.46 images/s", "node[1-3]", ""],
         ["b", "failed", "–", "node1", "out of memory"],
@@ -136,6 +139,7 @@ def test_in_a_pipe_a_watch_says_each_change_once_and_ends_with_the_campaign(
     assert watching.stdout is not None
     first = watching.stdout.readline()
     assert first == "[0/2] cpu-smoke 1n1g #1 running on node1\n"
+    assert watching.stdout.readline() == "nobody goes on with this campaign\n"
     append(path, succeeded("a"), assigned("b", "node2"))
     assert watching.stdout.readline() == (
         "[1/2] cpu-smoke 1n1g #1 succeeded on node1 100.00 images/s\n"

@@ -12,11 +12,13 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
+from backends import debug
 from backends.campaign.controller import CampaignController
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, RunState
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.use_cases import Workspace
+from profiles.errors import DlperfError
 from tui.attention import Rung
 from tui.cli.shared.exit_codes import FAILED, INTERRUPTED, OK
 from tui.cli.shared.output import print_json, say
@@ -27,12 +29,18 @@ async def see_through(
     workspace: Workspace, controller: CampaignController, arguments: argparse.Namespace
 ) -> int:
     """Follow to the end and print what came out, or detach on a signal. The exit code."""
-    interrupted = asyncio.Event()
+    interrupted, lost = asyncio.Event(), asyncio.Event()
+
+    def hang_up() -> None:
+        lost.set()
+        interrupted.set()
+
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, interrupted.set)
+    loop.add_signal_handler(signal.SIGHUP, hang_up)
     try:
-        finished = await _first_of(
+        finished = await first_of(
             controller.wait,
             interrupted.wait,
             show=lambda: _show(workspace, controller),
@@ -42,6 +50,9 @@ async def see_through(
             loop.remove_signal_handler(number)
     if not finished:
         await controller.detach()
+        if lost.is_set():
+            await _leave_unseen(workspace, controller.path)
+            return INTERRUPTED
         name = shlex.quote(controller.path.name)
         if arguments.campaigns is not None:
             name = f"{name} --campaigns {shlex.quote(str(arguments.campaigns))}"
@@ -78,12 +89,27 @@ def left_behind(left: CampaignSnapshot, name: str) -> Iterator[str]:
         yield f"interrupted; no run is at work. Go on with: dlperf-tui resume {name}"
     else:
         yield f"interrupted; the runs go on. Come back with: dlperf-tui resume {name}"
+        yield f"or have a keeper go on with all of it: dlperf-tui resume --detach {name}"
 
 
-async def _first_of(
+async def _leave_unseen(workspace: Workspace, path: Path) -> None:
+    """The terminal is gone: nobody reads what would be said, and nobody could go on by hand."""
+    from tui.cli.shared.detach import options_of  # noqa: PLC0415 (where it is needed)
+    from tui.keeping import leave_to_keeper  # noqa: PLC0415
+
+    try:
+        await leave_to_keeper(path, options_of(workspace))
+    except DlperfError as error:
+        debug.log().info("no keeper: %s", error)
+
+
+async def _nothing() -> None: ...
+
+
+async def first_of(
     work: Callable[[], Awaitable[None]],
     stop: Callable[[], Awaitable[object]],
-    show: Callable[[], Awaitable[None]],
+    show: Callable[[], Awaitable[None]] = _nothing,
 ) -> bool:
     """Whether ``work`` ended before ``stop``; ``show`` runs beside it."""
     working = asyncio.ensure_future(work())

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from backends.campaign.record.lock import Role
 from backends.file_modes import Share
 from backends.inventory.host_entry import PULLS
 from backends.inventory.job_options import JobsAsked
@@ -103,6 +104,7 @@ def open_workspace(
     extra_profile_dirs: Sequence[str] = (),
     *,
     prompter: Prompter | None = None,
+    role: Role = Role.CONSOLE,
 ) -> Workspace:
     """``prompter``: who is asked during logins; None: whoever sits at the terminal, if anybody."""
     return Workspace.open(
@@ -112,6 +114,7 @@ def open_workspace(
         prompter=prompter or terminal_prompter(),
         engine=arguments.engine,
         jobs=_jobs_asked(arguments),
+        role=role,
     )
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tui.cli.shared.exit_codes import OK
 
 
 def print_json(document: object) -> None:
@@ -14,3 +19,10 @@ def print_json(document: object) -> None:
 def say(text: str) -> None:
     """A line for the person at the terminal; never on stdout, which may be a document."""
     print(text, file=sys.stderr, flush=True)
+
+
+def planned_by_others(path: Path, planned: Sequence[str], arguments: argparse.Namespace) -> int:
+    """Whoever goes on with the campaign starts these runs. The exit code."""
+    if arguments.json:
+        print_json({"campaign": path.name, "path": str(path.absolute()), "planned": list(planned)})
+    return OK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 
 from tui.cli.shared.chosen_runs import chosen_run_ids
 from tui.cli.shared.exit_codes import OK
@@ -20,15 +21,24 @@ def add_options(parser: argparse.ArgumentParser, without: str) -> None:
 
 
 def pause_runs(arguments: argparse.Namespace, *, pause: bool) -> int:
+    return asyncio.run(_pause(arguments, pause=pause))
+
+
+async def _pause(arguments: argparse.Namespace, *, pause: bool) -> int:
     workspace = open_workspace(arguments)
     path = workspace.find_campaign(arguments.campaign)
-    chosen = chosen_run_ids(workspace.state(path), arguments.run, path)
-    changed = workspace.pause(path, chosen, pause=pause, take_over=arguments.take_over)
+    state = await asyncio.to_thread(workspace.state, path)
+    chosen = chosen_run_ids(state, arguments.run, path)
+    kept = workspace.writer(path) is not None
+    changed = await workspace.changes.pause(
+        path, chosen, pause=pause, take_over=arguments.take_over, say=say
+    )
     done = "paused" if pause else "unpaused"
     if arguments.json:
         print_json({"campaign": path.name, "path": str(path.absolute()), done: list(changed)})
     else:
         runs = "run" if len(changed) == 1 else "runs"
-        then = "'unpause' lets them start" if pause else "'resume' starts them"
+        starts = "they start when their turn comes" if kept else "'resume' starts them"
+        then = "'unpause' lets them start" if pause else starts
         say(f"{path.name}: {len(changed)} {runs} {done}; {then}")
     return OK

@@ -18,6 +18,7 @@ from tui.cli.shared.campaign_rows import campaign_rows, most_telling, run_rows
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.print_table import Rows, terminal_table
 from tui.cli.shared.progress import Changes
+from tui.kept_words import DESERTED, kept_words
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +36,15 @@ _AROUND = 4  # lines beside the runs: a heading, a blank, the columns, and where
 def watch_one(workspace: Workspace, path: Path) -> int:
     """Until the campaign has finished; the exit code is that of ``status``."""
     changes = Changes()
-    with _shown_by(changes.tell, _drawn_one) as show:
+    by: list[str] = []
+
+    def tell(shown: CampaignSnapshot, out: Callable[[str], None]) -> None:
+        changes.tell(shown, out)
+        if not shown.finished and by != [words := _kept(shown)]:
+            by[:] = [words]
+            out(words)
+
+    with _shown_by(tell, _drawn_one) as show:
         while True:
             shown = workspace.load(path)
             show(shown)
@@ -76,9 +85,17 @@ def _lost(campaign: CampaignSummary) -> str:
     return failed + (f"{campaign.cancelled} cancelled " if campaign.cancelled else "")
 
 
+def _kept(shown: CampaignSnapshot) -> str:
+    """A console, or a keeper, or that nobody is at work on it."""
+    by = shown.kept_by
+    return clean_text(kept_words(by, time.time())) if by is not None else DESERTED
+
+
 def _drawn_one(shown: CampaignSnapshot, console: Console) -> tuple[str, Rows]:
     runs, more = most_telling(shown, console.height - _AROUND)
     heading = f"{shown.name}: {shown.summary}"
+    if not shown.finished:
+        heading = f"{heading} · {_kept(shown)}"
     return (f"{heading} · {more} more runs" if more else heading), run_rows(runs)
 
 

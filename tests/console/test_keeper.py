@@ -1,0 +1,210 @@
+"""A campaign is left to a keeper, followed while it goes on with it, and changed through it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from backends.campaign.record.lock import CampaignLockedError, Holder, Role
+from backends.campaign.record.state import RunState
+from backends.keeper.process import Begun, KeeperError
+from backends.keeper.request import Answer, Verb
+from backends.transports.credential import Credential
+from profiles.errors import DlperfError
+from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, shows, until
+from tests.console.fakes import FakeWorkspace
+from tests.console.test_campaigns import prepared
+from tui.app import DlperfApp
+from tui.screens.campaign_list import Unfinished
+from tui.screens.dialogs import Choice
+
+KEEPER = Holder("alice", "login02", 4711, 1, "n", Role.KEEPER)
+
+
+class Keepers:
+    """Stands in for the process: which campaigns were left to one."""
+
+    def __init__(self) -> None:
+        self.left: list[Path] = []
+        self.error: KeeperError | None = None
+        self.notes: tuple[str, ...] = ()
+
+    async def leave(self, campaign: Path, options: list[str], *, more: object = ()) -> Begun:
+        assert options[0] == "--campaigns"
+        if self.error is not None:
+            raise self.error
+        self.left.append(campaign)
+        return Begun(4711, self.notes)
+
+
+@pytest.fixture
+def keepers(monkeypatch: pytest.MonkeyPatch) -> Keepers:
+    found = Keepers()
+    monkeypatch.setattr("tui.keeping.leave_to_keeper", found.leave)
+    return found
+
+
+async def test_enter_on_the_question_of_q_leaves_the_campaign_to_a_keeper(
+    workspace: FakeWorkspace, keepers: Keepers
+) -> None:
+    keepers.notes = ("node1: the login is made with a key of the ssh agent",)
+    async with console(workspace, SMALL) as (app, pilot):
+        controller = begin(app, workspace)
+        workspace.clock.tick(10)
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        assert "3 runs at work and 5 to come" in screen_text(app)
+        await until(pilot, partial(shows, app, "leave it to a keeper"))
+        await pilot.press("enter")
+        await until(pilot, lambda: workspace.closed)
+        assert controller.detached
+        assert not controller.cancelled
+    assert keepers.left == [controller.path]
+    told = app.return_value or ""
+    assert "A keeper goes on with 2026-11-21-resnet50 (pid 4711)" in told
+    assert "note: node1: the login is made with a key" in told
+
+
+async def test_a_keeper_that_does_not_begin_leaves_the_campaign_to_the_console(
+    workspace: FakeWorkspace, keepers: Keepers
+) -> None:
+    keepers.error = KeeperError("no room on the disk", remedy="make some")
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("b")
+        await until(pilot, partial(shows, app, "no room on the disk"))
+        assert app.session.controller is controller
+        assert app.session.opened is None
+        assert workspace.resumed == [(controller.path, False)]
+        assert not workspace.closed
+
+
+async def test_the_question_names_hosts_at_which_a_keeper_cannot_log_in(
+    workspace: FakeWorkspace, keepers: Keepers
+) -> None:
+    workspace.credentials = {"node2": Credential.HAND, "node3": Credential.FILE}
+    async with console(workspace, SMALL) as (app, pilot):
+        begin(app, workspace)
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await until(pilot, partial(shows, app, "node2: you answered what the login asked"))
+
+
+async def test_a_lost_terminal_leaves_the_campaign_to_a_keeper(
+    workspace: FakeWorkspace, keepers: Keepers
+) -> None:
+    before = signal.getsignal(signal.SIGHUP)
+    try:
+        async with console(workspace) as (app, pilot):
+            controller = begin(app, workspace)
+            os.kill(os.getpid(), signal.SIGHUP)
+            await until(pilot, lambda: workspace.closed)
+        assert keepers.left == [controller.path]
+        assert controller.detached
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+async def test_an_unfinished_campaign_is_left_to_a_keeper_with_b_and_looked_at(
+    workspace: FakeWorkspace, keepers: Keepers
+) -> None:
+    controller = await prepared(workspace, "unfinished")
+    workspace.kept_by = KEEPER
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        await until(pilot, partial(shows, app, "Nobody goes on with these"))
+        await until(pilot, partial(shows, app, "b Keeper"))
+        await pilot.press("b")
+        await until(pilot, lambda: keepers.left == [controller.path])
+        await until(pilot, partial(shows, app, "a keeper goes on with it"))
+        assert app.session.controller is None
+
+
+async def followed(workspace: FakeWorkspace, app: DlperfApp, pilot: object) -> None:
+    """The campaign of a keeper, opened by itself, with a run at work."""
+    await until(pilot, lambda: app.current_mode == "runs")  # type: ignore[arg-type]
+    workspace.clock.tick(10)
+    await until(pilot, partial(shows, app, "▶ running"))  # type: ignore[arg-type]
+
+
+async def kept(workspace: FakeWorkspace) -> None:
+    await prepared(workspace, "live", "kept")
+    summary = workspace.summaries.pop()
+    workspace.summaries.append(type(summary)(**{**vars(summary), "keeper": True}))
+    workspace.kept_by = KEEPER
+
+
+async def test_the_campaign_of_a_keeper_is_shown_live_and_changed_through_it(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.app.FOLLOW_S", 0.02)
+    await kept(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        await followed(workspace, app, pilot)
+        assert shows(app, "a keeper goes on with it")
+        assert not shows(app, "read-only")
+        opened = app.session.opened
+        assert opened is not None
+        run = next(run for run in opened.runs if run.state is RunState.RUNNING)
+        workspace.answers += [Answer("1", True, "1 run asked to end", (run.run_id,))]
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("y")
+        await until(pilot, partial(shows, app, "1 run asked to end"))
+        assert workspace.asked == [(Verb.CANCEL, (run.run_id,), 0)]
+        workspace.answers += [Answer("2", True, "1 run more planned"), None]
+        await pilot.press("plus")
+        await until(pilot, partial(shows, app, "1 run more planned"))
+        assert workspace.asked[-1] == (Verb.REPEAT, None, 1)
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("y")
+        await until(pilot, partial(shows, app, "nobody goes on with this campaign"))
+        assert workspace.asked[-1] == (Verb.CANCEL, None, 0)
+
+
+async def test_a_refusal_is_shown_as_the_line_it_is(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.app.FOLLOW_S", 0.02)
+    await kept(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        await followed(workspace, app, pilot)
+        workspace.answers += [DlperfError("run x is \x1b[31mred", remedy="paint it")]
+        await pilot.press("plus")
+        await until(pilot, partial(shows, app, "→ paint it"))
+
+
+async def test_where_nobody_goes_on_that_is_said_and_no_key_changes_anything(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.app.FOLLOW_S", 0.02)
+    await kept(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        await followed(workspace, app, pilot)
+        workspace.kept_by = None
+        await until(pilot, partial(shows, app, "nobody goes on with this campaign"))
+        await pilot.press("c", "C", "t", "p", "P", "plus")
+        await pilot.pause()
+        assert not isinstance(app.screen, Choice)
+        assert workspace.asked == []
+
+
+async def test_resuming_what_a_keeper_goes_on_with_is_looking_at_it(
+    workspace: FakeWorkspace,
+) -> None:
+    controller = await prepared(workspace, "unfinished")
+    workspace.resume_errors.append(CampaignLockedError(controller.path, KEEPER, 2.0, False))
+    workspace.kept_by = KEEPER
+    async with console(workspace, LARGE) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        await until(pilot, partial(shows, app, "◌ unfinished"))
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "a keeper goes on with it"))
+        assert app.session.controller is None

@@ -1,0 +1,307 @@
+"""What is asked for is done once and answered once, at whatever line of the journal the one who
+does it is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from backends.campaign.plan.more_repeats import more_repeats
+from backends.campaign.plan.next_attempt import next_attempt
+from backends.campaign.record import events as ev
+from backends.campaign.record.codec import decode, encode
+from backends.campaign.record.state import CampaignState, RunState, fold
+from backends.file_modes import Share
+from backends.keeper.request import Answer, Request, Verb, new_id
+from backends.keeper.server import RequestServer
+from backends.keeper.spool import ANSWERS, REQUESTS, TAKEN, Spool
+
+NOW = 1_795_000_000.0
+TOKEN = "1f9811d0"
+
+
+def run_id(number: int, attempt: int = 1) -> str:
+    return f"{TOKEN}-{number:04d}-a{attempt}"
+
+
+def planned(number: int, repeat: int) -> ev.RunPlanned:
+    return ev.RunPlanned(
+        t=NOW,
+        run_id=run_id(number),
+        profile="steady",
+        framework="F",
+        model="M",
+        unit="samples/s",
+        nodes=1,
+        gpus_per_node=1,
+        parameters={},
+        repeat=repeat,
+    )
+
+
+BEGUN = (
+    ev.CampaignCreated(t=NOW, campaign="steady"),
+    *(planned(number, number) for number in (1, 2, 3)),
+    ev.RunFailed(t=NOW, run_id=run_id(1), reason="no reason"),
+)
+
+
+class Killed(BaseException):
+    pass
+
+
+class Work:
+    """A campaign whose journal is a list of lines: what was not written is gone with a kill.
+
+    ``lines_left``: so many more are written, then it is killed.
+    """
+
+    def __init__(self, lines: list[bytes], lines_left: int = 10_000) -> None:
+        self.lines = lines
+        self.left = lines_left
+        self.state = fold(filter(None, map(decode, lines)))
+        self._queued: list[ev.Event] = []
+
+    def note(self, event: ev.Event) -> None:
+        self.state = fold([event], self.state)
+        self._queued.append(event)
+
+    async def written(self) -> None:
+        for event in self._queued:
+            if self.left <= 0:
+                raise Killed
+            self.left -= 1
+            self.lines.append(encode(event))
+        self._queued.clear()
+
+    def pause(self, run_id: str, by: str) -> bool:
+        able = self.state.runs[run_id].pausable
+        if able:
+            self.note(ev.RunPaused(t=NOW, run_id=run_id, by=by))
+        return able
+
+    def unpause(self, run_id: str) -> bool:
+        able = self.state.runs[run_id].paused
+        if able:
+            self.note(ev.RunUnpaused(t=NOW, run_id=run_id))
+        return able
+
+    def cancel_run(self, run_id: str) -> None:
+        if not self.state.runs[run_id].state.ended:
+            self.note(ev.RunCancelled(t=NOW, run_id=run_id))
+
+    def cancel_all(self) -> None:
+        self.note(ev.CancelAsked(t=NOW))
+        for run_id in self.state.runs:
+            self.cancel_run(run_id)
+
+    def retry(self, run_id: str) -> None:
+        run = self.state.runs[run_id]
+        if run in self.state.latest_attempts():
+            self.note(next_attempt(run, NOW))
+
+    def repeat(self, repeats: int, first: int) -> None:
+        for event in more_repeats(self.state, repeats, first, NOW):
+            self.note(event)
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    path = tmp_path / "campaign"
+    path.mkdir(0o700)
+    Spool(path).make()
+    return path
+
+
+def asks(campaign: Path, verb: Verb, run_ids: tuple[str, ...] | None = None, **more: int) -> str:
+    asked = Request(new_id(), TOKEN, verb, run_ids, **more)
+    Spool(campaign, lambda: NOW).put(asked)
+    return asked.id
+
+
+def answer(campaign: Path, request_id: str) -> Answer:
+    found = Spool(campaign).answer(request_id)
+    assert found is not None
+    return found
+
+
+def serve(campaign: Path, work: Work) -> None:
+    """As a writer does from its start, until nothing is left to do."""
+
+    async def served() -> None:
+        server = RequestServer(campaign, lambda: NOW)
+        await server._finish(work)
+        await server._serve_what_is_there(work)
+
+    asyncio.run(served())
+
+
+def of_runs(state: CampaignState) -> dict[str, tuple[RunState, bool]]:
+    return {run_id: (run.state, run.paused) for run_id, run in state.runs.items()}
+
+
+WISHES: dict[str, Callable[[Path], str]] = {
+    "cancel one": lambda path: asks(path, Verb.CANCEL, (run_id(2),)),
+    "cancel all": lambda path: asks(path, Verb.CANCEL),
+    "retry": lambda path: asks(path, Verb.RETRY),
+    "pause": lambda path: asks(path, Verb.PAUSE),
+    "repeat": lambda path: asks(path, Verb.REPEAT, repeats=2),
+}
+
+
+@pytest.mark.parametrize("name", WISHES)
+def test_a_kill_at_any_line_leaves_it_done_once_and_answered_once(
+    tmp_path: Path, name: str
+) -> None:
+    """Also more repeats, of which a part may be planned already, come to the same."""
+    results = []
+    for lines in range(40):
+        path = tmp_path / str(lines)
+        path.mkdir(0o700)
+        Spool(path).make()
+        request_id = WISHES[name](path)
+        journal = list(map(encode, BEGUN))
+        try:
+            serve(path, Work(journal, lines))
+            killed = False
+        except Killed:
+            killed = True
+            assert Spool(path).answer(request_id) is None, "nobody is told what is not on disk"
+            serve(path, Work(journal))
+        assert len([line for line in journal if b'"RequestAnswered"' in line]) == 1
+        assert not list((path / TAKEN).iterdir())
+        told = answer(path, request_id)
+        results.append((of_runs(fold(filter(None, map(decode, journal)))), told.done, told.run_ids))
+        if not killed:
+            break
+    assert len(results) > 2, "it was killed at some lines"
+    assert not killed, "it came to its end"
+    assert all(result == results[-1] for result in results)
+
+
+def test_an_answer_that_was_given_is_given_again_to_nobody(campaign: Path) -> None:
+    """A request with an id that was answered changes nothing, whatever it says."""
+    journal = list(map(encode, BEGUN))
+    request_id = asks(campaign, Verb.RETRY)
+    serve(campaign, Work(journal))
+    first = answer(campaign, request_id)
+    assert first.run_ids == (run_id(1, 2),)
+    length = len(journal)
+    again = Request(request_id, TOKEN, Verb.CANCEL)
+    Spool(campaign, lambda: NOW).put(again)
+    serve(campaign, Work(journal))
+    assert len(journal) == length
+    assert answer(campaign, request_id) == first
+    assert not list((campaign / REQUESTS).iterdir())
+
+
+def test_answers_that_a_power_failure_took_are_written_again(campaign: Path) -> None:
+    journal = list(map(encode, BEGUN))
+    request_id = asks(campaign, Verb.RETRY)
+    serve(campaign, Work(journal))
+    first = answer(campaign, request_id)
+    (campaign / ANSWERS / f"{request_id}.json").unlink()
+    serve(campaign, Work(journal))
+    assert answer(campaign, request_id) == first
+
+
+@pytest.mark.parametrize(
+    ("verb", "run_ids", "why"),
+    [
+        (Verb.CANCEL, (run_id(9),), "no run"),
+        (Verb.RETRY, (run_id(2),), "only a failed or cancelled run is tried again"),
+        (Verb.UNPAUSE, None, "no run is paused"),
+    ],
+)
+def test_what_cannot_be_is_answered_with_the_line_that_a_command_would_say(
+    campaign: Path, verb: Verb, run_ids: tuple[str, ...] | None, why: str
+) -> None:
+    journal = list(map(encode, BEGUN))
+    request_id = asks(campaign, verb, run_ids)
+    work = Work(journal)
+    serve(campaign, work)
+    told = answer(campaign, request_id)
+    assert not told.done
+    assert why in told.text
+    wish = work.state.wishes[request_id]
+    assert (wish.verb, wish.done) == (str(verb), False)
+    assert wish.by
+
+
+def test_a_request_of_another_campaign_is_refused(campaign: Path) -> None:
+    asked = Request(new_id(), "someother", Verb.CANCEL)
+    Spool(campaign, lambda: NOW).put(asked)
+    work = Work(list(map(encode, BEGUN)))
+    serve(campaign, work)
+    assert "another campaign" in answer(campaign, asked.id).text
+    assert not work.state.cancel_asked
+
+
+def test_a_run_whose_end_was_asked_for_is_ended_by_whoever_goes_on(campaign: Path) -> None:
+    """What only the one who was killed knew."""
+    asks(campaign, Verb.CANCEL, (run_id(2),))
+    journal = [*map(encode, BEGUN)]
+    serve(campaign, Work(journal))
+    without = [line for line in journal if b'"RunCancelled"' not in line]
+    work = Work(without)
+    assert work.state.runs[run_id(2)].state is RunState.PLANNED
+    serve(campaign, work)
+    assert work.state.runs[run_id(2)].state is RunState.CANCELLED
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give files away")
+
+
+@needs_root
+@pytest.mark.parametrize("share", [Share.PRIVATE, Share.GROUP])
+def test_somebody_elses_request_is_refused_and_noted(tmp_path: Path, share: Share) -> None:
+    """Who asks is the file's owner, whatever the file says: of a shared campaign a member of its
+    group may, and nobody is a member of the group of root."""
+    campaign = tmp_path / "campaign"
+    campaign.mkdir()
+    campaign.chmod(share.directory_mode)
+    Spool(campaign).make()
+    request_id = asks(campaign, Verb.CANCEL)
+    os.chown(campaign / REQUESTS / f"{request_id}.json", 65534, 65534)
+    work = Work(list(map(encode, BEGUN)))
+    serve(campaign, work)
+    assert not work.state.cancel_asked
+    assert not answer(campaign, request_id).done
+    assert [text for _, _, text in work.state.notes if "was refused" in text]
+    assert request_id not in work.state.wishes
+
+
+@needs_root
+def test_a_member_of_the_campaigns_group_may_ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = tmp_path / "campaign"
+    campaign.mkdir()
+    os.chown(campaign, -1, 4321)
+    campaign.chmod(Share.GROUP.directory_mode)
+    Spool(campaign).make()
+    assert (campaign / REQUESTS).stat().st_gid == 4321
+    request_id = asks(campaign, Verb.PAUSE)
+    os.chown(campaign / REQUESTS / f"{request_id}.json", 65534, 4321)
+    monkeypatch.setattr(os, "getgrouplist", lambda name, gid: [4321])
+    work = Work(list(map(encode, BEGUN)))
+    serve(campaign, work)
+    assert answer(campaign, request_id).done
+    assert {run.paused_by for run in work.state.runs.values() if run.paused} == {"nobody"}
+
+
+def test_who_is_refused_again_and_again_does_not_fill_the_journal(campaign: Path) -> None:
+    for _ in range(60):
+        path = campaign / REQUESTS / f"{new_id()}.json"
+        path.write_bytes(b"\x1b[31m")
+        os.utime(path, (NOW, NOW))
+    journal = list(map(encode, BEGUN))
+    work = Work(journal)
+    serve(campaign, work)
+    asyncio.run(work.written())
+    assert len(journal) < len(BEGUN) + 30
+    assert not list((campaign / REQUESTS).iterdir())

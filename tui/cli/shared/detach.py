@@ -1,0 +1,69 @@
+"""``--detach``: a campaign is left to a keeper, and the command returns."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from backends.keeper.credentials import by_hand
+from backends.keeper.process import Begun
+from backends.use_cases import Workspace
+from profiles.errors import SelectionError
+from tui.cli.shared.exit_codes import OK
+from tui.cli.shared.output import print_json, say
+from tui.keeping import common_options, cron_line, leave_to_keeper
+
+
+def add_detach(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--detach",
+        action="store_true",
+        help="leave it to a keeper, a process that outlives the terminal, print the campaign's "
+        "path and return",
+    )
+
+
+def refuse_logins_by_hand(workspace: Workspace, hosts: list[str]) -> None:
+    """Raise SelectionError where somebody had to answer what a login asked."""
+    if names := by_hand(workspace.cluster.let_in_by(), hosts):
+        raise SelectionError(
+            f"{names}: the login asks for what only you can answer, and a keeper asks nobody",
+            where="--detach",
+            remedy="unlock the key in an ssh agent, or leave --detach out and use tmux",
+        )
+
+
+async def detach(
+    workspace: Workspace,
+    campaign: Path,
+    arguments: argparse.Namespace,
+    *,
+    take_over: bool = False,
+    adopt: bool = False,
+) -> int:
+    """Start the keeper; the path of the campaign goes to stdout when it has begun."""
+    options = options_of(workspace)
+    more = ["--take-over"] * take_over + ["--adopt"] * adopt
+    begun = await leave_to_keeper(campaign, options, more=more)
+    _say_begun(campaign, begun, cron_line(campaign, options), as_json=arguments.json)
+    return OK
+
+
+def _say_begun(campaign: Path, begun: Begun, cron: str, *, as_json: bool) -> None:
+    for note in begun.notes:
+        say(f"note: {note}")
+    say(
+        f"a keeper goes on with it (pid {begun.pid}). If it is killed, this line of a crontab does:"
+    )
+    say(cron)
+    path = str(campaign.absolute())
+    if as_json:
+        print_json({"campaign": campaign.name, "path": path})
+    else:
+        print(path, flush=True)
+
+
+def options_of(workspace: Workspace) -> list[str]:
+    return common_options(
+        workspace.cluster.inventory, workspace.campaigns_dir, workspace.profile_dirs
+    )

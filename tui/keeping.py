@@ -1,0 +1,65 @@
+"""Leaving a campaign to a keeper, for the console and the commands: the same program in a process
+of its own."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from backends.inventory.host_entry import Inventory
+from backends.keeper.process import Begun, start_keeper
+
+CRON_EVERY_MINUTES = 10
+
+
+def common_options(
+    inventory: Inventory, campaigns: Path, profile_dirs: Sequence[Path]
+) -> list[str]:
+    """What a keeper has to be told to see the same hosts, campaigns and profiles."""
+    words = ["--campaigns", str(campaigns.absolute())]
+    if inventory.path is not None:
+        words += ["--inventory", str(inventory.path.absolute())]
+    for directory in profile_dirs:
+        words += ["--profile-dir", str(directory.absolute())]
+    return words
+
+
+async def leave_to_keeper(
+    campaign: Path, options: Sequence[str], *, more: Sequence[str] = ()
+) -> Begun:
+    """Start a keeper for a campaign that nobody is at work on, and wait until it has begun.
+
+    ``options``: see :func:`common_options`. ``more``: of ``keep``, such as ``--take-over``.
+
+    Raises
+    ------
+    KeeperError: why it did not begin.
+    """
+    command = [*_module(options), "keep", *_named(campaign), *more]
+    return await start_keeper(command, campaign, os.environ)
+
+
+def _module(options: Sequence[str]) -> list[str]:
+    return [sys.executable, "-m", "tui.cli", *options]
+
+
+def _program(options: Sequence[str]) -> list[str]:
+    """As the operator called it."""
+    called = Path(sys.argv[0]).absolute()
+    if called.name == "dlperf-tui" and os.access(called, os.X_OK):
+        return [str(called), *options]
+    return _module(options)
+
+
+def _named(campaign: Path) -> list[str]:
+    return [str(campaign.absolute())]
+
+
+def cron_line(campaign: Path, options: Sequence[str]) -> str:
+    """A line of a crontab(5) that goes on with a campaign that nobody goes on with."""
+    words = [*_program(options), "resume", "--detach", *_named(campaign)]
+    command = shlex.join(words).replace("%", r"\%")
+    return f"*/{CRON_EVERY_MINUTES} * * * * {command} >/dev/null 2>&1"

@@ -1,0 +1,54 @@
+"""What becomes of the campaign when the console ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from backends.campaign.record.status_view import CampaignSnapshot
+from backends.keeper.credentials import by_hand
+from backends.keeper.process import Begun
+from backends.transports.credential import Credential
+from tui.screens.dialogs import Answer, Choice
+from tui.text import count, plain
+
+
+def quit_question(live: CampaignSnapshot, let_in_by: Mapping[str, Credential]) -> Choice:
+    """The answer is "keep", "detach", "cancel" or "stay"; what Enter takes is the keeper."""
+    left = live.total - live.done - live.active
+    text = (
+        f"{plain(live.name)} has {count(live.active, 'run')} at work and {left} to come. "
+        "Runs on the hosts go on without this console. A keeper, a process on this machine, starts "
+        "the others and collects all of them; consoles and commands can ask it for changes."
+    )
+    if hosts := by_hand(let_in_by, tuple(let_in_by)):
+        text += (
+            f"\n\n{plain(hosts)}: you answered what the login asked, and a keeper asks nobody: it "
+            "cannot log in there."
+        )
+    return Choice(
+        "Quit",
+        text,
+        (
+            Answer("b", "leave it to a keeper: it goes on to the end", "keep"),
+            Answer("d", "detach: runs go on, the others wait for the next start", "detach"),
+            Answer("c", "cancel every run on every host, and stay to see it", "cancel"),
+            Answer("s", "stay", "stay"),
+        ),
+    )
+
+
+def detached_words(left: CampaignSnapshot) -> str:
+    """What is printed when only the runs go on."""
+    return (
+        f"{count(left.active, 'run')} of {plain(left.name)} still at work on the hosts.\n"
+        f"Re-attach with: dlperf-tui, or dlperf-tui resume {plain(left.path)}"
+    )
+
+
+def left_words(left: CampaignSnapshot, begun: Begun) -> str:
+    """What is printed when a keeper goes on."""
+    notes = "".join(f"note: {plain(note)}\n" for note in begun.notes)
+    return (
+        f"{notes}A keeper goes on with {plain(left.name)} (pid {begun.pid}).\n"
+        f"Come back with: dlperf-tui, or dlperf-tui status --watch {plain(left.path)}"
+    )
