@@ -62,6 +62,7 @@ def test_who_is_named_lies_below_the_median_by_more_than_the_tolerance(
 def test_of_two_nobody_is_named_but_that_they_differ_is_said():
     values = {"node1": 100.0, "node2": 50.0}
     assert slower_than_others(values, 0.05) == {}
+    assert slower_than_others({"node1": 100.0, "node2": 1.0}, 0.05) == {}
     found = differ(values, 0.05)
     assert found is not None
     assert (found[0], found[1].loss) == ("node2", 0.5)
