@@ -197,7 +197,7 @@ class Filling:
                 yield self._put(line, turn, want, chosen)
                 if (head := line.head()) is not None:
                     heapq.heappush(heads, (*head, line))
-                chosen = [host for host in chosen if host.room <= 0]
+                chosen = [host for host in chosen if host.taken >= host.size]
             else:
                 chosen = self._hold_for(want, line, taken_until)
             for host in chosen:
@@ -245,9 +245,8 @@ class Filling:
     def _meanwhile(self) -> Iterator[Start]:
         """On hosts that are held, together with such as nobody had use for."""
         for turn, want, line in self._short_enough():
-            takes = line.hosts_taken
-            open_to_it = (h.hold is None or h.hold.allows(want, takes) for h in self._open.values())
-            usable = list(itertools.compress(self._open.values(), open_to_it))
+            takes, there = line.hosts_taken, self._open.values()
+            usable = [h for h in there if h.hold is None or h.hold.allows(want, takes)]
             if chosen := self._choose(want, sorted(usable, key=lambda host: host.idle_s)):
                 yield self._put(line, turn, want, chosen)
 
@@ -266,7 +265,7 @@ class Filling:
         line.drop(turn)
         for host in chosen:
             self._take(host, self.now + want.length_s, host.needs(want))
-            if host.room <= 0:
+            if host.taken >= host.size:
                 del self._open[host.number]
         return Start(want, tuple(host.offer.name for host in chosen))
 
@@ -280,14 +279,14 @@ class Filling:
         One that packs takes the host where the least is taken: alone it measures best.
         """
         fitting = self._fitting(want)
-        fit: Iterable[_Host] = (
-            host for host in hosts if host.number in fitting and host.room >= host.needs(want)
-        )
         if want.pack:
             emptiest = min(
-                fit, key=lambda host: (host.offer.name in want.avoid, host.taken), default=None
+                (h for h in hosts if h.number in fitting and h.room >= h.needs(want)),
+                key=lambda host: (host.offer.name in want.avoid, host.taken),
+                default=None,
             )
             return [] if emptiest is None else [emptiest]
+        fit: Iterable[_Host] = (host for host in hosts if not host.taken and host.number in fitting)
         if want.avoid:
             fit = sorted(fit, key=lambda host: host.offer.name in want.avoid)
         chosen = list(itertools.islice(fit, want.nodes))
