@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from backends.campaign.plan.plan import Plan
-from backends.hosts.host_facts import HostSnapshot
+from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity, limited, parse_repeats
 from profiles.durations import format_duration
@@ -63,10 +63,11 @@ class Asked:
     @property
     def undecided(self) -> bool:
         """Nothing is there to start yet, but that may come of hosts that have not answered."""
-        waits = not self.begun or (
-            self.plan is None and any(p.wanted for p in self._marks.values())
-        )
-        return waits and bool(self.awaited)
+        if not self.begun:
+            pending = (HostState.UNKNOWN, HostState.PROBING)
+            return any(host.state in pending for host in self.snapshots)
+        wished = self.plan is None and any(part.wanted for part in self._marks.values())
+        return wished and bool(self.awaited)
 
     @property
     def waiting(self) -> int:

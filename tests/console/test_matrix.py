@@ -300,6 +300,20 @@ async def test_enter_before_the_hosts_have_answered_waits_for_them(
         await until(pilot, lambda: isinstance(app.screen, StartDialog))
 
 
+async def test_before_the_first_look_the_page_says_so_and_enter_waits_for_what_it_marks(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = small_workspace(workspace)
+    monkeypatch.setattr(MatrixPage, "tick", lambda self: None)  # a machine that has no time yet
+    async with console(small) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, MatrixPage))
+        assert shows(app, "Reading the profiles …")
+        assert not shows(app, "0 hosts")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, StartDialog))
+        assert not small.started
+
+
 async def test_before_the_hosts_have_answered_the_grid_is_there_and_takes_wishes(
     workspace: FakeWorkspace,
 ) -> None:

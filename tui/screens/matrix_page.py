@@ -40,6 +40,7 @@ from tui.widgets.shown_text import ShownText
 COLUMNS = (Column("name", "    Profile", None),)
 
 PROBING = "asking the hosts what they have …"
+READING = "Reading the profiles …"
 NO_PROFILE = "No profile matches; Esc takes the filter away"
 
 
@@ -79,6 +80,9 @@ class MatrixPage(Page):
             with Vertical(id="matrix-side"):
                 yield TablePanel(ProfileTable(COLUMNS), "Profiles", id="profiles-panel")
                 yield ShownText(id="about", classes="panel")
+
+    def on_mount(self) -> None:
+        self.query_one("#cell", ShownText).show(Text(READING, MUTED))
 
     def main_panel(self) -> TablePanel:
         return self.query_one("#profiles-panel", TablePanel)
@@ -309,6 +313,8 @@ class MatrixPage(Page):
     def action_start(self) -> None:
         if self._doing:
             return
+        if not self._asked.begun:
+            self.pull()  # what is marked by itself is so from the first one on
         if self._asked.undecided:
             self._do(PROBING)
             self.start_when_known()
