@@ -349,12 +349,21 @@ class DlperfApp(App[str]):
         """Ask what becomes of the runs, then leave."""
         live = self.session.live
         if live is None or live.finished:
+            if self.session.measuring:
+                from tui.screens.precheck_dialog import ends_with_the_console  # noqa: PLC0415
+
+                self.push_screen(ends_with_the_console(), self._end_precheck)
+                return
             await self._leave("")
             return
         from tui.screens.quit_question import quit_question  # noqa: PLC0415 - seldom needed
 
         question = quit_question(live, self.session.workspace.cluster.let_in_by())
         self.push_screen(question, partial(self._quit_as, live))
+
+    async def _end_precheck(self, answer: str | None) -> None:
+        if answer:
+            await self._leave("")
 
     def _quit_as(self, live: CampaignSnapshot, answer: str | None) -> None:
         from tui.leaving import leave_as  # noqa: PLC0415 - seldom needed

@@ -65,6 +65,11 @@ class Session:
         live = self.live
         return live is not None and not live.finished
 
+    @property
+    def measuring(self) -> bool:
+        """A precheck is at work."""
+        return self.precheck is not None and not self.precheck.over
+
     async def open(self, path: Path) -> None:
         """Look at a campaign: the one at work itself, any other read-only."""
         if self.controller is not None and self.controller.path == path:

@@ -72,6 +72,24 @@ async def test_it_is_stopped_by_a_key_and_by_leaving_the_console(workspace: Fake
         assert workspace.prechecks.ended == ["stopped", "stopped"]
 
 
+async def test_quitting_says_that_it_ends_with_the_console(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("p")
+        await until(pilot, lambda: "left out" in screen_text(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: "gpus 1/3" in screen_text(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, PrecheckDialog))
+        await pilot.press("q")
+        await until(pilot, lambda: "ends with the console" in screen_text(app))
+        await pilot.press("escape")
+        assert workspace.prechecks.ended == []
+        await pilot.press("q")
+        await until(pilot, lambda: "ends with the console" in screen_text(app))
+        await pilot.press("q")
+        await until(pilot, lambda: workspace.prechecks.ended)
+
+
 async def test_where_nothing_can_be_measured_it_says_why_and_starts_nothing(
     workspace: FakeWorkspace,
 ) -> None:

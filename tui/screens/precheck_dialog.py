@@ -13,7 +13,7 @@ from textual.widgets import Static
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.precheck_at_work import PrecheckAtWork
-from tui.screens.dialogs import Dialog, Pages
+from tui.screens.dialogs import Answer, Choice, Dialog, Pages
 from tui.screens.precheck_text import at_work_text, found_text, precheck_plan_text, proposal
 from tui.session import Session
 from tui.text import problem
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 
 LOOKING = "looking at the hosts …"
 LOOK_EVERY_S = 0.25
+
+
+def ends_with_the_console() -> Choice:
+    """Whether to leave while one is at work."""
+    return Choice(
+        "Quit",
+        "A precheck is at work, and ends with the console. What was measured is kept.",
+        (Answer("q", "End it and quit", "quit"),),
+    )
 
 
 class PrecheckDialog(Dialog[None]):
