@@ -70,6 +70,7 @@ class CampaignEngine:
         monotonic: Callable[[], float] = loop_time,
     ) -> None:
         self._login = login
+        self._campaign = campaign
         self._placement = placement
         self._sought = tuple(sought)
         self._clock = clock
@@ -205,7 +206,8 @@ class CampaignEngine:
         if await self._known.all_ended(run_id, before.hosts):
             hosts = await self._known.before(before, before.job_id, lambda: True)
             return Allocation(run_id, hosts, job_id=before.job_id)
-        job = RunJob(before.want, before.job_id, of_all=True)
+        of_all = replace(before.want, run_id=self._campaign)
+        job = RunJob(of_all, before.job_id, of_all=True)
         known = dict(await anext(self._watch.answers()))
         with contextlib.suppress(*NO_ANSWER):
             known = {**await accounted_jobs(self._commands, [before.job_id]), **known}
