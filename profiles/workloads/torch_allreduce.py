@@ -343,7 +343,7 @@ def main(arguments=None):
         options.dtype = "bf16" if on_gpus else "fp32"
     if not on_gpus:
         torch.set_num_threads(1)
-    common.keep_flight_records()
+    common.keep_flight_records(place)
     dist.init_process_group(place.backend)
     run(options, place, per_host)
     dist.destroy_process_group()

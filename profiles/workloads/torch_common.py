@@ -66,21 +66,26 @@ def print_line(text):
     sys.stdout.flush()
 
 
-def keep_flight_records():
-    """Have PyTorch keep the last collectives, and tell them when somebody writes to its pipe.
+def keep_flight_records(place):
+    """Have NCCL's last collectives kept, and told when somebody writes to a pipe.
 
     Before init_process_group. PyTorch does the first by itself since 2.7; what the environment says
     stands. The pipe and the dumps lie where the process was started, by rank.
     """
-    for names, value in (
-        (("TORCH_FR_BUFFER_SIZE", "TORCH_NCCL_TRACE_BUFFER_SIZE"), "100"),
-        (("TORCH_NCCL_DUMP_ON_TIMEOUT",), "1"),
-        (("TORCH_NCCL_DEBUG_INFO_PIPE_FILE",), "dlperf_flight_"),
-        (("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"), "dlperf_flight_"),
+    if place.backend != "nccl":
+        return
+    size, dumps = "TORCH_FR_BUFFER_SIZE", "TORCH_FR_DUMP_TEMP_FILE"
+    older = "TORCH_NCCL_TRACE_BUFFER_SIZE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE"
+    if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 9):  # which warns of these names
+        size, dumps = older
+    for name, older_name, value in (
+        (size, older[0], "100"),
+        ("TORCH_NCCL_DUMP_ON_TIMEOUT", "", "1"),
+        ("TORCH_NCCL_DEBUG_INFO_PIPE_FILE", "", "dlperf_flight_"),
+        (dumps, older[1], "dlperf_flight_"),
     ):
-        if not any(name in os.environ for name in names):
-            for name in names:
-                os.environ[name] = value
+        if older_name not in os.environ:
+            os.environ.setdefault(name, value)
 
 
 def pick_device(program, wanted, local_rank):

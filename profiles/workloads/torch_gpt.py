@@ -432,7 +432,7 @@ def main(arguments=None):
     if place.device.type == "cpu":
         torch.set_num_threads(options.cpu_threads)
     if place.launched:
-        keep_flight_records()
+        keep_flight_records(place)
         dist.init_process_group(place.backend)
     model = build(options, place)
     if place.rank == 0:

@@ -296,7 +296,7 @@ def main(arguments=None):
         torch.set_num_threads(options.cpu_threads)
     stream = own_stream(options, place)
     if place.launched:
-        keep_flight_records()
+        keep_flight_records(place)
         dist.init_process_group(place.backend)
     with stream:
         measure(options, place, autocast)
