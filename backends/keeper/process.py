@@ -156,16 +156,23 @@ async def _all_of(fd: int) -> bytes:
     return data
 
 
-def tell(fd: int | None, document: Mapping[str, object]) -> None:
-    """As the keeper, to whoever has started it, who may be gone; once."""
-    if fd is None:
-        return
-    try:
-        os.write(fd, json.dumps(document).encode())
-    except OSError:
-        pass
-    finally:
-        os.close(fd)
+class Teller:
+    """As the keeper, to whoever has started it, who may be gone: once, then the descriptor is
+    closed."""
+
+    def __init__(self, fd: int | None) -> None:
+        self._fd = fd
+
+    def tell(self, document: Mapping[str, object]) -> None:
+        fd, self._fd = self._fd, None
+        if fd is None:
+            return
+        try:
+            os.write(fd, json.dumps(document).encode())
+        except OSError:
+            pass
+        finally:
+            os.close(fd)
 
 
 def open_log(campaign: Path) -> int:

@@ -14,7 +14,7 @@ from backends.campaign.controller import CampaignController
 from backends.campaign.record import events as ev
 from backends.campaign.record.lock import HEARTBEAT_S, Role
 from backends.keeper.credentials import what_may_expire
-from backends.keeper.process import limit_log, tell
+from backends.keeper.process import Teller, limit_log
 from backends.use_cases import Workspace
 from profiles.errors import DlperfError
 from tui.cli.shared.exit_codes import FAILED, INTERRUPTED, OK
@@ -41,18 +41,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _keep(arguments: argparse.Namespace) -> int:
-    fd: int | None = arguments.tell
+    teller = Teller(arguments.tell)
     try:
         workspace = open_workspace(arguments, role=Role.KEEPER)
         path = workspace.find_campaign(arguments.campaign)
     except DlperfError as error:
-        tell(fd, {"error": str(error), "code": error.exit_code})
+        teller.tell({"error": str(error), "code": error.exit_code})
         raise
     try:
         try:
-            controller = await _begin(workspace, path, arguments)
+            controller = await _begin(workspace, path, arguments, teller)
         except DlperfError as error:
-            tell(fd, {"error": str(error), "code": error.exit_code})
+            teller.tell({"error": str(error), "code": error.exit_code})
             raise
         _log(workspace, f"goes on with {path}")
         limiting = asyncio.create_task(_limit(path))
@@ -65,10 +65,9 @@ async def _keep(arguments: argparse.Namespace) -> int:
 
 
 async def _begin(
-    workspace: Workspace, path: Path, arguments: argparse.Namespace
+    workspace: Workspace, path: Path, arguments: argparse.Namespace, teller: Teller
 ) -> CampaignController:
     """Tells that it has begun when it holds the campaign and has its hosts' answers, or most."""
-    fd: int | None = arguments.tell
     resuming = asyncio.create_task(
         workspace.resume(path, take_over=arguments.take_over, adopt=arguments.adopt)
     )
@@ -77,21 +76,18 @@ async def _begin(
         while not resuming.done():
             writer = await asyncio.to_thread(workspace.writer, path)
             if writer is not None and writer.pid == os.getpid() and writer.role == Role.KEEPER:
-                tell(fd, {"pid": os.getpid(), "notes": []})
-                fd = None
+                teller.tell({"pid": os.getpid(), "notes": []})
                 break
             await asyncio.wait({resuming}, timeout=0.1)
         controller = await resuming
     finally:
         resuming.cancel()
-        arguments.tell = fd
     notes = _notes(workspace, controller)
     known = {text for _, _, text in controller.state.notes}
     for text in notes:
         if text not in known:
             controller.note(ev.Noted(t=workspace.clock(), text=text))
-    tell(fd, {"pid": os.getpid(), "notes": notes})
-    arguments.tell = None
+    teller.tell({"pid": os.getpid(), "notes": notes})
     return controller
 
 
