@@ -50,7 +50,6 @@ async def test_pausing_from_the_command_line_survives_and_a_run_of_it_waits_and_
     controller = await bench.start(lines=1000, every=0.01, repeats=3)
     await until_running(controller)
     name = bench.campaign.name
-    assert "console" in complaint(bench, "pause", name), "it is that console's"
     await controller.detach()
 
     first, second, _third = controller.state.runs

@@ -253,11 +253,16 @@ class KeptStory:
         if len(answered) != len({event.request for event in answered}):
             world.violated("a request is answered twice in the journal")
         for request_id, wish in state.wishes.items():
-            told = self._watched.answers.get(request_id)
-            if wish.done is None or told is None:
+            said = self._watched.answers.get(request_id)
+            if wish.done is None or said is None:
                 world.violated(f"request {request_id} was taken and is not answered: {wish}")
-            elif (told.done, told.text, told.run_ids) != (wish.done, wish.text, wish.changed):
-                world.violated(f"request {request_id} is answered {told}, its journal says {wish}")
+            elif (said.done, said.text, said.run_ids) != (wish.done, wish.text, wish.changed):
+                world.violated(f"request {request_id} is answered {said}, its journal says {wish}")
+        for request_id, told in self._watched.answers.items():
+            if told.done and request_id not in state.wishes:
+                world.violated(
+                    f"request {request_id} is answered {told}, its journal knows nothing"
+                )
         for request_id, (process, request) in self._watched.asked.items():
             back = "taken back" in process.output
             if back and request_id in state.wishes:

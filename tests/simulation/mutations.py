@@ -3,7 +3,6 @@ violation, or it would be theatre."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -13,12 +12,10 @@ from typing import Any
 from unittest import mock
 
 from backends import campaign_start
-from backends.campaign.controller import CampaignController
 from backends.campaign.dispatch import Dispatcher
 from backends.campaign.due_runs import DueRuns
 from backends.campaign.folder import reader
 from backends.campaign.folder.reader import CampaignReader
-from backends.campaign.plan.more_repeats import first_of_more, more_repeats
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.cleanup_doubts import Doubt
@@ -29,7 +26,6 @@ from backends.campaign.run.mirror import LogMirror
 from backends.campaign_start import Starter
 from backends.engines.direct import _HostUse
 from backends.engines.engine import Wanted
-from backends.keeper.request import Answer
 from backends.keeper.server import RequestServer, Work
 from backends.keeper.spool import Taken
 from backends.remote.wrapper_messages import LogDigest, RemoteError
@@ -198,31 +194,26 @@ def _same_devices() -> contextlib.AbstractContextManager[Any]:
     return both
 
 
+class _Unwritten:
+    """A campaign that says at once that all is on disk."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._work, name)
+
+    async def written(self) -> None: ...
+
+
 def _hasty_answer() -> contextlib.AbstractContextManager[Any]:
-    """Whoever asks is told before the journal knows, so that a kill in between makes it a lie, or
-    has it done once more."""
+    """Whoever asks is told before the journal knows, so that a kill in between makes it a lie."""
     take = RequestServer._one
 
-    async def one(self: RequestServer, work: Work, taken: Taken) -> None:
-        request = taken.request
-        if request is not None and taken.id not in work.state.wishes:
-            told = Answer(taken.id, True, "done", request.run_ids or ())
-            await asyncio.to_thread(self._spool.reply, told)
-        await take(self, work, taken)
+    async def one(self: RequestServer, work: Any, taken: Taken) -> None:
+        await take(self, _Unwritten(work), taken)  # type: ignore[arg-type]  # all of its face
 
     return mock.patch.object(RequestServer, "_one", one)
-
-
-def _anew() -> contextlib.AbstractContextManager[Any]:
-    """What was begun before a kill is done all over again, and not the rest of it."""
-
-    def repeat(self: CampaignController, repeats: int, first: int | None = None) -> None:
-        number = first_of_more(self.state)
-        for event in more_repeats(self.state, repeats, number, self._clock()):
-            self.note(event)
-        self._dispatcher.wake()
-
-    return mock.patch.object(CampaignController, "repeat", repeat)
 
 
 MUTATIONS: Mapping[str, Mutation] = {
@@ -242,15 +233,9 @@ MUTATIONS: Mapping[str, Mutation] = {
     "a host is shared with every campaign that packs": _anybodys_group,
     "runs that share a host get the same devices": _same_devices,
     "a request is answered before the journal has it": _hasty_answer,
-    "what was begun of a request is begun anew after a kill": _anew,
 }
 
-OF_KEEPERS = frozenset(
-    {
-        "a request is answered before the journal has it",
-        "what was begun of a request is begun anew after a kill",
-    }
-)
+OF_KEEPERS = frozenset({"a request is answered before the journal has it"})
 """Found in campaigns of hours that keepers go on with."""
 
 

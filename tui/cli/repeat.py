@@ -33,10 +33,10 @@ async def _repeat(arguments: argparse.Namespace) -> int:
         )
     workspace = open_workspace(arguments)
     path = workspace.find_campaign(arguments.campaign)
-    kept = workspace.writer(path) is not None
     planned = await workspace.changes.repeat(
         path, arguments.repeats, take_over=arguments.take_over, say=say
     )
+    kept = await asyncio.to_thread(workspace.writer, path) is not None
     then = "they start when their turn comes" if kept else "'resume' starts them"
     say(f"{path.name}: {len(planned)} run{'s' * (len(planned) != 1)} more; {then}")
     return planned_by_others(path, planned, arguments) if arguments.json else OK

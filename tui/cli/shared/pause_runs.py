@@ -29,10 +29,10 @@ async def _pause(arguments: argparse.Namespace, *, pause: bool) -> int:
     path = workspace.find_campaign(arguments.campaign)
     state = await asyncio.to_thread(workspace.state, path)
     chosen = chosen_run_ids(state, arguments.run, path)
-    kept = workspace.writer(path) is not None
     changed = await workspace.changes.pause(
         path, chosen, pause=pause, take_over=arguments.take_over, say=say
     )
+    kept = await asyncio.to_thread(workspace.writer, path) is not None
     done = "paused" if pause else "unpaused"
     if arguments.json:
         print_json({"campaign": path.name, "path": str(path.absolute()), done: list(changed)})
