@@ -22,7 +22,7 @@ from tui.cli.shared.follow import first_of
 from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import say
 
-BEGUN_AFTER_S = 1.0
+BEGUN_AFTER_S = 0.3
 """Hosts that have not answered by then are told of later, in the campaign."""
 
 
