@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Set
+from dataclasses import replace
 from pathlib import Path
 
 from backends.campaign.folder import frozen
@@ -13,7 +14,7 @@ from backends.campaign.folder.unbegun import NothingStartedError, is_unbegun
 from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
-from backends.campaign.record.run_changes import planning
+from backends.campaign.record.run_changes import planning, record_of, without_its_end
 from backends.campaign.record.state import CampaignState, fold, next_attempt_id
 
 
@@ -42,8 +43,10 @@ class CampaignReader:
             self._journal = self._begin()
         state = self._journal.state()
         if planned := _with_lost_attempts(state):
-            self._journal = journal.JournalReader(self._journal.path, fold(planned))
+            known = CampaignState(runs={event.run_id: record_of(event) for event in planned})
+            self._journal = journal.JournalReader(self._journal.path, known)
             state = self._journal.state()
+        state = _with_lost_ends(state)
         if not state.campaign:
             self._journal = None  # it may come yet
             self._refuse_unbegun()
@@ -93,7 +96,18 @@ def _with_lost_attempts(state: CampaignState) -> list[ev.RunPlanned]:
             waiting[next_attempt_id(run_id, attempt.attempt)] = attempt
     if not (late or lost):
         return []
-    return [*(planning(run, 0.0) for run in state.runs.values()), *lost]
+    return [*(planning(run, run.planned_at) for run in state.runs.values()), *lost]
+
+
+def _with_lost_ends(state: CampaignState) -> CampaignState:
+    """What was tried again had ended, although no line says how, nor that it was planned again."""
+    again = {run.retry_of for run in state.runs.values()}
+    lost = {
+        run_id: without_its_end(run, run.started_at or run.planned_at)
+        for run_id in again
+        if (run := state.runs.get(run_id)) is not None and not run.state.ended
+    }
+    return replace(state, runs={**state.runs, **lost}) if lost else state
 
 
 def read_campaign(directory: Path) -> CampaignState:

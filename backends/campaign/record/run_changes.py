@@ -19,13 +19,20 @@ TOLD_LATE_S = 1.0
 def planned_runs(
     runs: Mapping[str, RunRecord], event: ev.RunPlanned, *, imported: bool
 ) -> dict[str, RunRecord]:
-    """The planned run, and the one that it is a retry of where that has ended without a word."""
-    planned = record_of(event, imported=imported)
+    """The planned run where it is new, and the one that it is a retry of where that has ended
+    without a word."""
+    changed: dict[str, RunRecord] = {}
     before = runs.get(event.retry_of)
-    if before is None or before.state.ended:
-        return {planned.run_id: planned}
-    lost = ev.RunFailed(t=event.t, run_id=before.run_id, reason=END_LOST)
-    return {before.run_id: _failed(before, lost), planned.run_id: planned}
+    if before is not None and not before.state.ended:
+        changed[before.run_id] = without_its_end(before, event.t)
+    if event.run_id not in runs:
+        changed[event.run_id] = record_of(event, imported=imported)
+    return changed
+
+
+def without_its_end(run: RunRecord, now: float) -> RunRecord:
+    """A run that has ended by ``now``, of which the journal has lost how."""
+    return _failed(run, ev.RunFailed(t=now, run_id=run.run_id, reason=END_LOST))
 
 
 def planning(run: RunRecord, now: float) -> ev.RunPlanned:

@@ -191,9 +191,9 @@ def fold(events: Iterable[ev.Event], state: CampaignState | None = None) -> Camp
             elif run_id not in state.strays:
                 state = replace(state, strays=state.strays | {run_id})
         elif type(event) is ev.RunPlanned:
-            if event.run_id not in runs:
-                settle(event.retry_of)
-                runs.update(planned_runs(runs, event, imported=state.imported))
+            settle(event.retry_of)
+            if changed := planned_runs(runs, event, imported=state.imported):
+                runs.update(changed)
                 state = replace(state, finished=False, cancel_asked=False)
         elif (handler := _HANDLERS.get(type(event))) is not None:
             settle(getattr(event, "run_id", ""))
@@ -209,9 +209,10 @@ def apply(state: CampaignState, event: ev.Event) -> CampaignState:
     if (handler := _HANDLERS.get(type(event))) is not None:
         return handler(state, event)
     if isinstance(event, ev.RunPlanned):
-        if event.run_id in state.runs:
+        changed_runs = planned_runs(state.runs, event, imported=state.imported)
+        if not changed_runs:
             return state
-        runs = {**state.runs, **planned_runs(state.runs, event, imported=state.imported)}
+        runs = {**state.runs, **changed_runs}
         return replace(state, runs=runs, finished=False, cancel_asked=False)
     change = RUN_CHANGES.get(type(event))
     if change is None:

@@ -25,6 +25,7 @@ from backends.campaign.plan.profile_in_campaign import ProfileSetup, staged_file
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record.codec import encode
+from backends.campaign.record.state import apply
 from backends.inventory.host_entry import Host
 from profiles.format.catalog import Catalog
 from tests.unit.campaign.strategies import planned
@@ -137,3 +138,33 @@ def test_runs_whose_lines_the_journal_has_lost_are_known_from_the_plan(tmp_path:
         "r-0002-a1": "planned",
     }
     assert state.lost_lines == 1
+
+
+@given(st.data())
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_who_goes_on_with_a_damaged_campaign_knows_what_is_read_of_it_later(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Also of runs that were tried again, whichever of their lines are lost."""
+    directory = tmp_path_factory.mktemp("c") / "campaign"
+    runs = [planned("r-0001-a1"), planned("r-0002-a1")]
+    begun = ev.CampaignCreated(t=1.0, campaign="c", frozen=frozen(directory, runs))
+    names = ("r-0001-a1", "r-0001-a2", "r-0001-a3", "r-0002-a1", "r-0002-a2", "r-0003-a1")
+    lines: list[ev.Event] = [*runs, planned("r-0003-a1", 1.0)]
+    for number, name in enumerate(names, 2):
+        if name[-1] != "1":
+            lines.append(planned(name, float(number)))
+        launched = ev.RunLaunched(t=number + 0.3, run_id=name, hosts=("a",), log=f"{name}.log")
+        lines += [launched, ev.RunFailed(t=number + 0.6, run_id=name, reason=f"{name} failed")]
+    cut = data.draw(st.integers(0, len(lines)))
+    lost = data.draw(st.sets(st.integers(0, max(0, cut - 1))))
+    before = [b"#damaged\n" if at in lost else encode(line) for at, line in enumerate(lines[:cut])]
+    path = directory / "events.jsonl"
+    path.write_bytes(encode(begun) + b"".join(before))
+    live = read_campaign(directory)
+    for line in lines[cut:]:
+        known = line.retry_of if isinstance(line, ev.RunPlanned) else line.run_id  # type: ignore[attr-defined]
+        if known in {"", *live.runs}:  # of a run that nobody knows nobody writes
+            live = apply(live, line)
+            path.write_bytes(path.read_bytes() + encode(line))
+    assert read_campaign(directory).runs == live.runs
