@@ -151,7 +151,8 @@ class MatrixPage(Page):
         if self._asked.problem is not None:
             return Text("not ready to start", WARN)
         if plan is None or not plan.cases:
-            return Text(PROBING if self._asked.undecided else "nothing marked", MUTED)
+            words = PROBING if self._asked.undecided else "nothing marked"
+            return Text(f"{words}, packed" if self._asked.pack else words, MUTED)
         room = self.query_one("#grid-panel").size.width - 2
         return plan_footer(plan, self._asked.snapshots, room, wide=self.has_class("-wide"))
 

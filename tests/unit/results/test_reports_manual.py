@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from backends.hangs.diagnosis import Diagnosis, Finding, Lacking, Suspect
+from backends.hangs.slow_rank import SlowRank
 from backends.hosts.telemetry_summary import GpuUse, HostUse, Meanwhile
 from backends.results.comparison import Verdict, compare
 from backends.results.comparison_report import comparison_document
@@ -69,9 +71,9 @@ def test_keys_of_the_document_are_listed(runs_of):
     result_part, projection_part = rest.split('"projections"')
     keys = set(re.findall(r'"(\w+)"', run_part))
     values = (Disturbance, GpuUse, HostUse, Meanwhile)
-    inner = {field.name for value in values for field in fields(value)}
-    assert keys - inner == set(written["runs"][0])
-    assert inner <= keys
+    hangs = (SlowRank, Diagnosis, Suspect, Finding, Lacking)
+    inner = {field.name for value in (*values, *hangs) for field in fields(value)}
+    assert keys == {*written["runs"][0], *inner, "verdict", "at"}
     assert set(re.findall(r'"(\w+)"', result_part)) == set(written["results"][0])
     (projection,) = written["projections"]
     assert set(re.findall(r'"(\w+)"', projection_part)) == {*projection, *projection["points"][0]}
