@@ -31,7 +31,8 @@ def state(*events: ev.Event) -> CampaignState:
 
 def questions(*events: ev.Event) -> tuple[str, str]:
     snapshot = take(state(*events), Path("/c"), now=10.0)
-    return cancel_question(snapshot, snapshot.runs[0]), cancel_all_question(snapshot)
+    of_one, of_all = cancel_question(snapshot, snapshot.runs[0]), cancel_all_question(snapshot)
+    return of_one.text.plain, of_all.text.plain
 
 
 @pytest.mark.parametrize(

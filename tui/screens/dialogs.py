@@ -132,12 +132,12 @@ class Choice(Dialog[str]):
 
     def __init__(self, title: str, text: Text | str, answers: Sequence[Answer]) -> None:
         super().__init__(title)
-        self._text = text if isinstance(text, Text) else Text(plain(text))
+        self.text = text if isinstance(text, Text) else Text(plain(text))
         self._answers = tuple(answers)
 
     def compose(self) -> ComposeResult:
         with self.box():
-            yield Static(self._text, classes="message", markup=False)
+            yield Static(self.text, classes="message", markup=False)
             yield Answers(
                 *(
                     Option(Text.assemble((f" {a.key} ", ACCENT), " ", plain(a.label)), id=a.value)
