@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 
 from backends.campaign import cancelling
@@ -12,9 +13,10 @@ from backends.campaign.controller import CampaignController
 from backends.campaign.folder.directory_identity import check_place
 from backends.campaign.folder.reader import CampaignReader, read_campaign
 from backends.campaign.folder.refuse_foreign_files import refuse_ways_out
-from backends.campaign.pausing import pause_runs
+from backends.campaign.pausing import pause_events
 from backends.campaign.plan.more_repeats import first_of_more, more_repeats
 from backends.campaign.plan.runs_to_retry import runs_to_retry
+from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.journal import FILE_NAME, write_now
 from backends.campaign.record.lock import CampaignLock
@@ -22,9 +24,11 @@ from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.state import CampaignState
 from backends.campaign_start import Starter
 from backends.keeper.asking import ask
+from backends.keeper.overtaken import refuse_overtaken
 from backends.keeper.request import Answer, Verb
 
 Say = Callable[[str], None]
+EventsOf = Callable[[CampaignState], Sequence[ev.Event]]
 
 
 def _unsaid(words: str) -> None: ...
@@ -87,6 +91,7 @@ class CampaignChanges:
             return cancelling.CancelOutcome()
         if await self.ask(path, Verb.CANCEL, run_ids, say=say) is not None:
             return await self._ended_by_others(path, chosen, open_before, say)
+        await asyncio.to_thread(self._write, path, lambda state: [], take_over)
         order = cancelling.order_of(run_ids)
         controller = await self._starter.resume(path, take_over=take_over, order=order)
         work = self._attached(controller).wait()
@@ -135,9 +140,15 @@ class CampaignChanges:
         verb = Verb.PAUSE if pause else Verb.UNPAUSE
         if (answer := await self.ask(path, verb, run_ids, say=say)) is not None:
             return answer.run_ids
-        return await asyncio.to_thread(
-            pause_runs, path, run_ids, self._clock, pause=pause, take_over=take_over
-        )
+        changed: tuple[str, ...] = ()
+
+        def events(state: CampaignState) -> list[ev.Event]:
+            nonlocal changed
+            changed, wanted = pause_events(state, run_ids, self._clock(), pause=pause)
+            return wanted
+
+        await asyncio.to_thread(self._write, path, events, take_over)
+        return changed
 
     async def retry(
         self,
@@ -178,22 +189,41 @@ class CampaignChanges:
         first_of_more(state)  # what cannot be is said at once
         if (answer := await self.ask(path, Verb.REPEAT, repeats=repeats, say=say)) is not None:
             return answer.run_ids
-        return await asyncio.to_thread(self._plan_more, path, state, repeats, take_over)
+        planned: tuple[str, ...] = ()
 
-    def _plan_more(
-        self, path: Path, state: CampaignState, repeats: int, take_over: bool
-    ) -> tuple[str, ...]:
+        def events(state: CampaignState) -> list[ev.RunPlanned]:
+            nonlocal planned
+            wanted = more_repeats(state, repeats, first_of_more(state), self._clock())
+            planned = tuple(event.run_id for event in wanted)
+            return wanted
+
+        await asyncio.to_thread(self._write, path, events, take_over)
+        return planned
+
+    def _write(self, path: Path, events_of: EventsOf, take_over: bool = False) -> None:
+        """Of a campaign that nobody is at work on. It is on disk when this returns; what was asked
+        of somebody who was gone is overtaken by it. Blocking.
+
+        Raises
+        ------
+        CampaignLockedError: a console is at work on it. ElsewhereError: it is a copy. Whatever
+        ``events_of`` raises, and then nothing is written.
+        """
+        state = read_campaign(path)
         refuse_ways_out(path)
         check_place(path, state)
+        events_of(state)
         lock = CampaignLock(path, self._clock)
         lock.acquire(take_over=take_over)
+        write = partial(write_now, path / FILE_NAME, owned=lock.owned)
         try:
             state = read_campaign(path)
-            events = more_repeats(state, repeats, first_of_more(state), self._clock())
-            write_now(path / FILE_NAME, events, owned=lock.owned)
+            events = events_of(state)
+            refuse_overtaken(path, state, self._clock, write)
+            if events:
+                write(events)
         finally:
             lock.release()
-        return tuple(event.run_id for event in events)
 
 
 def _not_ended(run: RunRecord) -> Cleanup:

@@ -1,18 +1,11 @@
-"""Runs that are left out until somebody says otherwise: which can be, and saying so of a campaign
-that no console is at work on."""
+"""Runs that are left out until somebody says otherwise: which can be, and what is written then."""
 
 from __future__ import annotations
 
 import getpass
-from collections.abc import Callable, Collection
-from pathlib import Path
+from collections.abc import Collection
 
-from backends.campaign.folder.directory_identity import check_place
-from backends.campaign.folder.reader import read_campaign
-from backends.campaign.folder.refuse_foreign_files import refuse_ways_out
 from backends.campaign.record import events as ev
-from backends.campaign.record.journal import FILE_NAME, write_now
-from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.state import CampaignState
 from profiles.errors import SelectionError
@@ -28,45 +21,16 @@ def paused(t: float, run_id: str, by: str = "") -> list[ev.Event]:
     return [ev.RunPaused(t=t, run_id=run_id, by=by or operator())] * 2
 
 
-def pause_runs(
-    path: Path,
-    run_ids: Collection[str] | None,
-    clock: Callable[[], float],
-    *,
-    pause: bool,
-    take_over: bool = False,
-) -> tuple[str, ...]:
-    """Pause these runs (None: all that have not started), or let them start again; which changed.
-
-    Blocking; it is on disk when this returns.
-
-    Raises
-    ------
-    SelectionError: one of them cannot be, or there is none. CampaignLockedError: a console is at
-        work on it. ElsewhereError: it is a copy.
-    """
-    state = read_campaign(path)
-    refuse_ways_out(path)
-    check_place(path, state)
-    runs_to_pause(state, run_ids, pause=pause)
-    lock = CampaignLock(path, clock)
-    lock.acquire(take_over=take_over)
-    try:
-        chosen = runs_to_pause(read_campaign(path), run_ids, pause=pause)
-        write_now(
-            path / FILE_NAME,
-            [
-                event
-                for run_id in chosen
-                for event in (
-                    paused(clock(), run_id) if pause else [ev.RunUnpaused(t=clock(), run_id=run_id)]
-                )
-            ],
-            owned=lock.owned,
-        )
-    finally:
-        lock.release()
-    return chosen
+def pause_events(
+    state: CampaignState, run_ids: Collection[str] | None, now: float, *, pause: bool
+) -> tuple[tuple[str, ...], list[ev.Event]]:
+    """The runs (None: all that have not started) that are paused, or may start again, and what is
+    to be written for that. Raises like :func:`runs_to_pause`."""
+    chosen = runs_to_pause(state, run_ids, pause=pause)
+    events: list[ev.Event] = []
+    for run_id in chosen:
+        events += paused(now, run_id) if pause else [ev.RunUnpaused(t=now, run_id=run_id)]
+    return chosen, events
 
 
 def runs_to_pause(

@@ -128,8 +128,10 @@ def _start(
             )
         finally:
             os.close(log)
-    except OSError as error:
+    except BaseException as error:
         os.close(reading)
+        if not isinstance(error, OSError):
+            raise
         raise KeeperError(
             f"cannot start a keeper: {error.strerror}", where=str(error.filename or command[0])
         ) from error

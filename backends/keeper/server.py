@@ -96,7 +96,7 @@ class RequestServer:
     async def _one(self, work: Work, taken: Taken) -> None:
         wish = work.state.wishes.get(taken.id)
         if wish is None:
-            by, refusal = await asyncio.to_thread(_asker, self._campaign, taken.uid)
+            by, refusal = await asyncio.to_thread(asker_of, self._campaign, taken.uid)
             if refusal or taken.request is None:
                 await self._refuse(work, taken, by, refusal or taken.problem)
                 return
@@ -193,7 +193,7 @@ def _changed(wish: Wish, state: CampaignState) -> tuple[str, ...]:
             return new_runs(state, wish.repeats, wish.first)
 
 
-def _asker(campaign: Path, uid: int) -> tuple[str, str]:
+def asker_of(campaign: Path, uid: int) -> tuple[str, str]:
     """The name of a file's owner, and why he may not ask; empty: he may. Blocking."""
     try:
         user = pwd.getpwuid(uid)

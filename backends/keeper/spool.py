@@ -73,16 +73,18 @@ class Spool:
         shared = share_of(self._campaign) is Share.GROUP
         mode = Share.GROUP.directory_mode if shared else Share.PRIVATE.directory_mode
         for path in (self._requests.parent, self._requests, self._taken, self._answers):
-            with contextlib.suppress(FileExistsError):
-                path.mkdir(0o700)
-            info = path.lstat()
-            if not stat.S_ISDIR(info.st_mode):
-                raise FileExistsError(17, "no directory", str(path))
-            wanted = _GROUP_MAY_PUT if shared and path == self._requests else mode
-            if stat.S_IMODE(info.st_mode) & 0o7777 != wanted:
+            info = _made(path)
+            wanted = mode | info.st_mode & stat.S_ISGID
+            if shared and path == self._requests:
+                wanted = _GROUP_MAY_PUT
+            if stat.S_IMODE(info.st_mode) != wanted:
                 if shared and info.st_gid != (gid := self._campaign.stat().st_gid):
                     os.chown(path, -1, gid, follow_symlinks=False)
                 path.chmod(wanted)
+
+    def is_there(self) -> bool:
+        """Whether anything was ever asked of anybody."""
+        return self._answers.is_dir()
 
     # Who asks ------------------------------------------------------------------------------------
 
@@ -191,6 +193,20 @@ class Spool:
                     age = self._clock() - entry.stat(follow_symlinks=False).st_mtime
                     if abs(age) > DRAFT_S:
                         _remove(Path(entry.path))
+
+
+def _made(directory: Path) -> os.stat_result:
+    """Of a directory, which is made where there is none. It is looked at twice a second: no more
+    than that where it is there. Raises OSError."""
+    try:
+        info = directory.lstat()
+    except FileNotFoundError:
+        with contextlib.suppress(FileExistsError):
+            directory.mkdir(0o700)
+        info = directory.lstat()
+    if not stat.S_ISDIR(info.st_mode):
+        raise FileExistsError(17, "no directory", str(directory))
+    return info
 
 
 def _ids(directory: Path) -> list[str]:

@@ -19,6 +19,7 @@ from textual.widgets import Input
 
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
+from backends.keeper.process import Begun, KeeperError
 from tests.console.conftest import LARGE, SMALL, begin, screen_text, settled, tick
 from tests.console.fakes import FakeController, FakeFinding, FakeSummary, FakeWorkspace
 from tui.app import DlperfApp
@@ -72,6 +73,7 @@ class Seen:
         self.campaign = (
             page.query_one(KeyedTable).current_key if isinstance(page, CampaignList) else None
         )
+        self.quits = isinstance(page, Choice) and "Quit" in self.text
 
 
 class WatchedController(FakeController):
@@ -95,6 +97,7 @@ class WatchedWorkspace(FakeWorkspace):
 
     app: DlperfApp
     seen: Seen
+    kept = False
 
     async def preflight(self, plan: Plan, say: object = None) -> tuple[FakeFinding, ...]:
         await asyncio.sleep(0.002)
@@ -112,8 +115,18 @@ class WatchedWorkspace(FakeWorkspace):
             assert seen.plan is plan
         return await super().start(plan, findings, force=force)
 
+    async def leave_to_keeper(self, path: Path, options: object) -> Begun:
+        """As :func:`tui.keeping.leave_to_keeper`; every other one does not begin."""
+        assert self.seen.campaign == str(path) or self.seen.quits, self.seen.text
+        await asyncio.sleep(0.002)
+        self.kept = not self.kept
+        if self.kept:
+            raise KeeperError("the keeper ended before it began")
+        return Begun(4711)
+
     async def resume(self, path: Path, *, take_over: bool = False) -> FakeController:
-        assert self.seen.campaign == str(path), self.seen.text
+        """Also of one that no keeper began to keep."""
+        assert self.seen.campaign == str(path) or self.seen.quits, self.seen.text
         return await super().resume(path, take_over=take_over)
 
     def controller(self, plan: Plan, name: str = "2026-11-21-resnet50") -> FakeController:
@@ -163,9 +176,23 @@ class Typist:
         await self.settle()
 
 
+WATCHED: list[WatchedWorkspace] = []
+
+
+@pytest.fixture(autouse=True)
+def _keeper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is started; the last console's workspace sees to that."""
+
+    async def leave(path: Path, options: object) -> Begun:
+        return await WATCHED[-1].leave_to_keeper(path, options)
+
+    monkeypatch.setattr("tui.keeping.leave_to_keeper", leave)
+
+
 def hosts_of(workspace: FakeWorkspace) -> WatchedWorkspace:
     watched = WatchedWorkspace(workspace.campaigns_dir)
     watched.fails = {"1n8g": "NCCL error: unhandled system error"}
+    WATCHED.append(watched)
     return watched
 
 

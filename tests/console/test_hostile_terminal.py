@@ -37,7 +37,7 @@ def test_nothing_that_means_harm_reaches_the_terminal(
     terminal = Terminal(program, size, tmp_path)
     try:
         assert terminal.told()
-        assert terminal.shows(b"Left before their end")
+        assert terminal.shows(b"Nobody goes on with")
         terminal.press(LOOK)
         terminal.press(START)  # fails, with a hostile error
         assert not (tmp_path / "live").exists()

@@ -6,6 +6,7 @@ import asyncio
 import os
 import stat
 import subprocess
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -20,11 +21,12 @@ def bench(tmp_path: Path, local_host: Host) -> Bench:
     return Bench(tmp_path, [local_host])
 
 
-def modes(directory: Path) -> tuple[set[int], set[int]]:
-    """Of the directories and of the files, the topmost included; not of what nobody else reads."""
+def modes(directory: Path, apart: Collection[Path] = ()) -> tuple[set[int], set[int]]:
+    """Of the directories and of the files, the topmost included; not of what nobody else reads, and
+    not of those ``apart``."""
     private = set(directory.rglob("debug.log"))
     assert {stat.S_IMODE(path.stat().st_mode) for path in private} <= {0o600}
-    found = {directory, *directory.rglob("*")} - private
+    found = {directory, *directory.rglob("*")} - private - set(apart)
     return (
         {stat.S_IMODE(path.stat().st_mode) for path in found if path.is_dir()},
         {stat.S_IMODE(path.stat().st_mode) for path in found if path.is_file()},
@@ -68,7 +70,9 @@ def test_a_campaign_is_the_operators_alone(bench: Bench, umask: int) -> None:
 @pytest.mark.parametrize("umask", [0o000, 0o077])
 def test_a_shared_campaign_is_for_the_group_to_read(bench: Bench, umask: int) -> None:
     campaigns = measured(bench, "--share", "group", umask=umask)
-    assert modes(campaigns) == ({0o750}, {0o640})
+    requests = set(campaigns.rglob("spool/requests"))  # colleagues may ask
+    assert {stat.S_IMODE(path.stat().st_mode) for path in requests} == {0o3770}
+    assert modes(campaigns, apart=requests) == ({0o750}, {0o640})
 
 
 def test_the_inventory_says_for_whom_campaigns_are(bench: Bench) -> None:
@@ -77,7 +81,9 @@ def test_the_inventory_says_for_whom_campaigns_are(bench: Bench) -> None:
     bench.campaigns.mkdir()
     bench.campaigns.chmod(0o2770)
     does(bench, "run", *bench.steady_words("1n1g", lines=3), umask=0o077)
-    assert modes(bench.campaign) == ({0o2750}, {0o640})
+    requests = bench.campaign / "spool/requests"
+    assert stat.S_IMODE(requests.stat().st_mode) == 0o3770
+    assert modes(bench.campaign, apart={requests}) == ({0o2750}, {0o640})
     # What is said on the command line goes first.
     does(bench, "run", "--name", "own", "--share", "private", *bench.steady_words("1n1g", lines=3))
     [own] = bench.campaigns.glob("*-own")
@@ -100,7 +106,7 @@ def test_a_campaign_that_was_readable_for_all_gets_private_files_when_it_goes_on
     for path in (campaign, *campaign.rglob("*")):
         same = path in before and path.stat().st_ino == before[path]
         private, public = (0o700, 0o755) if path.is_dir() else (0o600, 0o644)
-        expected = public if same else private
+        expected = public if same and "spool" not in path.parts else private
         assert stat.S_IMODE(path.stat().st_mode) == expected, path
     assert (campaign / "report.md").stat().st_mode & 0o077 == 0
 

@@ -205,7 +205,7 @@ async def test_a_move_that_is_ended_at_any_step_leaves_one_campaign_at_most(
 
         return call
 
-    for stop in range(20):
+    for stop in range(60):
         steps = 0
         old, new = bench.campaigns / f"old{stop}", memory / f"new{stop}"
         shutil.copytree(controller.path, old)

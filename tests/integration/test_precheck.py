@@ -42,13 +42,19 @@ def inventory_of(served: Sequence[ServedHost], directory: Path) -> Path:
     return path
 
 
-def without_python(host: ServedHost) -> None:
-    """It gets a python3 that is there and does not start."""
-    broken = host.directory / "broken"
-    broken.mkdir()
-    (broken / "python3").write_text("#!/bin/sh\necho 'python3: bad interpreter' >&2\nexit 126\n")
-    (broken / "python3").chmod(0o755)
-    path = f"{broken}:/usr/local/bin:/usr/bin:/bin"
+def with_python(host: ServedHost, *, broken: bool) -> None:
+    """It gets a ``python-here``, that works or is there and does not start.
+
+    Its python3 stays: without one what ends on a host is looked for among all that the machine
+    runs, and these hosts are one machine.
+    """
+    directory = host.directory / "bin"
+    directory.mkdir()
+    program = directory / "python-here"
+    starts = "echo 'python-here: bad interpreter' >&2\nexit 126" if broken else 'exec python3 "$@"'
+    program.write_text(f"#!/bin/sh\n{starts}\n")
+    program.chmod(0o755)
+    path = f"{directory}:/usr/local/bin:/usr/bin:/bin"
     host.options = (f"SetEnv HOME={host.home} PATH={path}",)
     host.restart()
 
@@ -57,8 +63,10 @@ def test_a_broken_python_is_named_the_other_pair_is_measured_and_nothing_is_left
     ssh_hosts: SshHosts, tmp_path: Path
 ) -> None:
     served = ssh_hosts(3)
-    if served[2].real:
-        without_python(served[2])
+    for host in served:
+        if host.real:
+            with_python(host, broken=host is served[2])
+    python = ["--python", "python-here"] if served[2].real else []
     inventory = inventory_of(served, tmp_path)
     # A slow stage less: the CPUs of this machine are everybody's.
     done = call(
@@ -69,6 +77,7 @@ def test_a_broken_python_is_named_the_other_pair_is_measured_and_nothing_is_left
         "pairs,all",
         "--rounds",
         "3",
+        *python,
         inventory=inventory,
     )
     document: dict[str, Any] = json.loads(done.stdout)

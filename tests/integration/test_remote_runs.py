@@ -329,7 +329,7 @@ async def test_a_starter_killed_at_any_moment_starts_once_when_asked_again(
     for number in range(16):
         count = tmp_path / f"count{number}"
         text = f"echo ran >>{count}\n"
-        arguments = [f"k{number}", str(len(text)), "-", "100", local_host.lease_dir, "me", ""]
+        arguments = [f"k{number}", str(len(text)), "-", "100", local_host.lease_dir, "me", "", ""]
         words = ["/bin/sh", str(script), "start", local_host.name, *arguments]
         starter = subprocess.Popen(
             [*words, ticket_of(words)],
@@ -378,7 +378,7 @@ async def test_a_script_that_arrives_incomplete_is_not_run(
 ) -> None:
     await here.free_port()
     words = ["/bin/sh", str(wrapper_path(local_host)), "start", local_host.name, "cut", "999"]
-    words += ["-", "100", local_host.lease_dir, "me", ""]
+    words += ["-", "100", local_host.lease_dir, "me", "", ""]
     done = subprocess.run(
         [*words, ticket_of(words)],
         input=f"touch {tmp_path}/ran; rm -rf /some".encode(),

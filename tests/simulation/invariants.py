@@ -96,15 +96,27 @@ class Invariants:
         """What ``pause`` and ``unpause`` have said is so from then on."""
         if process.status != 0 or words[0] not in ("pause", "unpause"):
             return
-        runs = state_of(self._world.root / "campaigns" / words[1]).runs
+        campaign = self._world.root / "campaigns" / words[1]
+        runs = state_of(campaign).runs
         chosen = {words[3]} if words[2] == "--run" else set(runs)
         paused = {run_id for run_id in chosen if runs[run_id].paused}
         if words[0] == "unpause":
             self._world.paused -= chosen
         else:
-            self._world.paused |= paused
+            self._world.paused |= paused - self._may_be_unpaused(campaign)
         if (paused == chosen) is not (words[0] == "pause") and words[2] == "--run":
             self._world.violated(f"{process}: {words[0]} of {words[3]} is not in the journal")
+
+    def _may_be_unpaused(self, campaign: Path) -> set[str]:
+        """By requests that still lie there, or were taken and are not answered."""
+        found: set[str] = set()
+        state = state_of(campaign)
+        wishes = state.wishes
+        for request, runs in self._world.unpausing.items():
+            lies = any(campaign.glob(f"spool/*/{request}.json"))
+            if lies and (request not in wishes or wishes[request].done is None):
+                found |= set(state.runs if runs is None else runs)
+        return found
 
     def says_what_it_waits_for(self, console: Process) -> None:
         if is_held(console) and HELD_WORDS not in console.output:

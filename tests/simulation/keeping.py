@@ -15,7 +15,7 @@ import tui.keeping
 from backends.campaign.record.events import RequestAnswered
 from backends.campaign.record.journal import FILE_NAME, read_events
 from backends.keeper import server
-from backends.keeper.process import Begun, KeeperError
+from backends.keeper.process import Begun, KeeperError, Teller
 from backends.keeper.request import Answer, Request, Verb
 from backends.keeper.spool import ANSWERS, REQUESTS, TAKEN, Spool
 from backends.simulated.fake_run import Curve, Workload, training
@@ -77,8 +77,6 @@ class Watched:
         def put_noted(spool: Spool, request: Request) -> None:
             owner = OWNER.get()
             assert isinstance(owner, Process)
-            if request.verb is Verb.UNPAUSE:  # it may start before the asker has the answer
-                self._world.paused -= set(request.run_ids or self._world.paused)
             put(spool, request)
             self.asked[request.id] = owner, request
 
@@ -94,14 +92,14 @@ class Watched:
                 (Spool, "put", put_noted),
                 (Spool, "reply", reply_noted),
                 (tui.keeping, "start_keeper", self._start_keeper),
-                (tui.cli.keep, "tell", self._tell),
+                (Teller, "tell", self._tell),
                 (tui.cli.keep, "limit_log", lambda campaign: None),
                 (server, "LOOK_EVERY_S", 5.0),
             ):
                 stack.enter_context(mock.patch.object(target, name, value))
             yield
 
-    def _tell(self, fd: int | None, document: Mapping[str, object]) -> None:
+    def _tell(self, document: Mapping[str, object]) -> None:
         owner = OWNER.get()
         assert isinstance(owner, Process)
         self.told.setdefault(owner.pid, document)

@@ -24,6 +24,8 @@ from backends import use_cases
 from backends.campaign.controller import CampaignController
 from backends.campaign.folder.debug_log import DebugLog
 from backends.inventory.host_entry import Host
+from backends.keeper.request import Request, Verb
+from backends.keeper.spool import Spool
 from backends.simulated.disk import RunFiles
 from backends.simulated.fake_run import Workload
 from backends.simulated.kernel import Process as HostProcess
@@ -101,6 +103,7 @@ class World:
         self.on_neighbour: Callable[[Execution], None] = lambda execution: None
         self.on_exit: Callable[[Process, Sequence[str]], None] = lambda process, words: None
         self.paused: set[str] = set()  # runs that the operator was told are paused
+        self.unpausing: dict[str, tuple[str, ...] | None] = {}  # requests; None: of all runs
 
     @property
     def now(self) -> float:
@@ -387,6 +390,14 @@ def simulation(seed: int, root: Path) -> Iterator[World]:
             owner.controller = self
         started(self)
 
+    asked = Spool.put
+
+    def ask(self: Spool, request: Request) -> None:
+        if request.verb is Verb.UNPAUSE:  # whoever takes it does it, also for an asker who is gone
+            world.paused -= set(request.run_ids or world.paused)
+            world.unpausing[request.id] = request.run_ids
+        asked(self, request)
+
     opened = use_cases.Workspace.open
     with contextlib.ExitStack() as stack:
 
@@ -394,6 +405,7 @@ def simulation(seed: int, root: Path) -> Iterator[World]:
             stack.enter_context(mock.patch.object(target, name, value))
 
         put(asyncio, "run", _run)
+        put(Spool, "put", ask)
         put(catalog, "LIBRARY", root / "library")
         put(backends.transports.pool, "TransportPool", world.pool)
         put(use_cases.Workspace, "open", staticmethod(functools.partial(opened, clock=world.clock)))

@@ -58,6 +58,7 @@ RULES: Mapping[str, tuple[str, ...]] = {
         _UNIT + "profiles/test_line_readings.py",
     ),
     "profiles/throughput/rank_times.py": (_UNIT + "profiles/test_rank_times.py",),
+    "profiles/throughput/slow_ranks.py": (_UNIT + "profiles/test_slow_ranks.py",),
     "profiles/throughput/steady.py": (_UNIT + "profiles/test_steady.py",),
     "profiles/throughput/tally.py": (_UNIT + "profiles/test_tally.py",),
     "profiles/throughput/window.py": (_UNIT + "profiles/test_throughput.py",),
