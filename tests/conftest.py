@@ -7,6 +7,7 @@ import inspect
 import os
 import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,9 @@ def slurm_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmClu
     """The one Slurm of this worker; tests use it as ``slurm``."""
     if why := why_no_slurm():
         pytest.skip(why)
-    cluster = SlurmCluster(tmp_path_factory.mktemp("slurm") / "cluster")
-    try:
+    with closing(SlurmCluster(tmp_path_factory.mktemp("slurm") / "cluster")) as cluster:
         cluster.start()
         yield cluster
-    finally:
-        cluster.close()
 
 
 @pytest.fixture

@@ -21,7 +21,8 @@ TIMES_AS_OFTEN = 3.0
 @dataclass(frozen=True, slots=True)
 class HostInRuns:
     """A host in real runs. ``speeds``: of each that succeeded, its throughput over the median of
-    its case; ``faults``: why runs ended that it stalled, lost or rebooted under."""
+    its case; ``faults``: for each run that something was amiss with here, what: why it ended, or a
+    rank that was slow to its end."""
 
     host: str
     runs: int = 0

@@ -256,6 +256,24 @@ class OwnTime:
             print_line("own: rank %d, step %d, ms: %.3f" % (self.place.rank, number, spent))
 
 
+def train(options, step, place, own, report):
+    """Take the steps; ``report`` prints number, loss and seconds of ``print_every`` of them."""
+    laps = Laps(place.device)
+    for number in range(1, options.iterations + 1):
+        loss = step()
+        own.step_ended()
+        if number % options.print_every == 0:
+            own.lap_ended(number)
+            if place.rank == 0:
+                laps.end(number, loss)
+        own.tell()
+        for lap in laps.ended():
+            report(*lap)
+    own.tell(wait=True)
+    for lap in laps.ended(wait=True):
+        report(*lap)
+
+
 def positive(text):
     """An argument that counts something."""
     value = int(text)

@@ -65,7 +65,6 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 from torch_common import (
-    Laps,
     OwnTime,
     allow_tf32,
     ampere,
@@ -77,6 +76,7 @@ from torch_common import (
     positive,
     print_line,
     profile_if_asked,
+    train,
 )
 
 PROGRAM = "torch_gpt"
@@ -363,30 +363,17 @@ def make_step(options, model, place, autocast):
     return step
 
 
-def train(options, step, place, own):
-    """Take the steps and print."""
-    laps = Laps(place.device)
-    for number in range(1, options.iterations + 1):
-        loss = step()
-        own.step_ended()
-        if number % options.print_every == 0:
-            own.lap_ended(number)
-            if place.rank == 0:
-                laps.end(number, loss)
-        own.tell()
-        report(laps.ended(), options, place)
-    own.tell(wait=True)
-    report(laps.ended(wait=True), options, place)
-
-
-def report(laps, options, place):
+def reporter(options, place):
     tokens = options.batch_size * options.sequence_length * place.world_size
-    for number, loss, seconds in laps:
+
+    def report(number, loss, seconds):
         step_s = seconds / options.print_every
         print_line(
             "train: step %d, loss: %.6f, tokens/s: %.3f, step time ms: %.3f, mem: %d"
             % (number, loss, tokens / step_s, step_s * 1e3, peak_memory_mib(place.device)),
         )
+
+    return report
 
 
 def parse_arguments(arguments=None):
@@ -438,7 +425,7 @@ def main(arguments=None):
     if place.rank == 0:
         print_line(describe(options, place))
     step = make_step(options, model, place, autocast)
-    train(options, step, place, OwnTime(place, model))
+    train(options, step, place, OwnTime(place, model), reporter(options, place))
     profile_if_asked(step, place)
     if place.launched:
         dist.destroy_process_group()

@@ -41,7 +41,6 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch_common import (
-    Laps,
     OwnTime,
     allow_tf32,
     ampere,
@@ -53,6 +52,7 @@ from torch_common import (
     positive,
     print_line,
     profile_if_asked,
+    train,
 )
 
 PROGRAM = "torch_resnet50"
@@ -195,29 +195,16 @@ def captured(train_on, images, labels):
     return replay
 
 
-def train(options, step, place, own):
-    """Take the steps and print."""
-    laps = Laps(place.device)
-    for iteration in range(1, options.iterations + 1):
-        loss = step()
-        own.step_ended()
-        if iteration % options.print_every == 0:
-            own.lap_ended(iteration)
-            if place.rank == 0:
-                laps.end(iteration, loss)
-        own.tell()
-        report(laps.ended(), options, place)
-    own.tell(wait=True)
-    report(laps.ended(wait=True), options, place)
-
-
-def report(laps, options, place):
+def reporter(options, place):
     samples = options.print_every * options.batch_size * place.world_size
-    for iteration, loss, seconds in laps:
+
+    def report(iteration, loss, seconds):
         print_line(
             "train: epoch 0, iter %d, loss: %.6f, samples/s: %.3f, mem: %d"
             % (iteration, loss, samples / seconds, peak_memory_mib(place.device)),
         )
+
+    return report
 
 
 def parse_arguments(arguments=None):
@@ -282,7 +269,8 @@ def measure(options, place, autocast):
         )
         print_line("environment: " + ", ".join([*facts(place), own]))
     step = make_step(options, model, place, autocast)
-    train(options, step, place, OwnTime(place, model, possible=options.graphs == "off"))
+    own = OwnTime(place, model, possible=options.graphs == "off")
+    train(options, step, place, own, reporter(options, place))
     profile_if_asked(step, place)
 
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -278,25 +279,30 @@ async def test_a_console_that_only_looks_and_one_with_an_inventory_open_on_hosts
         assert app.current_mode == "hosts"
 
 
+class Unanswered(FakeWorkspace):
+    """Its hosts take their time."""
+
+    def __init__(self, campaigns_dir: Path, **more: Any) -> None:
+        super().__init__(campaigns_dir, **more)
+        self.answered = asyncio.Event()
+
+    async def probe(self, names: Sequence[str] | None = None) -> None:
+        self.probed.append(None)
+        await self.answered.wait()
+        await super().probe(names)
+
+
 async def test_enter_before_the_hosts_have_answered_waits_for_them(
     workspace: FakeWorkspace,
 ) -> None:
-    answered = asyncio.Event()
-
-    class Slow(FakeWorkspace):
-        async def probe(self, names: Sequence[str] | None = None) -> None:
-            self.probed.append(None)
-            await answered.wait()
-            await super().probe(names)
-
     small = small_workspace(workspace)
-    slow = Slow(workspace.campaigns_dir, hosts=small._answers, alone=True)
+    slow = Unanswered(workspace.campaigns_dir, hosts=small._answers, alone=True)
     async with console(slow) as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, MatrixPage))
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "asking the hosts what they have"))
         assert not slow.started
-        answered.set()
+        slow.answered.set()
         await until(pilot, lambda: isinstance(app.screen, StartDialog))
 
 
@@ -317,15 +323,7 @@ async def test_before_the_first_look_the_page_says_so_and_enter_waits_for_what_i
 async def test_before_the_hosts_have_answered_the_grid_is_there_and_takes_wishes(
     workspace: FakeWorkspace,
 ) -> None:
-    answered = asyncio.Event()
-
-    class Slow(FakeWorkspace):
-        async def probe(self, names: Sequence[str] | None = None) -> None:
-            self.probed.append(None)
-            await answered.wait()
-            await super().probe(names)
-
-    slow = Slow(workspace.campaigns_dir)
+    slow = Unanswered(workspace.campaigns_dir)
     async with console(slow) as (app, pilot):
         await pilot.press("2")
         await until(pilot, lambda: isinstance(app.screen, MatrixPage))
@@ -344,7 +342,7 @@ async def test_before_the_hosts_have_answered_the_grid_is_there_and_takes_wishes
         await pilot.press("enter")
         assert not slow.started
         assert not isinstance(app.screen, StartDialog)
-        answered.set()
+        slow.answered.set()
         await until(pilot, lambda: isinstance(app.screen, StartDialog))
         assert not slow.started  # what came of the wish was not to be seen when Enter was typed
         await pilot.press("escape")

@@ -5,12 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from profiles.errors import SelectionError
 from tests.console.conftest import LARGE, console, screen_text, tick, until
 from tests.console.fake_prechecks import of_four_hosts
 from tests.console.fakes import FakeWorkspace
+from tui.app import DlperfApp
 from tui.screens.precheck_dialog import PrecheckDialog
+
+
+async def begin(app: DlperfApp, pilot: Pilot[str]) -> None:
+    """As far as its first step."""
+    await pilot.press("p")
+    await until(pilot, lambda: "left out" in screen_text(app))
+    await pilot.press("enter")
+    await until(pilot, lambda: "gpus 1/3" in screen_text(app))
 
 
 async def test_what_will_run_where_and_how_long_is_said_and_busy_hosts_are_left_out(
@@ -31,10 +41,7 @@ async def test_it_goes_on_while_other_pages_are_looked_at_and_is_found_again(
 ) -> None:
     workspace.prechecks.measured = of_four_hosts()
     async with console(workspace, LARGE) as (app, pilot):
-        await pilot.press("p")
-        await until(pilot, lambda: "left out" in screen_text(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: "gpus 1/3" in screen_text(app))
+        await begin(app, pilot)
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, PrecheckDialog))
         await pilot.press("2", "1")
@@ -57,27 +64,18 @@ async def test_it_goes_on_while_other_pages_are_looked_at_and_is_found_again(
 
 async def test_it_is_stopped_by_a_key_and_by_leaving_the_console(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
-        await pilot.press("p")
-        await until(pilot, lambda: "left out" in screen_text(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: "gpus 1/3" in screen_text(app))
+        await begin(app, pilot)
         await pilot.press("x")
         await until(pilot, lambda: "stopped; what was measured is kept" in screen_text(app))
         assert workspace.prechecks.ended == ["stopped"]
-        await pilot.press("p")
-        await until(pilot, lambda: "left out" in screen_text(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: "gpus 1/3" in screen_text(app))
+        await begin(app, pilot)
         await app.session.close()
         assert workspace.prechecks.ended == ["stopped", "stopped"]
 
 
 async def test_quitting_says_that_it_ends_with_the_console(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
-        await pilot.press("p")
-        await until(pilot, lambda: "left out" in screen_text(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: "gpus 1/3" in screen_text(app))
+        await begin(app, pilot)
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, PrecheckDialog))
         await pilot.press("q")

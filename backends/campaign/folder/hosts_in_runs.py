@@ -13,6 +13,7 @@ from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import fold
+from backends.hangs.diagnosis import Confidence
 from backends.precheck.past import HostInRuns
 
 MOST_CAMPAIGNS = 20
@@ -62,9 +63,9 @@ def of_runs(
                 counts[host] += 1
             if run.throughput and run.state is RunState.SUCCEEDED:
                 cases.setdefault(run.case.key, []).append(run)
-            host, fault = _fault(run)
-            if fault and host in faults:
-                faults[host].append(fault)
+            for host, fault in _faults(run).items():
+                if host in faults:
+                    faults[host].append(fault)
         for same in cases.values():
             if len({host for run in same for host in run.hosts}) < FEWEST_HOSTS:
                 continue
@@ -79,13 +80,27 @@ def of_runs(
     }
 
 
-def _fault(run: RunRecord) -> tuple[str, str]:
-    """The host whose doing a failure was, and what it was; empty where that cannot be told."""
-    host = run.failed_host or (run.hosts[0] if len(run.hosts) == 1 else "")
-    if run.state is not RunState.FAILED or not host:
-        return "", ""
+def _faults(run: RunRecord) -> dict[str, str]:
+    """What was amiss on which host of a run, once for each; of a failure whose doing nobody can
+    tell: nothing."""
+    found = {slow.host: "slow rank" for slow in run.slow_ranks or () if slow.until is None}
+    if run.state is not RunState.FAILED:
+        return found
     told = " ".join((run.reason, *run.evidence))
-    for word in _IN_EVIDENCE:
-        if word in told:
-            return host, word
-    return host, _OF_HOSTS.get(run.category, "")
+    fault = next((word for word in _IN_EVIDENCE if word in told), _OF_HOSTS.get(run.category, ""))
+    if fault:
+        found |= dict.fromkeys(_at_fault(run), fault)
+    return found
+
+
+def _at_fault(run: RunRecord) -> set[str]:
+    """By the run's own end, else by what was found when its hosts were asked why it does not
+    move."""
+    if run.failed_host:
+        return {run.failed_host}
+    if run.diagnosis is not None and run.diagnosis.confidence in (
+        Confidence.HIGH,
+        Confidence.MEDIUM,
+    ):
+        return {suspect.host for suspect in run.diagnosis.suspects}
+    return set(run.hosts) if len(run.hosts) == 1 else set()

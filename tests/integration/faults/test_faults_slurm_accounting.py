@@ -4,6 +4,7 @@ accounts there are. With slurmdbd and a database of its own."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,22 +21,13 @@ pytestmark = [pytest.mark.faults, pytest.mark.optional]
 
 
 @pytest.fixture(scope="module")
-def accounted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AccountedSlurm]:
+def slurm_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AccountedSlurm]:
+    """What ``slurm`` is here."""
     if why := why_no_accounting():
         pytest.skip(why)
-    cluster = AccountedSlurm(tmp_path_factory.mktemp("slurm") / "cluster")
-    try:
+    with closing(AccountedSlurm(tmp_path_factory.mktemp("slurm") / "cluster")) as cluster:
         cluster.start()
         yield cluster
-    finally:
-        cluster.close()
-
-
-@pytest.fixture
-def slurm(accounted: AccountedSlurm, monkeypatch: pytest.MonkeyPatch) -> Iterator[AccountedSlurm]:
-    monkeypatch.setenv("SLURM_CONF", str(accounted.conf))
-    yield accounted
-    accounted.reset()
 
 
 @pytest.fixture

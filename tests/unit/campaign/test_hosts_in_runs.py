@@ -8,6 +8,8 @@ from backends.campaign.folder.hosts_in_runs import of_runs
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
+from backends.hangs.diagnosis import Confidence, Diagnosis, Suspect
+from backends.hangs.slow_rank import SlowRank
 
 HOSTS = ("a", "b", "c")
 
@@ -64,6 +66,25 @@ def test_what_ended_a_run_counts_for_its_host_where_that_is_known():
     assert found["b"].faults == ("out of reach",)
     assert found["c"].faults == ("stalled", "Xid")
     assert found["c"].runs == 3
+
+
+def stalled(*hosts: str, confidence: Confidence) -> RunRecord:
+    found = Diagnosis((Suspect("b", rank=1),), confidence, ranks=2)
+    return a_run(*hosts, throughput=None, category=str(Cause.STALLED), diagnosis=found)
+
+
+def test_a_stall_counts_for_the_host_that_was_found_to_hold_the_others():
+    found = of_runs([[stalled("a", "b", confidence=Confidence.HIGH)]], HOSTS)
+    assert {host: told.faults for host, told in found.items()} == {"a": (), "b": ("stalled",)}
+    found = of_runs([[stalled("a", "b", confidence=Confidence.LOW)]], HOSTS)
+    assert {told.faults for told in found.values()} == {()}
+
+
+def test_a_rank_that_was_slow_to_the_end_counts_once_for_its_host():
+    slow = [SlowRank(rank, "b", 0, 0.2, 0.12, 0.1, 5.0) for rank in (2, 3)]
+    over = SlowRank(0, "a", 0, 0.2, 0.12, 0.1, 5.0, until=9.0)
+    found = of_runs([[a_run("a", "b", slow_ranks=(over, *slow))]], HOSTS)
+    assert {host: told.faults for host, told in found.items()} == {"a": (), "b": ("slow rank",)}
 
 
 def test_profiled_and_cancelled_runs_tell_nothing():

@@ -12,9 +12,7 @@ from backends.campaign.record.journal import FILE_NAME, read_events, write_now
 from backends.keeper.overtaken import HALF, WHY, refuse_overtaken
 from backends.keeper.request import Verb
 from backends.keeper.spool import Spool
-from tests.unit.keeper.test_server import NOW, answer, asks, campaign, planned, run_id
-
-__all__ = ["campaign"]
+from tests.unit.keeper.test_server import NOW, answer, asks, planned, run_id
 
 
 def changed(path: Path) -> list[str]:

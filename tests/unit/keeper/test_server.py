@@ -109,14 +109,6 @@ class Work:
             self.note(event)
 
 
-@pytest.fixture
-def campaign(tmp_path: Path) -> Path:
-    path = tmp_path / "campaign"
-    path.mkdir(0o700)
-    Spool(path).make()
-    return path
-
-
 def asks(campaign: Path, verb: Verb, run_ids: tuple[str, ...] | None = None, **more: int) -> str:
     asked = Request(new_id(), TOKEN, verb, run_ids, **more)
     Spool(campaign, lambda: NOW).put(asked)

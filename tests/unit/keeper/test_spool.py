@@ -26,14 +26,6 @@ NOW = 1_795_000_000.0
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give files away")
 
 
-@pytest.fixture
-def campaign(tmp_path: Path) -> Path:
-    path = tmp_path / "campaign"
-    path.mkdir(0o700)
-    Spool(path).make()
-    return path
-
-
 def spool(campaign: Path, now: float = NOW) -> Spool:
     return Spool(campaign, lambda: now)
 
