@@ -123,6 +123,10 @@ def from_ras(report: RasReport, ranks: Ranks, found: Findings) -> None:
             found.add(place, Finding(sign, name, count.operation, count.most))
 
 
+NO_RECORD = (Lack.SILENT, Lack.NOT_THERE)
+"""Of a rank beside others that have a flight recorder's dump it says that it stands out."""
+
+
 def from_flights(
     evidence: Sequence[HostEvidence],
     flights: Mapping[int, Collective],
@@ -133,7 +137,7 @@ def from_flights(
         rank
         for host in evidence
         for rank, told in host.flights
-        if rank not in flights and told in (Lack.SILENT, Lack.NOT_THERE) and rank < ranks.world
+        if rank not in flights and told in NO_RECORD and rank < ranks.world
     ]
     if len(flights) > len(silent):
         for rank in silent:

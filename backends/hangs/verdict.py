@@ -21,6 +21,7 @@ from backends.hangs.diagnosis import (
 from backends.hangs.evidence import Collective, HostEvidence, Lack, RasReport, Stack
 from backends.hangs.rank_places import Devices, Place, Ranks
 from backends.hangs.signs import (
+    NO_RECORD,
     Findings,
     from_flights,
     from_kernel,
@@ -206,7 +207,8 @@ def _lacking(evidence: Sequence[HostEvidence], report: RasReport | None) -> tupl
             note(Source.GPUS, host.gpus, host)
         if report is None and isinstance(host.ras, Lack):
             note(Source.RAS, host.ras, host)
+        recorded = any(not isinstance(told, Lack) for _, told in host.flights)
         for _, told in host.flights:
-            if isinstance(told, Lack):
-                note(Source.FLIGHT, told, host)
+            if isinstance(told, Lack) and not (recorded and told in NO_RECORD):
+                note(Source.FLIGHT, told, host)  # else it says something of its rank
     return tuple(Lacking(source, why, tuple(names)) for (source, why), names in hosts.items())

@@ -175,7 +175,7 @@ def test_a_rank_that_has_no_process_any_more_is_named(
     assert Sign.GONE in found.suspects[0].signs
 
 
-def test_the_line_of_the_issue() -> None:
+def test_a_rank_behind_and_the_drivers_message_are_one_line() -> None:
     evidence = changed(
         cluster(4, 8),
         21,
@@ -191,6 +191,15 @@ def test_the_line_of_the_issue() -> None:
     )
     assert found.confidence is Confidence.HIGH
     assert evidence_lines(found) == ["NVRM: Xid (PCI:0000:15:00): 79"]
+
+
+@pytest.mark.parametrize("why", [Lack.SILENT, Lack.NOT_THERE])
+def test_a_missing_dump_is_said_of_its_rank_and_of_a_host_only_where_it_has_none(why: Lack) -> None:
+    one = verdict(changed(cluster(2, 2), 3, flight=why))
+    assert [(s.rank, s.signs) for s in one.suspects] == [(3, {Sign.NO_DUMP})]
+    assert evidence_lines(one) == []
+    both = verdict(changed(changed(cluster(2, 2), 3, flight=why), 2, flight=why))
+    assert evidence_lines(both) == [f"flight recorder: {why} on node2"]
 
 
 def test_what_the_kernel_said_before_the_run_or_of_others_gpus_accuses_nobody() -> None:
