@@ -20,7 +20,7 @@ SUFFIX = ".tar.zst"
 CHECKSUMS = "SHA256SUMS"
 EVIDENCE = (
     *(REQUEST_NAME, frozen.FOLDER, journal.FILE_NAME, tags_and_note.FILE_NAME),
-    *(artifacts.ENVIRONMENT, artifacts.PRECHECK, "logs", "telemetry"),
+    *(artifacts.ENVIRONMENT, artifacts.PRECHECK, "logs", "telemetry", "diagnosis"),
     *("results.csv", "results.json", artifacts.REPORT, "figures"),
 )
 """What travels, of the top of a campaign's directory: neither locks nor logs of this program."""

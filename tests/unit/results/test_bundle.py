@@ -249,6 +249,16 @@ def test_any_bytes_are_refused_in_one_line(tmp_path_factory, data: bytes, compre
     assert len(str(refused.value).splitlines()) == 1
 
 
+def test_what_the_hosts_of_a_hang_said_travels_too(tmp_path: Path):
+    campaign = copied(tmp_path / "campaign")
+    said = campaign / "diagnosis" / "2f0a-0001-a1"
+    said.mkdir(parents=True)
+    (said / "node1.txt").write_bytes(b"\x00 what it said")
+    bundle = write_bundle(campaign, "a name", tmp_path / "a.tar.zst")
+    unpacked = unpack(bundle.path, _made(tmp_path / "into"))
+    assert (unpacked / "diagnosis/2f0a-0001-a1/node1.txt").read_bytes() == b"\x00 what it said"
+
+
 @given(st.text(max_size=60))
 def test_a_plain_name_stays_below_its_directory(name: str):
     if is_plain(name):
