@@ -1,8 +1,9 @@
-"""Durations as people write them in a profile: ``90s``, ``10m``, ``2h``, ``1m30s``."""
+"""Durations as people write them in a profile, ``90s``, ``10m``, ``1m30s``, and times of day."""
 
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 from profiles.errors import ProfileError
 
@@ -30,6 +31,13 @@ def parse_duration(text: str) -> float:
 def is_duration(text: str) -> bool:
     """Whether :func:`parse_duration` reads it."""
     return bool(_WHOLE.fullmatch(text.replace(" ", "")))
+
+
+def clock_text(t: float, now: float) -> str:
+    """``14:02``, the reader's time of day; of another day than ``now`` with the date. Both in
+    seconds since the epoch."""
+    at, today = (datetime.fromtimestamp(each).astimezone() for each in (t, now))
+    return at.strftime("%H:%M" if at.date() == today.date() else "%Y-%m-%d %H:%M")
 
 
 def format_duration(seconds: float) -> str:

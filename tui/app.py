@@ -215,8 +215,9 @@ class DlperfApp(App[str]):
     def _ring(self) -> None:
         """Of what the campaign tells its operator, at work here or elsewhere."""
         notify = self.session.workspace.cluster.inventory.notify
-        shown = None if notify is None else self.session.live or self.session.opened
-        if notify is None or shown is None or self._driver is None:
+        if notify is None or self._driver is None or self._batch_count:
+            return  # the terminal may be lent: it is rung when it is back
+        if (shown := self.session.live or self.session.opened) is None:
             return
         if self._rung is None:
             from tui.attention import Rung  # noqa: PLC0415 - where it is wanted
@@ -347,6 +348,9 @@ class DlperfApp(App[str]):
 
     async def action_quit(self) -> None:
         """Ask what becomes of the runs, then leave."""
+        if self.session.leaving:
+            self.notify("a keeper is being started; one moment", markup=False)
+            return
         live = self.session.live
         if live is None or live.finished:
             if self.session.measuring:
@@ -358,16 +362,20 @@ class DlperfApp(App[str]):
             return
         from tui.screens.quit_question import quit_question  # noqa: PLC0415 - seldom needed
 
-        question = quit_question(live, self.session.workspace.cluster.let_in_by())
+        let_in_by = self.session.workspace.cluster.let_in_by()
+        question = quit_question(live, let_in_by, measuring=self.session.measuring)
         self.push_screen(question, partial(self._quit_as, live))
 
-    async def _end_precheck(self, answer: str | None) -> None:
+    def _end_precheck(self, answer: str | None) -> None:
         if answer:
-            await self._leave("")
+            self.notify("ending the precheck on its hosts …", markup=False)
+            self.run_worker(self._leave(""), exclusive=True, group="campaigns")
 
     def _quit_as(self, live: CampaignSnapshot, answer: str | None) -> None:
         from tui.leaving import leave_as  # noqa: PLC0415 - seldom needed
 
+        if answer in (None, "stay"):  # and what is being opened or resumed goes on
+            return
         work = leave_as(answer, live, self.session, self._leave, self._stay)
         self.run_worker(work, exclusive=True, group="campaigns", description="leave")
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from backends.campaign.record.lock import Holder, Role
+from profiles.durations import clock_text
 
 DESERTED = "nobody goes on with this campaign"
 
@@ -14,7 +13,5 @@ def kept_words(holder: Holder, now: float) -> str:
     day; of another day with the date."""
     if not holder.since:
         return f"{holder} is at work on it"
-    since, today = (datetime.fromtimestamp(t).astimezone() for t in (holder.since, now))
-    form = "%H:%M" if since.date() == today.date() else "%Y-%m-%d %H:%M"
     does = "goes on with it" if holder.role == Role.KEEPER else "is at work on it"
-    return f"{holder} {does} since {since.strftime(form)}"
+    return f"{holder} {does} since {clock_text(holder.since, now)}"

@@ -40,7 +40,7 @@ async def leave_as(
 async def leave_unseen(session: Session, leave: Leave) -> None:
     """The terminal is lost: nobody sees or types anything any more."""
     try:
-        if session.at_work:
+        if session.at_work or session.leaving:
             await session.leave_to_keeper()
     except DlperfError as error:  # the runs go on; the next console says the rest
         debug.log().info("no keeper: %s", error)

@@ -66,8 +66,8 @@ class Asked:
         if not self.begun:
             pending = (HostState.UNKNOWN, HostState.PROBING)
             return any(host.state in pending for host in self.snapshots)
-        wished = self.plan is None and any(part.wanted for part in self._marks.values())
-        return wished and bool(self.awaited)
+        wished = any(part.wanted for part in self._marks.values())
+        return self.plan is None and self.problem is None and wished and bool(self.awaited)
 
     @property
     def waiting(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import TYPE_CHECKING
 
 from profiles.errors import DlperfError
@@ -49,8 +48,7 @@ class PrecheckAtWork:
 
     async def stop(self) -> None:
         """End it; nothing of it is left on the hosts when this returns."""
-        if not self.over:
+        if not self.over and not self.stopped:  # once: a second time would end its tidying up
             self.stopped = True
             self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.gather(self._task, return_exceptions=True)
+        await asyncio.wait({self._task})  # who waits may go; that ends nothing

@@ -32,6 +32,7 @@ class Session:
         self.opened: CampaignSnapshot | None = None
         self._lost: CampaignSnapshot | None = None  # opened, and no longer readable
         self.precheck: PrecheckAtWork | None = None
+        self._leaving: asyncio.Task[Begun] | None = None
         self._loading = threading.Lock()
 
     @property
@@ -55,6 +56,13 @@ class Session:
         return self.opened if self.opened is not None else self.live
 
     @property
+    def viewed_path(self) -> Path | None:
+        """Of :attr:`viewed`."""
+        if self.opened is not None:
+            return self.opened.path
+        return self.controller.path if self.controller else None
+
+    @property
     def views(self) -> bool:
         """Whether there is a campaign to show."""
         return self.opened is not None or self.controller is not None
@@ -64,6 +72,11 @@ class Session:
         """A campaign is attached and has runs to do."""
         live = self.live
         return live is not None and not live.finished
+
+    @property
+    def leaving(self) -> bool:
+        """The campaign that was at work here is being left to a keeper, which has not begun."""
+        return self._leaving is not None and not self._leaving.done()
 
     @property
     def measuring(self) -> bool:
@@ -126,30 +139,41 @@ class Session:
         """Have a keeper go on with the campaign at work, of which this console lets go; or with
         another that nobody is at work on.
 
+        Who asks while the first is going on waits for the same keeper; and who asked may go: it
+        begins all the same.
+
         Raises
         ------
-        DlperfError: it does not begin; what was at work is so again.
+        DlperfError: read-only, or it does not begin; what was at work is so again.
         """
+        self._refuse_readonly()
+        if path is not None:
+            return await self._keeper_of(path)
+        leaving = self._leaving
+        if leaving is None or leaving.done():
+            if self.controller is None:
+                raise DlperfError("no campaign is at work")
+            leaving = self._leaving = asyncio.create_task(self._leave_ours(self.controller))
+        return await asyncio.shield(leaving)
+
+    async def _leave_ours(self, ours: Controller) -> Begun:
+        self.controller = None
+        await ours.detach()
+        try:
+            await self.open(ours.path)  # what is shown meanwhile, and from then on
+            return await self._keeper_of(ours.path)
+        except DlperfError:
+            self.controller, self.opened = await self.workspace.resume(ours.path), None
+            raise
+
+    async def _keeper_of(self, path: Path) -> Begun:
         from tui.keeping import common_options, leave_to_keeper  # noqa: PLC0415 (seldom needed)
 
-        ours = None
-        if path is None:
-            ours, self.controller = self.controller, None
-            if ours is None:
-                raise DlperfError("no campaign is at work")
-            await ours.detach()
-            path = ours.path
-            await self.open(path)  # what is shown meanwhile, and from then on
         workspace = self.workspace
         options = common_options(
             workspace.cluster.inventory, workspace.campaigns_dir, workspace.profile_dirs
         )
-        try:
-            return await leave_to_keeper(path, options)
-        except DlperfError:
-            if ours is not None:
-                self.controller, self.opened = await workspace.resume(path), None
-            raise
+        return await leave_to_keeper(path, options)
 
     async def ask(
         self, verb: Verb, run_ids: Sequence[str] | None = None, *, repeats: int = 0
@@ -167,11 +191,16 @@ class Session:
                 return answer.text
         raise DlperfError(DESERTED, remedy="O, then r goes on with it, and b leaves it to a keeper")
 
-    async def _make_room(self) -> None:
+    def _refuse_readonly(self) -> None:
         if self.readonly:
             raise DlperfError(
                 "this console is read-only", remedy="start it without --readonly to run something"
             )
+
+    async def _make_room(self) -> None:
+        self._refuse_readonly()
+        if self.leaving:
+            raise DlperfError("a keeper is being started", remedy="wait for that; try again then")
         if self.at_work:
             raise DlperfError(
                 "a campaign is at work", remedy="wait for its end, or cancel it on Runs with C"

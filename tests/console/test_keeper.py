@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,9 +34,12 @@ class Keepers:
         self.left: list[Path] = []
         self.error: KeeperError | None = None
         self.notes: tuple[str, ...] = ()
+        self.begun = asyncio.Event()
+        self.begun.set()
 
     async def leave(self, campaign: Path, options: list[str], *, more: object = ()) -> Begun:
         assert options[0] == "--campaigns"
+        await self.begun.wait()
         if self.error is not None:
             raise self.error
         self.left.append(campaign)
@@ -111,6 +116,45 @@ async def test_a_lost_terminal_leaves_the_campaign_to_a_keeper(
         signal.signal(signal.SIGHUP, before)
 
 
+async def test_what_is_typed_or_lost_while_a_keeper_begins_leaves_no_campaign_alone(
+    workspace: FakeWorkspace, keepers: Keepers
+) -> None:
+    before = signal.getsignal(signal.SIGHUP)
+    keepers.begun.clear()
+    try:
+        async with console(workspace, LARGE) as (app, pilot):
+            controller = begin(app, workspace)
+            await pilot.press("q")
+            await until(pilot, lambda: isinstance(app.screen, Choice))
+            await pilot.press("b")
+            await until(pilot, lambda: app.session.leaving)
+            await pilot.press("q")
+            await until(pilot, partial(shows, app, "a keeper is being started"))
+            with pytest.raises(DlperfError, match="a keeper is being started"):
+                await app.session.resume(controller.path)
+            assert not workspace.closed
+            os.kill(os.getpid(), signal.SIGHUP)
+            await pilot.pause(0.05)
+            assert not workspace.closed
+            keepers.begun.set()
+            await until(pilot, lambda: workspace.closed)
+        assert keepers.left == [controller.path]
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+async def test_a_console_that_only_looks_starts_no_keeper(
+    workspace: FakeWorkspace, keepers: Keepers
+) -> None:
+    await prepared(workspace, "unfinished")
+    async with console(workspace, LARGE, readonly=True) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "unfinished"))
+        await pilot.press("b")
+        await until(pilot, partial(shows, app, "this console is read-only"))
+        assert keepers.left == []
+
+
 async def test_an_unfinished_campaign_is_left_to_a_keeper_with_b_and_looked_at(
     workspace: FakeWorkspace, keepers: Keepers
 ) -> None:
@@ -167,6 +211,44 @@ async def test_the_campaign_of_a_keeper_is_shown_live_and_changed_through_it(
         await pilot.press("y")
         await until(pilot, partial(shows, app, "nobody goes on with this campaign"))
         assert workspace.asked[-1] == (Verb.CANCEL, None, 0)
+
+
+async def test_a_yes_is_of_the_campaign_that_was_asked_about(workspace: FakeWorkspace) -> None:
+    await kept(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        await followed(workspace, app, pilot)
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        other = begin(app, workspace)  # resumed meanwhile, as of a key that was typed before
+        app.session.opened = None
+        await pilot.press("y")
+        await until(pilot, partial(shows, app, "another campaign is shown now"))
+        assert not other.cancelled
+        assert workspace.asked == []
+
+
+async def test_one_plus_is_one_repeat_however_long_its_answer_takes(
+    workspace: FakeWorkspace,
+) -> None:
+    await kept(workspace)
+    answered = asyncio.Event()
+    asking = workspace.ask
+
+    async def slowly(*arguments: Any, **more: Any) -> Answer | None:
+        await answered.wait()
+        return await asking(*arguments, **more)
+
+    workspace.ask = slowly  # type: ignore[method-assign]
+    async with console(workspace, LARGE) as (app, pilot):
+        await followed(workspace, app, pilot)
+        workspace.answers += [Answer("2", True, "1 run more planned")]
+        await pilot.press("plus")
+        await until(pilot, partial(shows, app, "asking whoever goes on with it"))
+        await pilot.press("plus")
+        await until(pilot, partial(shows, app, "is not answered yet"))
+        answered.set()
+        await until(pilot, partial(shows, app, "1 run more planned"))
+        assert len(workspace.asked) == 1
 
 
 async def test_a_refusal_is_shown_as_the_line_it_is(

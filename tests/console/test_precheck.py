@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
+from backends.precheck.measure import Progress
+from backends.precheck.plan_precheck import PrecheckPlan
+from backends.precheck.record import Precheck
 from profiles.errors import SelectionError
 from tests.console.conftest import LARGE, console, screen_text, tick, until
-from tests.console.fake_prechecks import of_four_hosts
+from tests.console.fake_prechecks import FakePrechecks, of_four_hosts
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
+from tui.precheck_at_work import PrecheckAtWork
 from tui.screens.precheck_dialog import PrecheckDialog
 
 
@@ -114,3 +120,35 @@ async def test_what_a_host_says_is_text(workspace: FakeWorkspace, size: tuple[in
     async with console(workspace, size) as (app, pilot):
         await pilot.press("p")
         await until(pilot, lambda: "[bold]x[/nope]" in screen_text(app))
+
+
+async def test_who_asked_for_its_end_may_go_and_may_ask_again(workspace: FakeWorkspace) -> None:
+    """Its tidying up is not ended by that: else something were left on the hosts."""
+    begun, tidy, tidied = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class Slow(FakePrechecks):
+        async def measure(
+            self, plan: PrecheckPlan, say: Callable[[Progress], None] = lambda progress: None
+        ) -> Precheck:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await tidy.wait()
+                tidied.set()
+            raise AssertionError
+
+    await workspace.probe()
+    plan = await workspace.prechecks.plan("")
+    work = PrecheckAtWork(Slow(tuple), plan)
+    await begun.wait()
+    asking = asyncio.create_task(work.stop())
+    await asyncio.sleep(0)
+    asking.cancel()
+    again = asyncio.create_task(work.stop())
+    await asyncio.sleep(0)
+    assert not work.over
+    tidy.set()
+    await again
+    assert tidied.is_set()
+    assert work.over

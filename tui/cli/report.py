@@ -110,10 +110,11 @@ def run(arguments: argparse.Namespace) -> int:
 
             say(f"cite: {cite_of(workspace.state(path), bundle)}")
     if arguments.figures:
-        export = base not in paths
+        # What was unpacked of a bundle goes when this ends.
+        where = base if workspace.bundles.of(base) is None else Path.cwd()
         groups = summarise(run for own in together for run in own)
-        for _title, name in write_figures(base, groups, arguments.lang, export=export):
-            say(f"written: {base / name}")
+        for _title, name in write_figures(where, groups, arguments.lang, export=where not in paths):
+            say(f"written: {where / name}")
     return OK
 
 

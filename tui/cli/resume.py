@@ -7,7 +7,7 @@ import asyncio
 from pathlib import Path
 
 from backends.use_cases import Workspace
-from tui.cli.shared.detach import add_detach, detach
+from tui.cli.shared.detach import add_detach, detach, print_campaign
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_json, open_workspace
@@ -51,11 +51,12 @@ async def _resume(arguments: argparse.Namespace) -> int:
 async def _leave(workspace: Workspace, path: Path, arguments: argparse.Namespace) -> int:
     """Called by cron again and again: where there is nothing to do, that is no error."""
     state = await asyncio.to_thread(workspace.state, path)
-    if state.finished:
-        say(f"{path.name}: nothing is left to do")
-        return OK
-    if (writer := await asyncio.to_thread(workspace.writer, path)) is not None:
-        say(f"{path.name}: {kept_words(writer, workspace.clock())}")
+    writer = await asyncio.to_thread(workspace.writer, path)
+    if state.finished or writer is not None:
+        kept = "nothing is left to do" if writer is None else kept_words(writer, workspace.clock())
+        say(f"{path.name}: {kept}")
+        if arguments.json:
+            print_campaign(path)
         return OK
     return await detach(
         workspace, path, arguments, take_over=arguments.take_over, adopt=arguments.adopt

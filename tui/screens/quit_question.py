@@ -12,8 +12,13 @@ from tui.screens.dialogs import Answer, Choice
 from tui.text import count, plain
 
 
-def quit_question(live: CampaignSnapshot, let_in_by: Mapping[str, Credential]) -> Choice:
-    """The answer is "keep", "detach", "cancel" or "stay"; what Enter takes is the keeper."""
+def quit_question(
+    live: CampaignSnapshot, let_in_by: Mapping[str, Credential], *, measuring: bool = False
+) -> Choice:
+    """The answer is "keep", "detach", "cancel" or "stay"; what Enter takes is the keeper.
+
+    ``measuring``: a precheck is at work, too.
+    """
     left = live.total - live.done - live.active
     text = (
         f"{plain(live.name)} has {count(live.active, 'run')} at work and {left} to come. "
@@ -25,6 +30,8 @@ def quit_question(live: CampaignSnapshot, let_in_by: Mapping[str, Credential]) -
             f"\n\n{plain(hosts)}: you answered what the login asked, and a keeper asks nobody: it "
             "cannot log in there."
         )
+    if measuring:
+        text += "\n\nThe precheck that is at work ends with the console."
     return Choice(
         "Quit",
         text,

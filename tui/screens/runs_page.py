@@ -162,7 +162,7 @@ class RunsPage(Page):
             self._draw(chart, meters, viewed, run)
         details = self.query_one(Details)
         if details.display:
-            fixed = viewed.read_only and viewed.kept_by is None
+            fixed = self.session.readonly or (viewed.read_only and viewed.kept_by is None)
             text = details_text(run, viewed.state, read_only=fixed)
             details.show(plain(run.label), text)
         log = self.query_one(LogPanel)
@@ -261,7 +261,7 @@ class RunsPage(Page):
         if run.state.ended:
             self.post_message(Said(f"{run.label} has ended; there is nothing to cancel"))
             return
-        cancel = partial(self._change, Verb.CANCEL, [run.run_id])
+        cancel = partial(self._change, Verb.CANCEL, [run.run_id], of=viewed.path)
         self.app.push_screen(cancel_question(viewed, run), partial(self._if_yes, cancel))
 
     def _if_yes(self, act: Callable[[], object], said: str | None) -> None:
@@ -274,7 +274,7 @@ class RunsPage(Page):
         if viewed.done == viewed.total:
             self.post_message(Said("every run has ended; there is nothing to cancel"))
             return
-        cancel = partial(self._change, Verb.CANCEL)
+        cancel = partial(self._change, Verb.CANCEL, of=viewed.path)
         self.app.push_screen(cancel_all_question(viewed), partial(self._if_yes, cancel))
 
     def action_retry(self) -> None:
@@ -306,14 +306,21 @@ class RunsPage(Page):
             self._change(Verb.PAUSE if pause else Verb.UNPAUSE, chosen)
 
     def action_repeat(self) -> None:
+        if any(worker.group == "ask" and worker.is_running for worker in self.workers):
+            self.post_message(Said("what was asked for before is not answered yet"))
+            return
         self._change(Verb.REPEAT)
 
-    def _change(self, verb: Verb, run_ids: Sequence[str] | None = None) -> None:
+    def _change(
+        self, verb: Verb, run_ids: Sequence[str] | None = None, *, of: Path | None = None
+    ) -> None:
         """By the campaign at work here, or by whoever is at work on the one that is looked at.
 
-        ``run_ids``: None: all, where that can be meant.
+        ``run_ids``: None: all, where that can be meant. ``of``: the campaign that was asked about.
         """
-        if self.session.opened is not None:
+        if of is not None and of != self.session.viewed_path:
+            self.post_message(Said("another campaign is shown now; nothing was changed"))
+        elif self.session.opened is not None:
             self._ask(verb, run_ids)
         elif self.session.controller is not None:
             try:
@@ -328,6 +335,7 @@ class RunsPage(Page):
     @work(group="ask", description="ask whoever is at work on the campaign")
     async def _ask(self, verb: Verb, run_ids: Sequence[str] | None) -> None:
         repeats = int(verb is Verb.REPEAT)
+        self.post_message(Said("asking whoever goes on with it …"))
         try:
             answer = await self.session.ask(verb, run_ids, repeats=repeats)
         except DlperfError as error:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 
 from backends.campaign.record.chart_points import spread
@@ -22,7 +21,7 @@ from backends.engines.engine import Waiting, WaitKind
 from backends.hangs.slow_rank_words import still_slow
 from backends.inventory.nodesets import fold_nodeset
 from backends.transports.transport import Problem
-from profiles.durations import format_duration
+from profiles.durations import clock_text, format_duration
 from profiles.format.case import Case
 
 
@@ -150,8 +149,7 @@ def take(
     """A snapshot at ``now`` (seconds since the epoch).
 
     ``waiting``: by run id, what a planned run waits for. ``kept_by``: who else is at work on it.
-    ``kept``: by the caller, between snapshots
-    of one campaign.
+    ``kept``: what the caller keeps between snapshots of one campaign.
     """
     waiting = waiting or {}
     kept = kept or Kept()
@@ -343,10 +341,8 @@ def _at_work(run: RunRecord, now: float, expected: float | None) -> str:
 
 def paused_text(run: RunRecord, now: float) -> str:
     """ "paused by alice since 14:02": the reader's time of day; of another day with the date."""
-    since, today = (datetime.fromtimestamp(t).astimezone() for t in (run.paused_at or 0.0, now))
-    form = "%H:%M" if since.date() == today.date() else "%Y-%m-%d %H:%M"
     by = f" by {run.paused_by}" if run.paused_by else ""
-    return f"paused{by} since {since.strftime(form)}"
+    return f"paused{by} since {clock_text(run.paused_at or 0.0, now)}"
 
 
 def waiting_text(waiting: Waiting, now: float) -> str:

@@ -56,11 +56,15 @@ def _say_begun(campaign: Path, begun: Begun, cron: str, *, as_json: bool) -> Non
         f"a keeper goes on with it (pid {begun.pid}). If it is killed, this line of a crontab does:"
     )
     say(cron)
-    path = str(campaign.absolute())
     if as_json:
-        print_json({"campaign": campaign.name, "path": path})
+        print_campaign(campaign)
     else:
-        print(path, flush=True)
+        print(campaign.absolute(), flush=True)
+
+
+def print_campaign(campaign: Path) -> None:
+    """The document of a campaign that others go on with."""
+    print_json({"campaign": campaign.name, "path": str(campaign.absolute())})
 
 
 def options_of(workspace: Workspace) -> list[str]:
