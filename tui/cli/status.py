@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(told | _left(snapshot))
     else:
         _print_status(snapshot)
-        if snapshot.deserted and not snapshot.state.imported:
+        if snapshot.deserted:
             _say_how_to_go_on(workspace, path)
     for remark in workspace.remarks(path):
         if remark != snapshot.state.damage or arguments.json:
@@ -78,6 +78,8 @@ def _status_line(workspace: Workspace, arguments: argparse.Namespace) -> int:
         path = workspace.find_to_read(arguments.campaign)
     snapshot = workspace.load(path)
     parts = [snapshot.name, "SIMULATED" if snapshot.simulated else "", snapshot.summary]
+    if snapshot.deserted:
+        parts.append(DESERTED)
     if lost := {host for run in snapshot.state.runs.values() for host in run.lost_hosts}:
         parts.append(f"{len(lost)} out of reach")
     # Where tmux shows it, a # begins a style.
@@ -115,7 +117,7 @@ def _print_status(snapshot: CampaignSnapshot) -> None:
         print(f"  {snapshot.state.damage}")
     if snapshot.kept_by is not None:
         print(f"  {clean_text(kept_words(snapshot.kept_by, time.time()))}")
-    elif snapshot.deserted and not snapshot.state.imported:
+    elif snapshot.deserted:
         print(f"  {DESERTED}")
     print()
     print_rows(run_rows(snapshot.runs))

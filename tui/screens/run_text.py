@@ -60,7 +60,7 @@ def summary(viewed: CampaignSnapshot | None) -> Text:
         parts.append((f"✗ {viewed.failed} failed", BAD))
     if viewed.cancelled:
         parts.append((f"{viewed.cancelled} cancelled", MUTED))
-    if viewed.deserted and not viewed.state.imported:
+    if viewed.deserted:
         parts.append((DESERTED, WARN))
     elif viewed.kept_by is not None:
         parts.append((f"a {viewed.kept_by.role} goes on with it", MUTED))

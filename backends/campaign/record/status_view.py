@@ -106,7 +106,8 @@ class CampaignSnapshot:
     @property
     def deserted(self) -> bool:
         """It is only looked at, it is not over, and nobody goes on with it."""
-        return self.read_only and not self.finished and self.kept_by is None
+        over = self.finished or self.state.imported
+        return self.read_only and not over and self.kept_by is None
 
     def with_note(self, t: float, text: str, level: str = "stop") -> CampaignSnapshot:
         """With a warning that is not in the journal (because that cannot be written, or not by
@@ -184,7 +185,9 @@ def take(
         active=len(active),
         paused=len(left) - len(to_do),
         total=len(latest),
-        eta_s=kept.remaining.seconds(to_do, durations, now, state.hosts, waiting, state.devices),
+        eta_s=kept.remaining.seconds(to_do, durations, now, state.hosts, waiting, state.devices)
+        if watched
+        else None,
         finished=state.finished,
         simulated=state.simulated,
         read_only=read_only,
