@@ -30,10 +30,12 @@ from backends.campaign.record.state import (
 )
 from backends.file_modes import Share, share_of
 from backends.keeper.request import Answer, Request, Verb, unique
-from backends.keeper.spool import Spool, Taken
+from backends.keeper.spool import GOOD_FOR_S, Spool, Taken
 from profiles.errors import SelectionError
 
 LOOK_EVERY_S = 0.5
+LAST_S = 30.0
+"""At the end of a campaign, for what was asked for until then: who asks may do so for ever."""
 _MOST_NOTED = 20
 """Refusals that are noted in the campaign: who is refused may try again for ever."""
 
@@ -78,8 +80,9 @@ class RequestServer:
 
     async def serve_the_last(self, work: Work) -> None:
         """All runs have ended: what was asked for until now is done before the campaign is over."""
-        with contextlib.suppress(OSError):
-            await self._serve_what_is_there(work)
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(LAST_S):
+                await self._serve_what_is_there(work)
 
     async def _serve_what_is_there(self, work: Work) -> None:
         """Every request that was put until now. Raises OSError."""
@@ -87,11 +90,13 @@ class RequestServer:
             await self._one(work, taken)
 
     async def _finish(self, work: Work) -> None:
-        """What was taken by somebody who was killed, and every answer that is not there."""
+        """What was taken by somebody who was killed, and every answer that is not there and that
+        somebody may wait for."""
         for request_id, wish in work.state.wishes.items():
             if wish.verb == Verb.CANCEL and not wish.everything:
                 _do(wish, work)  # of a run at work only its own writer knew
-            await self._fulfil(work, request_id, wish)
+            if wish.done is None or self._clock() - wish.answered_at <= GOOD_FOR_S:
+                await self._fulfil(work, request_id, wish)
 
     async def _one(self, work: Work, taken: Taken) -> None:
         wish = work.state.wishes.get(taken.id)

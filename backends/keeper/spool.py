@@ -12,14 +12,16 @@ All here is blocking. Whatever lies in ``requests`` may have been put there to d
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import stat
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from backends.campaign.folder.paths import REQUESTS, SPOOL
+from backends.campaign.folder.paths import REQUESTS, SPOOL, TAKEN
 from backends.campaign.folder.regular_file import SAFE
 from backends.file_modes import Share, share_of
 from backends.keeper.request import (
@@ -29,17 +31,18 @@ from backends.keeper.request import (
     answer_from_json,
     answer_to_json,
     is_id,
+    new_id,
     request_from_json,
     request_to_json,
 )
 from profiles.errors import DlperfError
 
-TAKEN = f"{SPOOL}/taken"
 ANSWERS = f"{SPOOL}/answers"
 DRAFT_S = 600.0
 """A draft that is older, and whatever else is no request, was left behind."""
 GOOD_FOR_S = 3600.0
-"""Who asks waits for minutes; what lay there for longer, nobody wants any more."""
+"""Who asks waits for minutes; what lay there for longer, nobody wants any more. So with answers."""
+SWEEP_EVERY_S = 60.0
 _SUFFIX = ".json"
 _GROUP_MAY_PUT = stat.S_ISGID | stat.S_ISVTX | 0o770
 
@@ -56,7 +59,11 @@ class Taken:
 
 
 class Spool:
-    """One campaign's. ``clock``: seconds since the epoch."""
+    """One campaign's. ``clock``: seconds since the epoch.
+
+    Of threads that take or reply at once, as where a task was cancelled while its own did, one does
+    at a time.
+    """
 
     def __init__(self, campaign: Path, clock: Callable[[], float] = time.time) -> None:
         self._campaign = campaign
@@ -64,6 +71,8 @@ class Spool:
         self._requests = campaign / REQUESTS
         self._taken = campaign / TAKEN
         self._answers = campaign / ANSWERS
+        self._turn = threading.Lock()
+        self._swept_at = -math.inf
 
     def make(self) -> None:
         """As the campaign's owner, what is missing of it; the campaign's mode says who may ask.
@@ -90,7 +99,7 @@ class Spool:
 
     def put(self, request: Request) -> None:
         """Ask. Raises DlperfError where it cannot be written."""
-        draft = self._requests / f".{request.id}.draft"
+        draft = self._requests / f".{new_id()}.draft"  # which does not tell what it will be named
         try:
             if self._campaign.stat().st_uid == os.getuid():
                 self.make()
@@ -131,15 +140,16 @@ class Spool:
 
         It stays taken until it is answered.
         """
-        if left := _ids(self._taken):
-            return self._look(left[0])
-        self._sweep()
-        for request_id in _ids(self._requests):
-            name = f"{request_id}{_SUFFIX}"
-            with contextlib.suppress(OSError):  # it was taken back, or is no file of any use
-                (self._requests / name).rename(self._taken / name)
-                return self._look(request_id)
-        return None
+        with self._turn:
+            if left := _ids(self._taken):
+                return self._look(left[0])
+            self._sweep()
+            for request_id in _ids(self._requests):
+                name = f"{request_id}{_SUFFIX}"
+                with contextlib.suppress(OSError):  # it was taken back, or is no file of any use
+                    (self._requests / name).rename(self._taken / name)
+                    return self._look(request_id)
+            return None
 
     def reply(self, answer: Answer) -> None:
         """Answer what was taken. A second answer to the same request changes nothing.
@@ -148,14 +158,16 @@ class Spool:
         """
         final = self._answers / f"{answer.id}{_SUFFIX}"
         draft = self._answers / f".{answer.id}.draft"
-        if not os.path.lexists(final):
-            draft.unlink(missing_ok=True)  # of who was killed while writing it
-            _write(draft, answer_to_json(answer), share_of(self._answers).file_mode)
-            draft.rename(final)
-        done = self._taken / f"{answer.id}{_SUFFIX}"
-        _remove(done)
-        if os.path.lexists(done):  # a directory with something in it
-            done.rename(self._taken / f".{answer.id}.kept")
+        with self._turn:
+            if not os.path.lexists(final):
+                draft.unlink(missing_ok=True)  # of who was killed while writing it
+                _write(draft, answer_to_json(answer), share_of(self._answers).file_mode)
+                os.utime(draft, (self._clock(), self._clock()))
+                draft.rename(final)
+            done = self._taken / f"{answer.id}{_SUFFIX}"
+            _remove(done)
+            if os.path.lexists(done):  # a directory with something in it; perhaps not the first
+                done.rename(self._taken / f".{new_id()}.kept")
 
     def _look(self, request_id: str) -> Taken:
         path = self._taken / f"{request_id}{_SUFFIX}"
@@ -184,15 +196,18 @@ class Spool:
         return data
 
     def _sweep(self) -> None:
-        """What is in ``requests`` and is no request: drafts of who was killed, and rubbish."""
-        with contextlib.suppress(OSError), os.scandir(self._requests) as entries:
-            for entry in entries:
-                if _id_of(entry.name):
-                    continue
-                with contextlib.suppress(OSError):
-                    age = self._clock() - entry.stat(follow_symlinks=False).st_mtime
-                    if abs(age) > DRAFT_S:
-                        _remove(Path(entry.path))
+        """What is in ``requests`` and is no request: drafts of who was killed, and rubbish; and
+        answers that nobody waits for any more."""
+        now = self._clock()
+        if abs(now - self._swept_at) < SWEEP_EVERY_S:
+            return
+        self._swept_at = now
+        for path, age in _ages(self._requests, now):
+            if abs(age) > DRAFT_S and not _id_of(path.name):
+                _remove(path)
+        for path, age in _ages(self._answers, now):
+            if age > GOOD_FOR_S:
+                _remove(path)
 
 
 def _made(directory: Path) -> os.stat_result:
@@ -219,6 +234,17 @@ def _ids(directory: Path) -> list[str]:
                     asked_at = entry.stat(follow_symlinks=False).st_mtime
                     found.append((asked_at, request_id))
     return [request_id for _, request_id in sorted(found)]
+
+
+def _ages(directory: Path, now: float) -> list[tuple[Path, float]]:
+    """Of all that is in it, in seconds; of a directory that is away: none."""
+    found = []
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                age = now - entry.stat(follow_symlinks=False).st_mtime
+                found.append((Path(entry.path), age))
+    return found
 
 
 def _id_of(name: str) -> str:

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from backends.campaign.folder.paths import TAKEN
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.lock import CampaignLock, Holder, Role
 from backends.campaign.record.state import CampaignState, RunState
-from backends.keeper.spool import ANSWERS, TAKEN
+from backends.keeper.spool import ANSWERS
 from tests.support.campaigns import ROOT, Bench
 from tests.support.processes import alive, kill
 from tests.support.sshd import SshHosts

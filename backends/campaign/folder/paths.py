@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SPOOL = "spool"
 REQUESTS = f"{SPOOL}/requests"
 """Where others may put files: :mod:`backends.keeper.spool`."""
+TAKEN = f"{SPOOL}/taken"
+"""Where what they have put is moved to, whatever it is."""
 KEEPER_LOG = "keeper.log"
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from backends.campaign.folder.paths import REQUESTS
+from backends.campaign.folder.paths import REQUESTS, TAKEN
 from profiles.errors import DlperfError
 
 
@@ -37,7 +37,7 @@ def refuse_ways_out(directory: Path) -> None:
     """Raise ForeignFileError where a symlink in a campaign leads out of it: what is written there
     would land elsewhere. Blocking."""
     root = directory.resolve()
-    for link in _links(directory, directory / REQUESTS):
+    for link in _links(directory, (directory / REQUESTS, directory / TAKEN)):
         target = link.resolve()
         if not target.is_relative_to(root):
             raise ForeignFileError(
@@ -47,11 +47,12 @@ def refuse_ways_out(directory: Path) -> None:
             )
 
 
-def _links(directory: Path, but: Path) -> Iterator[Path]:
-    """All of them but those that others may put there, of which none is followed."""
+def _links(directory: Path, but: Collection[Path]) -> Iterator[Path]:
+    """All of them but what is in directories of what others may put there: none of that is
+    followed."""
     with os.scandir(directory) as entries:
         for entry in entries:
             if entry.is_symlink():
                 yield Path(entry.path)
-            elif entry.is_dir() and Path(entry.path) != but:
+            elif entry.is_dir() and Path(entry.path) not in but:
                 yield from _links(Path(entry.path), but)

@@ -73,6 +73,7 @@ class Wish:
     done: bool | None = None
     text: str = ""
     changed: tuple[str, ...] = ()
+    answered_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +325,9 @@ def _request_answered(state: CampaignState, event: ev.RequestAnswered) -> Campai
     wish = state.wishes.get(event.request, Wish(event.verb, event.by))
     if wish.done is not None:
         return state
-    wish = replace(wish, done=event.done, text=event.text, changed=event.run_ids)
+    wish = replace(
+        wish, done=event.done, text=event.text, changed=event.run_ids, answered_at=event.t
+    )
     return replace(state, wishes={**state.wishes, event.request: wish})
 
 

@@ -112,11 +112,11 @@ def test_the_estimate_is_the_profiles_until_the_campaign_has_its_own() -> None:
     assert shown(state, 5.0).eta_s == pytest.approx(16.0 + 20.0)
     state = fold([succeeded(A, t=31.0)], state)
     assert shown(state, 31.0).eta_s == pytest.approx(30.0)
-    left = shown(state, 5.0, read_only=True)
-    assert (left.eta_s, left.summary) == (None, "0/2 runs"), "nobody starts the others"
+    left = shown(state, 31.0, read_only=True)
+    assert (left.eta_s, left.summary) == (None, "1/2 runs"), "nobody starts the others"
     keeper = Holder("alice", "login02", 4711, 1, "n", Role.KEEPER)
-    kept_by = shown(state, 5.0, read_only=True, kept_by=keeper)
-    assert kept_by.eta_s == pytest.approx(16.0 + 20.0)
+    kept_by = shown(state, 31.0, read_only=True, kept_by=keeper)
+    assert kept_by.eta_s == pytest.approx(30.0)
 
 
 def test_the_estimate_does_not_run_down_while_nothing_runs() -> None:

@@ -79,6 +79,17 @@ def test_a_link_out_of_the_campaign_is_refused_before_anything_is_written(
         refuse_ways_out(path)
 
 
+@pytest.mark.parametrize("name", ["spool", "spool/requests", "spool/taken", "spool/answers"])
+def test_a_link_in_place_of_a_part_of_the_spool_is_one_out_of_the_campaign(
+    tmp_path: Path, name: str
+) -> None:
+    path = campaign(tmp_path / "own", planned("a"))
+    (path / name).parent.mkdir(exist_ok=True)
+    (path / name).symlink_to(tmp_path)
+    with pytest.raises(ForeignFileError, match=f"{name} is a link out of the campaign"):
+        refuse_ways_out(path)
+
+
 def test_a_link_within_the_campaign_is_fine(tmp_path: Path) -> None:
     path = campaign(tmp_path / "own", planned("a"))
     (path / "logs").mkdir()

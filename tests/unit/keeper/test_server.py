@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from backends.campaign.folder.paths import REQUESTS, TAKEN
 from backends.campaign.plan.more_repeats import more_repeats
 from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
@@ -18,7 +20,7 @@ from backends.campaign.record.state import CampaignState, RunState, fold
 from backends.file_modes import Share
 from backends.keeper.request import Answer, Request, Verb, new_id
 from backends.keeper.server import RequestServer
-from backends.keeper.spool import ANSWERS, REQUESTS, TAKEN, Spool
+from backends.keeper.spool import ANSWERS, GOOD_FOR_S, Spool
 
 NOW = 1_795_000_000.0
 TOKEN = "1f9811d0"
@@ -121,11 +123,11 @@ def answer(campaign: Path, request_id: str) -> Answer:
     return found
 
 
-def serve(campaign: Path, work: Work) -> None:
+def serve(campaign: Path, work: Work, now: float = NOW) -> None:
     """As a writer does from its start, until nothing is left to do."""
 
     async def served() -> None:
-        server = RequestServer(campaign, lambda: NOW)
+        server = RequestServer(campaign, lambda: now)
         await server._finish(work)
         await server._serve_what_is_there(work)
 
@@ -189,6 +191,77 @@ def test_an_answer_that_was_given_is_given_again_to_nobody(campaign: Path) -> No
     assert len(journal) == length
     assert answer(campaign, request_id) == first
     assert not list((campaign / REQUESTS).iterdir())
+
+
+def test_an_answer_that_is_an_hour_old_is_not_written_again(campaign: Path) -> None:
+    journal = list(map(encode, BEGUN))
+    request_id = asks(campaign, Verb.RETRY)
+    serve(campaign, Work(journal))
+    later = NOW + GOOD_FOR_S + 1
+    serve(campaign, Work(journal), later)
+    assert list((campaign / ANSWERS).iterdir()) == []
+    serve(campaign, Work(journal), later)
+    assert Spool(campaign).answer(request_id) is None
+
+
+def test_what_was_being_taken_when_the_last_run_ended_is_done_all_the_same(
+    campaign: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cancelled task's thread goes on: it takes the request from under the one that looks
+    whether there is a last one."""
+    request_id = asks(campaign, Verb.RETRY)
+    entered, may_go, has_gone = threading.Event(), threading.Event(), threading.Event()
+    rename = Path.rename
+
+    def slow(path: Path, target: Path) -> Path:
+        if path.parent.name != "requests":
+            return rename(path, target)
+        if not entered.is_set():
+            entered.set()
+            assert may_go.wait(10)
+            rename(path, target)
+            has_gone.set()
+            return target
+        may_go.set()  # another one has found it, too
+        assert has_gone.wait(10)
+        return rename(path, target)
+
+    async def to_the_end() -> None:
+        server = RequestServer(campaign, lambda: NOW)
+        serving = asyncio.create_task(server.serve(work))
+        assert await asyncio.to_thread(entered.wait, 10)
+        serving.cancel()
+        last = asyncio.create_task(server.serve_the_last(work))
+        await asyncio.to_thread(may_go.wait, 0.3)  # at most until it has found the same
+        may_go.set()
+        await last
+
+    work = Work(list(map(encode, BEGUN)))
+    monkeypatch.setattr(Path, "rename", slow)
+    asyncio.run(to_the_end())
+    assert answer(campaign, request_id).done
+
+
+def test_whoever_asks_without_end_does_not_keep_a_campaign_from_its_end(
+    campaign: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply = Spool.reply
+
+    def asked_again(spool: Spool, told: Answer) -> None:
+        reply(spool, told)
+        asks(campaign, Verb.UNPAUSE)
+
+    monkeypatch.setattr(Spool, "reply", asked_again)
+    monkeypatch.setattr("backends.keeper.server.LAST_S", 0.2)
+    asks(campaign, Verb.UNPAUSE)
+
+    async def last() -> None:
+        async with asyncio.timeout(30):
+            await RequestServer(campaign, lambda: NOW).serve_the_last(work)
+
+    work = Work(list(map(encode, BEGUN)))
+    asyncio.run(last())
+    assert work.state.wishes
 
 
 def test_answers_that_a_power_failure_took_are_written_again(campaign: Path) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from backends.campaign.folder.paths import REQUESTS, TAKEN
+from backends.campaign.folder.refuse_foreign_files import refuse_ways_out
 from backends.file_modes import Share
 from backends.keeper.request import (
     MOST_BYTES,
@@ -19,7 +21,7 @@ from backends.keeper.request import (
     request_from_json,
     request_to_json,
 )
-from backends.keeper.spool import ANSWERS, DRAFT_S, GOOD_FOR_S, REQUESTS, TAKEN, Spool
+from backends.keeper.spool import ANSWERS, DRAFT_S, GOOD_FOR_S, Spool
 from profiles.errors import DlperfError
 
 NOW = 1_795_000_000.0
@@ -157,6 +159,70 @@ def test_a_link_a_pipe_and_a_directory_are_refused_and_neither_followed_nor_wait
         spool(campaign).reply(Answer(taken.id, False, taken.problem))
     assert spool(campaign).take() is None
     assert secret.read_bytes() == request_to_json(asked)
+
+
+def test_a_directory_with_something_in_it_keeps_nobody_from_the_campaign(
+    campaign: Path, tmp_path: Path
+) -> None:
+    """Not the first time, and not when the same name comes again."""
+    name = f"{new_id()}.json"
+    for _ in range(3):
+        full = campaign / REQUESTS / name
+        full.mkdir()
+        (full / "way out").symlink_to(tmp_path)
+        refuse_ways_out(campaign)
+        taken = spool(campaign).take()
+        assert taken is not None
+        refuse_ways_out(campaign)
+        spool(campaign).reply(Answer(taken.id, False, taken.problem))
+        refuse_ways_out(campaign)
+        asked = request()
+        spool(campaign).put(asked)
+        taken = spool(campaign).take()
+        assert taken is not None
+        assert taken.request == asked
+        spool(campaign).reply(Answer(asked.id, True, ""))
+
+
+def test_nobody_learns_a_requests_name_before_it_is_there(
+    campaign: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a member of the group could put something else in its place."""
+    asked = request()
+    seen: list[str] = []
+
+    def look(fd: int) -> None:
+        seen.extend(path.name for path in (campaign / REQUESTS).iterdir())
+
+    monkeypatch.setattr(os, "fsync", look)
+    spool(campaign).put(asked)
+    assert len(seen) == 1
+    assert asked.id not in seen[0]
+
+
+def test_of_those_that_take_at_once_each_gets_what_is_taken(campaign: Path) -> None:
+    """One was cancelled, and goes on in its thread: what it took is not lost to the other."""
+    for _ in range(50):
+        asked, shared = request(), spool(campaign)
+        shared.put(asked)
+        with ThreadPoolExecutor(4) as threads:
+            taking = [threads.submit(shared.take) for _ in range(4)]
+            taken = [one.result() for one in taking]
+            list(threads.map(shared.reply, [Answer(asked.id, True, "done")] * 4))
+        assert [one and one.request for one in taken] == [asked] * 4
+        assert shared.take() is None
+
+
+def test_answers_are_kept_for_as_long_as_a_request_is_good(campaign: Path) -> None:
+    asked = [request() for _ in range(3)]
+    for number, one in enumerate(asked):
+        spool(campaign, NOW + 100 * number).put(one)
+        assert spool(campaign, NOW + 100 * number).take() is not None
+        spool(campaign, NOW + 100 * number).reply(Answer(one.id, True, ""))
+    assert spool(campaign, NOW + 150 + GOOD_FOR_S).take() is None
+    left = [one.id for one in asked if spool(campaign).answer(one.id) is not None]
+    assert left == [asked[2].id]
+    assert len(list((campaign / ANSWERS).iterdir())) == 1
 
 
 def test_a_hard_link_to_what_somebody_else_wrote_is_refused(campaign: Path, tmp_path: Path) -> None:
