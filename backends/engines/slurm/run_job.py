@@ -84,7 +84,8 @@ class RunJob:
         own = job_name(self.want.run_id)
         if self.job_id:  # a controller that has lost its state numbers jobs anew
             found = jobs.get(self.job_id)
-            return found if found and _of_one(found.name, own) else None
+            ours = found and (found.name == own or (not self.of_all and _of_one(found.name, own)))
+            return found if ours else None
         named = [job for job in jobs.values() if job.name == own]
         if self.of_all:
             return min((job for job in named if not job.state.ended), key=_number, default=None)
@@ -92,10 +93,9 @@ class RunJob:
 
 
 def _of_one(name: str, own: str) -> bool:
-    """Whether a job is called as a run's own, or as that of an earlier attempt, which Slurm has
-    queued again."""
-    stem = own.rpartition("-a")[0]
-    return name == own or (bool(stem) and name.rpartition("-a")[0] == stem)
+    """Whether a job is called as that of an attempt of the same run, which Slurm has queued again.
+    Of runs only: a campaign's id may begin with an "a"."""
+    return name.rpartition("-a")[0] == own.rpartition("-a")[0]
 
 
 def _number(job: Job) -> int:

@@ -176,6 +176,14 @@ def test_a_job_of_the_same_number_is_ours_by_its_name_only(name: str, ours: bool
     assert of_all.of({"7": job("7", f"dlperf-{CAMPAIGN}")}) is not None
 
 
+def test_the_job_of_another_campaign_is_not_ours_whatever_their_ids_begin_with() -> None:
+    """An attempt is told by ``-a`` in a run's name; a campaign's id may begin so."""
+    of_all = RunJob(Wanted("a1b2c3d4", 1, 1), "7", of_all=True)
+    assert of_all.of({"7": job("7", "dlperf-a9b2c3d4")}) is None
+    assert of_all.of({"7": job("7", "dlperf-a1b2c3d4-0001-a1")}) is None
+    assert of_all.of({"7": job("7", "dlperf-a1b2c3d4")}) is not None
+
+
 @pytest.mark.parametrize(
     "name",
     [
