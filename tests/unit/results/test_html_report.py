@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -182,10 +183,15 @@ def test_junit_has_a_test_per_run_that_counts(runs_of: Runs, dlperf: Dlperf):
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("18", "0", "0")
     again = runs_of("1n1g", [None, 2.0, None])
     mended = [*again, *runs_of("1n1g", [3.0], attempt=2)]
-    read = ET.fromstring(campaign_junit("c\x1b[1m", mended))
-    assert (read.get("tests"), read.get("failures")) == ("3", "1")
-    names = [case.get("name") for case in read if case.find("failure") is not None]
-    assert names == ["1n1g batch_size=64, precision=fp32 repeat 3"]
+    cancelled = [replace(run, state="cancelled", reason="") for run in runs_of("1n2g", [None])]
+    read = ET.fromstring(campaign_junit("c\x1b[1m", [*mended, *cancelled]))
+    assert [read.get(key) for key in ("tests", "failures", "skipped")] == ["4", "1", "1"]
+
+    def names(outcome: str) -> list[str | None]:
+        return [case.get("name") for case in read if case.find(outcome) is not None]
+
+    assert names("failure") == ["1n1g batch_size=64, precision=fp32 repeat 3"]
+    assert names("skipped") == ["1n2g batch_size=64, precision=fp32 repeat 1"]
 
 
 @given(st.text(max_size=50))
