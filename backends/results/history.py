@@ -171,7 +171,7 @@ def history(
     runs, assumed = with_defaults([campaign.runs for campaign in ordered], defaults)
     series: dict[_Key, list[Point]] = {}
     for place, own in enumerate(runs):
-        for case in (case for group in summarise(own) for case in group.cases if case.runs):
+        for case in (case for group in summarise(own) for case in group.cases if _tried(case)):
             series.setdefault(_key(case), []).append(Point(place, case))
     cases = [_case_history(key, points, threshold) for key, points in series.items()]
     tests = [(p, at) for at, case in enumerate(cases) for p in _tests(case)]
@@ -191,11 +191,16 @@ def _key(case: CaseResult) -> _Key:
     return case.profile, case.case, parameters, case.unit, case.simulated
 
 
+def _tried(case: CaseResult) -> bool:
+    """What was only cancelled says nothing of the case: it is as if the campaign had not had it."""
+    return any(run.state != "cancelled" for run in case.runs)
+
+
 def _case_history(key: _Key, points: Sequence[Point], threshold: float) -> CaseHistory:
     points = tuple(_with_environments(points))
     found = CaseHistory(*key, points, Verdict.INSUFFICIENT, Why.ONE)
     places = [at for at, point in enumerate(points) if point.measured]
-    if places and not points[-1].measured:
+    if not points[-1].case.succeeded and any(point.case.succeeded for point in points):
         found = replace(found, why=Why.FAILED)
     if len(places) < 2:
         return found

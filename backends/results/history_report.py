@@ -71,7 +71,7 @@ def _cases_table(history: History) -> Table:
         rows=tuple(_case_row(history, case) for case in history.cases),
         notes=(
             "history: a bar of the blocks is a change of level, × a campaign in which all failed, "
-            "· one without the case; change: after over before, with the interval of the levels' "
+            "· one without a figure; change: after over before, with the interval of the levels' "
             "means",
         ),
     )
@@ -100,7 +100,8 @@ def _case_row(history: History, case: CaseHistory) -> tuple[str, ...]:
 def _line(history: History, case: CaseHistory) -> str:
     values: list[float | None] = [math.nan] * len(history.campaigns)
     for point in case.points:
-        values[point.campaign] = point.case.throughput
+        value = point.case.throughput
+        values[point.campaign] = math.nan if value is None and point.case.succeeded else value
     changed = {case.points[change.point].campaign for change in case.changes}
     return sparkline(values, changed, least=history.threshold)
 

@@ -266,6 +266,30 @@ def test_a_case_that_only_fails_now_fails_the_watch(runs_of: Runs):
     assert "×" in history_tables(seen)[0].rows[0][3]
 
 
+def test_a_case_that_was_only_cancelled_is_not_there(runs_of: Runs):
+    nights = [campaign(at, runs_of("1n1g", STEADY)) for at in range(3)]
+    cancelled = [replace(run, state="cancelled") for run in runs_of("1n1g", [None, None])]
+    seen = history([*nights, campaign(3, cancelled)])
+    assert not seen.fails
+    assert seen.cases[0] == history(nights).cases[0]
+    assert history_tables(seen)[0].rows[0][3].endswith("·")
+    failed = history([*nights, campaign(3, [*cancelled, *runs_of("1n1g", [None])])])
+    assert failed.fails == failed.cases
+
+
+def test_a_case_that_succeeded_without_a_throughput_has_not_failed(runs_of: Runs):
+    unread = [
+        replace(run, throughput=None, metrics={"loss": 1.0}) for run in runs_of("1n1g", STEADY)
+    ]
+    nights = [campaign(at, runs_of("1n1g", STEADY)) for at in range(3)]
+    seen = history([*nights, campaign(3, unread)])
+    assert not seen.fails
+    assert "×" not in history_tables(seen)[0].rows[0][3]
+    assert seen.cases[0].verdict is Verdict.SAME
+    failed = history([campaign(0, unread), campaign(1, runs_of("1n1g", [None]))])
+    assert failed.fails == failed.cases
+
+
 def test_campaigns_stand_in_the_order_in_which_they_began(runs_of: Runs):
     nights = [campaign(at, runs_of("1n1g", times(level))) for at, level in enumerate([1, 1, 0.9])]
     assert history(nights[::-1]).cases == history(nights).cases
