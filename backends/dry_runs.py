@@ -133,17 +133,21 @@ class DryRuns:
                 beside(placement, facts, devices) if devices else choose(placement, facts, count)
             )
             site = _site(self._hosts[name], facts, chosen, alone=alone)
-            self._known[key] = self._named(replace(site, shared=bool(devices)))
+            shared = bool(devices) and not self._queued
+            self._known[key] = self._named(replace(site, shared=shared))
         return self._known[key]
 
     def _reached(self, host: Host) -> Host:
         """Which nodes a queue will give, and by which addresses they are known, it says later."""
-        return host if self._cluster.inventory.login is None else replace(host, address=host.name)
+        return replace(host, address=host.name) if self._queued else host
 
     def _named(self, site: LaunchSite) -> LaunchSite:
         """As the queue's own launchers call its host."""
-        queued = self._cluster.inventory.login is not None
-        return replace(site, node_name=site.host.name) if queued else site
+        return replace(site, node_name=site.host.name) if self._queued else site
+
+    @property
+    def _queued(self) -> bool:
+        return self._cluster.inventory.login is not None
 
     def elsewhere(self) -> tuple[DryRun, ...]:
         """The refused cases as they would be if the hosts could run them.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from backends.campaign.plan.plan import DryRun
 from backends.campaign.plan.selection import Selection
-from backends.inventory.host_entry import Host, Inventory
+from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.inventory.host_entry import Host, Inventory, this_machine
 from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
+from tests.unit.hosts.test_preflight import FACTS, GPU
 
 PROFILE = """
 name = "short"
@@ -67,3 +70,23 @@ def test_a_repeat_that_a_command_names_is_its_own(tmp_path: Path, place: str) ->
     first, again = runs["short 2n1g #1"].commands, runs["short 2n1g #2"].commands
     assert [text.replace("1", "2") for text in first] == [text.replace("1", "2") for text in again]
     assert first != again
+
+
+@pytest.mark.parametrize("engine", ["direct", "slurm"])
+def test_runs_that_share_a_host_have_the_ports_that_they_will_have(
+    tmp_path: Path, engine: str
+) -> None:
+    """Jobs of Slurm have none of their own: what devices one gets, Slurm alone says."""
+    (tmp_path / "short.toml").write_text(PROFILE)
+    host = Host("a", address="a")
+    login = this_machine("login") if engine == "slurm" else None
+    workspace = Workspace(
+        Inventory((host,), engine=engine, login=login), Catalog.load([tmp_path], None), tmp_path
+    )
+    gpus = tuple(replace(GPU, index=index) for index in range(2))
+    seen = HostSnapshot("a", "a", HostState.READY, facts=replace(FACTS, gpus=gpus))
+    workspace.cluster._known["a"] = seen
+    selection = Selection(("short",), cases=("1n1g",), pack=True)
+    runs = workspace.dry_run(workspace.plan(selection))
+    ports = ["NCCL_RAS_ADDR=localhost:28" in str(run.commands) for run in runs]
+    assert ports == [engine == "direct"] * 2
