@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import inspect
 import os
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import closing
@@ -25,6 +26,13 @@ from tests.support.unique import NUMBER
 settings.register_profile("unhurried", deadline=None, derandomize=True)
 settings.register_profile("fuzz", deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("DLPERF_HYPOTHESIS", "unhurried"))
+
+
+def pytest_configure() -> None:
+    """A shell has its background jobs, and whatever they start, ignore Ctrl-C; what tests start
+    shall be interrupted as from a terminal."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
