@@ -255,3 +255,11 @@ def test_the_bar_does_not_fall_back_where_a_run_takes_longer_than_expected(
     filled = [bar_text(take(state, path, now=BEGUN + at), 80).count("━") for at in (5, 9, 60)]
     assert filled == sorted(filled)
     assert filled[-1] == 40
+
+
+def test_resume_that_leaves_it_to_a_keeper_has_a_document_where_nothing_is_left(
+    cli: Cli, campaign: Campaign
+) -> None:
+    path = campaign("done", planned("a"), assigned("a"), succeeded("a"), FINISHED)
+    document = cli.document("resume", "done", "--detach")
+    assert document == {"campaign": "done", "path": str(path)}

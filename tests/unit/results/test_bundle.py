@@ -290,6 +290,15 @@ def test_a_bundle_reports_the_same_bytes_and_leaves_nothing(
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+def test_figures_of_a_bundle_are_where_somebody_finds_them(
+    dlperf: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write_bundle(EXAMPLE, "a name", tmp_path / "a.tar.zst")
+    monkeypatch.chdir(_made(tmp_path / "here"))
+    dlperf("report", tmp_path / "a.tar.zst", "--figures")
+    assert [path.suffix for path in (tmp_path / "here").rglob("*") if path.is_file()]
+
+
 @pytest.mark.parametrize(
     "words",
     [
