@@ -1,8 +1,10 @@
 """A dump of PyTorch's flight recorder: the last collective of a rank.
 
 A dump is a pickle, which can hold anything. It is read by the unpickler that is written in Python,
-which is told to find no class, so that nothing is called; what needs one is no dump. Source:
-PyTorch, torch/csrc/distributed/c10d/FlightRecorder (version 2.x).
+which is told to find no class, so that nothing is called, and knows no more opcodes than a dump
+needs; what needs more is no dump.
+
+Source: PyTorch, torch/csrc/distributed/c10d/FlightRecorder (version 2.x).
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
-from typing import Any  # what a pickle may hold
+from typing import Any, ClassVar  # what a pickle may hold
 
 from backends.hangs.evidence import Collective, Lack
 
@@ -21,7 +23,37 @@ MOST_BYTES_OF_ALL = 4 << 20
 _STATES = ("scheduled", "started", "completed")
 
 
+def _set(found: object, items: list[Any]) -> None:
+    if type(found) is not dict or any(type(key) is not str for key in items[::2]):
+        raise pickle.UnpicklingError("a dump's keys are strings")
+    found.update(zip(items[::2], items[1::2], strict=True))
+
+
+def _set_item(reader: Any) -> None:  # typeshed leaves out an unpickler's stack
+    value, key = reader.stack.pop(), reader.stack.pop()
+    _set(reader.stack[-1], [key, value])
+
+
+def _set_items(reader: Any) -> None:
+    items = reader.pop_mark()
+    _set(reader.stack[-1], items)
+
+
+_LEFT_OUT = b"pd\x8f\x90\x91\x96"
+"""What PyTorch does not write, and a few bytes make endless: sets and keys of any kind, since a
+tuple can take for ever to hash, or more stack than there is; PUT and DICT, by numbers of one hash;
+BYTEARRAY8, which gets as much memory as it asks for."""
+
+
 class _PlainUnpickler(pickle._Unpickler):  # its memo is a dict: no index makes it large
+    dispatch: ClassVar[dict[int, Any]] = {
+        **{
+            code: load for code, load in pickle._Unpickler.dispatch.items() if code not in _LEFT_OUT
+        },
+        pickle.SETITEM[0]: _set_item,
+        pickle.SETITEMS[0]: _set_items,
+    }
+
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"{module}.{name} in a dump")
 
@@ -79,6 +111,6 @@ def _collective(entry: object) -> tuple[object, Collective] | None:
         return None
     group = entry.get("process_group")
     which = group[0] if isinstance(group, list | tuple) and group else group
-    short = name.rpartition(":")[2][:40]
+    short = name[-200:].rpartition(":")[2][:40]  # the same megabyte may stand in every entry
     safe = "".join(c for c in short if c.isascii() and (c.isalnum() or c in "_-"))
     return (which if isinstance(which, str) else ""), Collective(safe, number, str(state))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -136,6 +138,58 @@ def test_no_text_of_a_host_breaks_a_verdict_or_reaches_the_terminal_as_it_is(
 @example(b"[" * 400)
 def test_no_dump_breaks_its_reader(content: bytes) -> None:
     assert isinstance(read_flight(content, 0), Collective | Lack)
+
+
+def _text(text: str) -> bytes:
+    return pickle.BINUNICODE + len(text).to_bytes(4, "little") + text.encode()
+
+
+SIXTY = b")" + b"2\x86" * 60  # pairs of one and the same, sixty deep: 2^60 leaves
+DEEP = b")" + b"\x85" * 1_000_000
+SAME_HASH = [number * (2**61 - 1) for number in range(1, 60_000)]
+NAME = b"".join(
+    map(_text, ("state", "started", "profiling_name", ":" + "x" * 1_000_000, "collective_seq_id"))
+)
+COSTLY = {
+    "much memory": b"\x96" + (1 << 29).to_bytes(8, "little"),
+    "a key that is hashed for ever": b"}" + SIXTY + b"Ns",
+    "one of many keys": b"}(" + SIXTY + b"Nu",
+    "a key of the old form": b"(" + SIXTY + b"Nd",
+    "a set": b"\x8f(" + SIXTY + b"\x90",
+    "a frozen set": b"(" + SIXTY + b"\x91",
+    "a key beyond the stack": b"}" + DEEP + b"Ns",
+    "keys of one hash": b"}("
+    + b"".join(b"\x8a\x0c" + number.to_bytes(12, "little") + b"N" for number in SAME_HASH)
+    + b"u",
+    "places of one hash": b"N" + b"".join(b"p%d\n" % number for number in SAME_HASH),
+    "one name in all": b"}("
+    + _text("entries")
+    + b"](}("
+    + NAME
+    + b"K\x01uq\x00"
+    + b"h\x00" * 200_000,
+}
+READ = """
+import resource, sys
+from backends.hangs.flight import read_flight
+dump = sys.stdin.buffer.read()
+spent = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]))
+resource.setrlimit(resource.RLIMIT_CPU, (spent + 6, spent + 6))
+print(read_flight(dump, 0), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.parametrize("why", COSTLY)
+def test_no_dump_costs_more_than_a_few_seconds_and_little_memory(why: str) -> None:
+    named = why == "one name in all"
+    dump = b"\x80\x04" + COSTLY[why] + (b"eu." if named else b".")
+    child = subprocess.run(
+        [sys.executable, "-c", READ], input=dump, capture_output=True, check=False
+    )
+    assert child.returncode == 0, child.stderr[-400:]
+    told, _, resident_kib = child.stdout.decode().rpartition(" ")
+    assert told.startswith("Collective") if named else told == Lack.UNREADABLE
+    assert int(resident_kib) < 400 << 10
 
 
 def test_a_dump_calls_nothing(tmp_path: Path) -> None:
