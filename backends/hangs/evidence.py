@@ -139,12 +139,14 @@ class HostEvidence:
     """All that one host told. ``devices``: the run's own there, in the order of its local ranks.
 
     ``answered``: False where it did not within the limit, and then all else is empty.
+    ``listed``: whether its list of processes came to its end.
     ``stacks``, ``flights``: by pid, by rank. ``files``: of the raw evidence, in the campaign.
     """
 
     host: str
     devices: tuple[int, ...] = ()
     answered: bool = True
+    listed: bool = True
     processes: tuple[Process, ...] = ()
     stacks: tuple[Stack | tuple[int, Lack], ...] = ()
     flights: tuple[tuple[int, Collective | Lack], ...] = ()

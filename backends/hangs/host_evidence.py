@@ -24,7 +24,7 @@ def host_evidence(
     """``sections``: None where the host did not answer within the limit. ``dump_bytes``: larger
     dumps of a flight recorder are not read."""
     if sections is None:
-        return HostEvidence(host, devices, answered=False)
+        return HostEvidence(host, devices, answered=False, listed=False)
     by_name = {section.name: section for section in sections}
     processes, gpus = by_name.get("processes"), by_name.get("gpus")
     apps, kernel, network = (by_name.get(n) for n in ("gpu-processes", "kernel", "network"))
@@ -35,6 +35,7 @@ def host_evidence(
     return HostEvidence(
         host=host,
         devices=devices,
+        listed=processes is not None and processes.status == 0,
         processes=read_processes(processes.text) if processes else (),
         stacks=tuple(stacks),
         flights=tuple(

@@ -57,9 +57,12 @@ def from_processes(evidence: Sequence[HostEvidence], ranks: Ranks, found: Findin
             text = process.wchan if sign is Sign.UNINTERRUPTIBLE else ""
             found.add(place, Finding(sign, text=text or process.command))
     told = set(ranks.by_rank)
-    if all(host.answered for host in evidence) and len(told) * 2 >= ranks.world > len(told) > 0:
-        for rank in sorted(set(range(ranks.world)) - told):
-            found.add(ranks.place(rank), Finding(Sign.GONE))
+    gone = [ranks.place(rank) for rank in sorted(set(range(ranks.world)) - told)]
+    # Where none of its ranks is seen, a host may know them by another name, or not at all.
+    seen = {place.host for place in ranks.by_rank.values()}
+    if all(host.answered and host.listed for host in evidence) and len(gone) <= len(told):
+        for place in gone if seen.issuperset(place.host for place in gone) else ():
+            found.add(place, Finding(Sign.GONE))
 
 
 def _state_sign(process: Process) -> Sign | None:

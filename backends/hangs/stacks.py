@@ -38,6 +38,11 @@ _WAITING = {
     "elapsed_time",
     "clip_grad_norm_",
 }
+_OF_LIBRARIES = re.compile(
+    r"(?:.*/)?(?:(?:torch(?!/utils/data/)|paddle(?!/io/)|horovod|mpi4py|cupy)/|cpu_smoke\.py)"
+)
+"""Files whose functions of these names wait for a device or for other ranks; in others, as in a
+DataLoader's, a rank waits for its own processes and threads."""
 
 
 def read_stack(pid: int, text: str, status: int | None) -> Stack | Lack:
@@ -85,4 +90,7 @@ def collective_of(stack: Stack) -> str:
 def waits(stack: Stack) -> bool:
     """Whether it is where a rank waits for the others: in a collective, for the device, or in the
     backward pass, which exchanges gradients."""
-    return bool(collective_of(stack)) or any(name in _WAITING for name in stack.functions)
+    return bool(collective_of(stack)) or any(
+        function in _WAITING and _OF_LIBRARIES.match(place)
+        for function, place in zip(stack.functions, stack.places, strict=True)
+    )

@@ -307,6 +307,29 @@ def test_the_main_thread_of_a_dump_tells_the_collective() -> None:
 
 
 @pytest.mark.parametrize(
+    ("frame", "waiting"),
+    [
+        ("wait (torch/futures/__init__.py:4)", True),
+        ("synchronize (torch/cuda/__init__.py:1083)", True),
+        ("_engine_run_backward (torch/autograd/graph.py:824)", True),
+        ("synchronize (paddle/device/cuda/__init__.py:98)", True),
+        ("wait (/opt/venv/lib/python3.11/site-packages/horovod/torch/mpi_ops.py:9)", True),
+        ("wait (threading.py:331)", False),
+        ("wait (multiprocessing/connection.py:948)", False),
+        ("wait (subprocess.py:1264)", False),
+        ("wait (mytorch/queue.py:7)", False),
+        ("wait (torch/utils/data/dataloader.py:7)", False),
+    ],
+)
+def test_who_waits_for_its_own_data_does_not_wait_for_the_others(frame: str, waiting: bool) -> None:
+    """A rank whose DataLoader hangs is in the same functions as one that waits, in other files."""
+    loader = "    _try_get_data (torch/utils/data/dataloader.py:1243)\n    main (train.py:12)\n"
+    stack = read_stack(326, f'Thread 326 (idle): "MainThread"\n    {frame}\n{loader}', 0)
+    assert isinstance(stack, Stack)
+    assert waits(stack) is waiting
+
+
+@pytest.mark.parametrize(
     ("text", "status", "lack"),
     [
         ("py-spy is not installed\n", 127, Lack.NOT_INSTALLED),
@@ -396,6 +419,18 @@ def test_the_last_line_of_each_rank_is_told_where_the_launcher_says_whose_it_is(
 def test_no_log_breaks_the_last_lines(log: bytes) -> None:
     for line in last_lines_of_ranks(log).values():
         assert line == clean_text(line)
+
+
+@pytest.mark.parametrize(
+    ("status", "listed"), [(0, True), (None, False), (1, False), ("not there", False)]
+)
+def test_a_list_of_processes_that_was_cut_is_said_not_to_be_whole(
+    status: int | None | str, listed: bool
+) -> None:
+    line = b"pid=12 rank=0 local=0 state=S before=S cpu=0 stuck=0 wchan=-\tx\n"
+    told = [] if isinstance(status, str) else [Section("processes", "-", status, line)]
+    assert host_evidence("node1", (), told).listed is listed
+    assert not host_evidence("node1", (), None).listed
 
 
 def test_processes_are_read_and_nonsense_is_left_out() -> None:

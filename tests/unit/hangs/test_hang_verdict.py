@@ -175,6 +175,25 @@ def test_a_rank_that_has_no_process_any_more_is_named(
     assert Sign.GONE in found.suspects[0].signs
 
 
+@given(SIZES, st.data(), st.sampled_from(["cut", "silent", "none of its ranks is seen"]))
+def test_no_rank_is_gone_where_not_all_processes_of_its_host_are_known(
+    size: tuple[int, int], data: st.DataObject, why: str
+) -> None:
+    """Of a launcher in a job, for one, the first host's name is in all that it starts."""
+    hosts, each = size
+    rank = data.draw(st.integers(0, hosts * each - 1))
+    evidence = changed(cluster(*size), rank, process=None, stack=None, flight=None)
+    number = rank // each
+    if why == "cut":
+        evidence[number] = replace(evidence[number], listed=False)
+    elif why == "silent":
+        evidence[number] = HostEvidence(evidence[number].host, (), answered=False, listed=False)
+    else:
+        evidence[number] = replace(evidence[number], processes=(), stacks=(), flights=())
+    found = verdict(evidence)
+    assert not any(Sign.GONE in suspect.signs for suspect in found.suspects)
+
+
 def test_a_rank_behind_and_the_drivers_message_are_one_line() -> None:
     evidence = changed(
         cluster(4, 8),
