@@ -3,7 +3,7 @@
 #     diagnose RUN    @diagnosis PHASE BYTES_OF_LOG, then for each piece of evidence
 #                     @section NAME ARGUMENT STATUS SIZE, SIZE bytes as they were told, a line break
 #
-# STATUS is the exit status of what told it, "-" where that had not ended within the limit. Everything
+# STATUS is the exit status of what told it, "-" where that had not ended within the limit, or was cut. Everything
 # is asked at once, nothing for longer than the limit, and nothing of the run is stopped or signalled:
 # py-spy reads without pausing, and a flight recorder is asked through the pipe that it opened for it.
 # What hangs here (nvidia-smi on a GPU that is lost, a file on a dead NFS) is not waited for.
@@ -47,28 +47,12 @@ tell() { # $1: name, $2: argument, $3: bytes at most, then what tells. In the ba
     : >"$piece.part"
     # Of nobody's terminal or channel: it may outlive us.
     ( { "$@"; echo $? >"$piece.status"; } 2>&1 | head -c "$most" >"$piece.part"
+    [ "$(size_of "$piece.part")" -lt "$most" ] || rm -f "$piece.status" # what told may have ended all the same
     mv "$piece.part" "$piece.done" ) </dev/null >/dev/null 2>&1 &
 }
 
 variable() { # $1: pid, $2: name. The first line of its value.
     variables "$1" | sed -n "s/^$2=//p" | tr '\001' '\n' | head -n 1
-}
-
-rank_of() { # $1: pid. Sets rank and local_rank, "-" where nothing says.
-    rank=- local_rank=- comm=
-    { read -r comm <"/proc/$1/comm"; } 2>/dev/null
-    case $comm in # the name that a process gave itself, as processes that were forked have no other way
-    'rank '*[!0-9]* | 'rank ' | 'rank ????????'*) ;;
-    'rank '*) rank=${comm#rank }; return ;;
-    esac
-    for name in RANK OMPI_COMM_WORLD_RANK PMIX_RANK SLURM_PROCID; do
-        value=$(variable "$1" $name)
-        case $value in '' | *[!0-9]* | ????????*) ;; *) rank=$value; break ;; esac
-    done
-    for name in LOCAL_RANK OMPI_COMM_WORLD_LOCAL_RANK SLURM_LOCALID; do
-        value=$(variable "$1" $name)
-        case $value in '' | *[!0-9]* | ????????*) ;; *) local_rank=$value; break ;; esac
-    done
 }
 
 cpu_ticks() { # $1: pid. Sets state, parent, and used: ticks of the CPU.
@@ -79,15 +63,58 @@ cpu_ticks() { # $1: pid. Sets state, parent, and used: ticks of the CPU.
     state=$1 parent=$2 used=$((${12} + ${13}))
 }
 
-find_ranks() { # sets ranks: " PID:RANK ...", of each the process that is not below another of that rank
-    ranks=' '
+# Of each process, behind a line "MARK PID NAME" its variables. Of Slurm's those are believed that a
+# step within the run has set: all of a run inherits those of the step that the run itself is in.
+# shellcheck disable=SC2016
+ranks_program='
+function whole(text) {
+    sub(/\001.*/, "", text)
+    return text != "" && length(text) < 8 && text !~ /[^0-9]/
+}
+function first(names,   count, name, i) {
+    count = split(names, name, " ")
+    for (i = 1; i <= count; i++)
+        if (whole(value[name[i]]) && (name[i] !~ /^SLURM/ || in_a_step)) return value[name[i]] + 0
+    return "-"
+}
+function tell() {
+    if (pid == "") return
+    in_a_step = own != "?" && value["SLURM_STEP_ID"] != "" && value["SLURM_STEP_ID"] != own
+    # The name that a process gave itself, as processes that were forked have no other way.
+    if (named != "") print pid, named, "-"
+    else print pid, first("RANK OMPI_COMM_WORLD_RANK PMIX_RANK SLURM_PROCID"), \
+        first("LOCAL_RANK OMPI_COMM_WORLD_LOCAL_RANK SLURM_LOCALID")
+}
+$1 == mark {
+    tell()
+    split("", value)
+    pid = $2
+    named = (NF == 4 && $3 == "rank" && whole($4)) ? $4 + 0 : ""
+    next
+}
+{
+    at = index($0, "=")
+    name = substr($0, 1, at - 1)
+    if (at && !(name in value)) value[name] = substr($0, at + 1)
+}
+END { tell() }
+'
+
+find_ranks() { # sets ranks: " PID:RANK:LOCAL ...", of each the process that is not below another of that rank
+    ranks=' ' own_step='?'
+    [ -z "$root" ] || own_step=$(variable "$root" SLURM_STEP_ID)
     for pid in $pids; do
         program=$(readlink "/proc/$pid/exe")
         case ${program##*/} in sh | bash | dash | busybox | env | timeout | taskset | numactl) continue ;; esac
-        rank_of "$pid"
+        comm=
+        { read -r comm <"/proc/$pid/comm"; } 2>/dev/null
+        printf '%s %s %s\n' "$told" "$pid" "$comm" # a name that nobody else knew before
+        variables "$pid"
+    done | awk -v mark="$told" -v own="$own_step" "$ranks_program" >"$told/ranks"
+    while read -r pid rank local_rank; do
         [ "$rank" != - ] && cpu_ticks "$pid" || continue
-        case $ranks in *" $parent:$rank "*) ;; *) ranks="$ranks$pid:$rank " ;; esac
-    done
+        case $ranks in *" $parent:$rank:"*) ;; *) ranks="$ranks$pid:$rank:$local_rank " ;; esac
+    done <"$told/ranks"
 }
 
 list_processes() { # one line each, "key=value ..." and behind a tab its words
@@ -96,10 +123,17 @@ list_processes() { # one line each, "key=value ..." and behind a tab its words
     done >"$told/before"
     nap 1
     while read -r pid first_state first_used; do
-        rank_of "$pid"
         cpu_ticks "$pid" || continue
-        case $ranks in *" $pid:"*) ;; *) rank=- local_rank=- ;; esac
-        waits=$(head -c 64 "/proc/$pid/wchan" 2>/dev/null | tr -dc 'A-Za-z0-9_.')
+        rank=- local_rank=-
+        case $ranks in *" $pid:"*)
+            rank=${ranks#*" $pid:"}
+            rank=${rank%% *}
+            local_rank=${rank#*:} rank=${rank%:*}
+            ;;
+        esac
+        waits=
+        { read -r waits <"/proc/$pid/wchan"; } 2>/dev/null # which does not end its line
+        case $waits in *[!A-Za-z0-9_.]* | 0) waits= ;; esac
         stuck=$(cat "/proc/$pid"/task/*/stat 2>/dev/null | grep -c ') D [0-9]')
         printf 'pid=%s parent=%s rank=%s local=%s state=%s before=%s cpu=%s stuck=%s wchan=%s\t' \
             "$pid" "$parent" "$rank" "$local_rank" "$state" "$first_state" $((used - first_used)) \
@@ -123,8 +157,8 @@ find_py_spy() { # $1: pid. Sets py_spy: the one beside its Python, or on its PAT
 tell_stacks() { # of every rank; of every Python where nobody says its rank
     asked=0
     for pid in $pids; do
-        case $(readlink "/proc/$pid/exe") in *[Pp]ython*) ;; *) continue ;; esac
         case $ranks in ' ' | *" $pid:"*) ;; *) continue ;; esac
+        case $(readlink "/proc/$pid/exe") in *[Pp]ython*) ;; *) continue ;; esac
         asked=$((asked + 1))
         [ $asked -le $ranks_asked ] || break
         if find_py_spy "$pid"; then
@@ -222,11 +256,15 @@ verb_diagnose() { # RUN
     # In memory where there is a place: a disk that is full, or hangs, may be what it is about.
     told=$(mktemp -d /dev/shm/dlperf.XXXXXX 2>/dev/null || mktemp -d) || fail 'no room for evidence'
     trap 'rm -rf "$told"' EXIT
+    trap 'exit 143' HUP INT TERM PIPE # which dash ends by without what is to be done at the exit
+    clock
+    until_=$((now + evidence_limit * 100))
     : >"$told/asked"
     find_ranks
     asked=0 ras=
     for one in $ranks; do
-        pid=${one%:*} rank=${one#*:} asked=$((asked + 1))
+        pid=${one%%:*} rank=${one#*:} asked=$((asked + 1))
+        rank=${rank%:*}
         [ $asked -le $ranks_asked ] || break
         tell flight "$rank" $flight_bytes ask_recorder "$pid" "$rank"
         [ -n "$ras" ] || ras=$(variable "$pid" NCCL_RAS_ADDR)
@@ -252,9 +290,7 @@ verb_diagnose() { # RUN
     tell kernel - $evidence_bytes kernel_lines
     tell network - $evidence_bytes network_counters
     tell lines - 16384 told_lines 16384
-    clock
     tell uptime - 64 cat /proc/uptime
-    until_=$((now + evidence_limit * 100))
     while clock && [ "$now" -lt "$until_" ] && ls "$told" | grep -q '\.part$'; do nap 0.1; done
     printf '@diagnosis %s %s\n' "$phase" "$size"
     for piece in "$told"/*.done "$told"/*.part; do

@@ -20,6 +20,7 @@ import pytest
 from backends.campaign.record.state import RunState
 from backends.campaign.run import diagnosing
 from backends.hangs.diagnosis import Confidence, Sign
+from backends.hangs.processes import read_processes
 from backends.hangs.sections import split
 from backends.hangs.verdict_words import verdict_line
 from backends.inventory.host_entry import Host
@@ -227,6 +228,39 @@ async def test_an_xid_names_rank_host_and_gpu(
     assert run.started_at <= xid.at <= (run.ended_at or 0)
     assert f"{local_host.name} GPU1" in verdict_line(found)
     assert "Xid 79" in verdict_line(found)
+    bench.nothing_is_left()
+
+
+IN_STEPS = (
+    "import subprocess; [subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'],"
+    " env={**os.environ, 'SLURM_STEP_ID': '1', 'SLURM_PROCID': rank, 'SLURM_LOCALID': rank})"
+    " for rank in '01'] and time.sleep(600)"
+)
+
+
+@pytest.mark.parametrize(
+    ("after", "ranks"),
+    [("time.sleep(600)", []), (TWO_RANKS, [0, 1]), (IN_STEPS, [0, 1])],
+    ids=["nobody says its rank", "ranks say it themselves", "srun within the job says it"],
+)
+async def test_what_a_job_says_of_the_step_that_started_us_is_no_rank_of_the_run(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, after: str, ranks: list[int]
+) -> None:
+    """Every process of a run in a job inherits the variables of the step that serves it."""
+    for name in ("PROCID", "LOCALID", "STEP_ID"):
+        monkeypatch.setenv(f"SLURM_{name}", "0")
+    bench.profile(name="in-a-job", stall_timeout='"1s"')
+    controller = await bench.start("1n2g", profile="in-a-job", lines=3, after=after)
+    run = only_run(await finish(controller))
+    found = run.diagnosis
+    assert found is not None
+    assert found.suspects == ()
+    [answer] = found.files
+    told = {one.name: one for one in split((controller.path / answer).read_bytes())}
+    listed = read_processes(told["processes"].text)
+    assert sorted(one.rank for one in listed if one.rank is not None) == ranks
+    with_rank = {one.pid for one in listed if one.rank is not None}
+    assert not any(one.parent in with_rank for one in listed), "the workers, not who started them"
     bench.nothing_is_left()
 
 
