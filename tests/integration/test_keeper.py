@@ -29,6 +29,7 @@ from tests.support.waiting import wait_until
 def bench(tmp_path: Path, ssh_hosts: SshHosts) -> Iterator[Bench]:
     ssh_hosts(4)
     found = Bench(tmp_path, ssh_hosts.hosts())
+    found.profile(timeout='"5m"', stall_timeout='"5m"')
     yield found
     for path in found.campaigns.glob("*") if found.campaigns.is_dir() else ():
         if (holder := CampaignLock(path).living()) is not None:
@@ -87,7 +88,9 @@ def test_a_campaign_that_is_detached_goes_on_when_its_terminal_is_closed_at_once
 ) -> None:
     """And a second process has one of its runs cancelled through the keeper."""
     out = tmp_path / "out"
-    words = bench.steady_words("1n1g", "2n1g", "4n1g", lines=200)
+    enough = tmp_path / "enough"
+    held = bench.until_there(enough)
+    words = bench.steady_words("1n1g", "2n1g", "4n1g", lines=20, after=held)
     with out.open("wb") as stdout:
         terminal = Terminal(
             *bench.command("run", *words, "--repeats", "2", "--detach"), stdout=stdout.fileno()
@@ -106,6 +109,7 @@ def test_a_campaign_that_is_detached_goes_on_when_its_terminal_is_closed_at_once
     stdout_text, _ = command(bench, "cancel", path.name, "--run", at_work, "--json")
     assert (json.loads(stdout_text)["cancelled"], stdout_text) == ([at_work], stdout_text)
     assert alive(keeper.pid), "the keeper goes on with the others"
+    enough.touch()
     state = ended(bench, keeper)
     states = {run.run_id: run.state for run in state.runs.values()}
     assert states.pop(at_work) is RunState.CANCELLED
@@ -141,8 +145,9 @@ def test_a_run_whose_terminal_is_closed_is_left_to_a_keeper(bench: Bench) -> Non
 
 
 def test_a_keeper_that_was_killed_is_missed_and_another_goes_on(bench: Bench) -> None:
-    words = bench.steady_words("1n1g", lines=200)
-    command(bench, "run", *words, "--repeats", "20", "--detach")
+    enough = bench.directory / "enough"
+    words = bench.steady_words("1n1g", lines=20, after=bench.until_there(enough))
+    command(bench, "run", *words, "--repeats", "6", "--detach")
     path = bench.campaign
     first = keeper_of(path)
     shown, _ = command(bench, "status", path.name)
@@ -166,10 +171,11 @@ def test_a_keeper_that_was_killed_is_missed_and_another_goes_on(bench: Bench) ->
     assert "they start when their turn comes" in unpaused
     _, more = command(bench, "repeat", path.name, "1")
     assert "1 run more" in more
+    enough.touch()
     state = ended(bench, second)
-    assert len(state.runs) == 21
+    assert len(state.runs) == 7
     assert {run.state for run in state.runs.values()} == {RunState.SUCCEEDED}
-    assert bench.logs_are_exact(state, path) == 21
+    assert bench.logs_are_exact(state, path) == 7
     bench.nothing_is_left()
 
 

@@ -93,6 +93,7 @@ class Bench:
         self.profile()
         self.inventory.write_text(tomli_w.dumps({"hosts": [_table(host) for host in hosts]}))
         self.workspaces: list[Workspace] = []
+        self._catalogs: dict[object, Catalog] = {}
 
     def profile(self, launch: str = "", name: str = "steady", **replaced: str) -> str:
         """Write a variant of the steady profile; ``replaced``: lines of it by their key."""
@@ -120,13 +121,21 @@ class Bench:
         """A console's engine, as a new process of the operator would have it."""
         workspace = Workspace(
             self.known,
-            Catalog.load([self.profiles], None),
+            self._catalog(),
             self.campaigns,
             profile_dirs=[self.profiles],
             clock=clock,
         )
         self.workspaces.append(workspace)
         return workspace
+
+    def _catalog(self) -> Catalog:
+        """Read again where a profile was written since."""
+        files = [(path, path.stat().st_mtime_ns) for path in sorted(self.profiles.glob("*.toml"))]
+        key = tuple(files)
+        if key not in self._catalogs:
+            self._catalogs = {key: Catalog.load([self.profiles], None)}
+        return self._catalogs[key]
 
     async def close(self) -> None:
         for workspace in self.workspaces:
@@ -173,6 +182,11 @@ class Bench:
             stderr=subprocess.PIPE,
             text=True,
         )
+
+    def until_there(self, path: Path) -> str:
+        """``after`` of a steady run that ends when there is such a file."""
+        assert "," not in str(path)  # which --set takes for further values
+        return f"while not os.path.exists({str(path)!r}): time.sleep(0.05)"
 
     def steady_words(self, *cases: str, **values: object) -> list[str]:
         values = {"copies": self.copies, **values}
