@@ -234,8 +234,8 @@ def test_memory_does_not_grow_with_the_log(monkeypatch: pytest.MonkeyPatch, stat
         assert tally.count == 2000 * blocks
         return peak
 
-    parse(24)  # imports what a dense log needs
-    assert parse(24) < 1.1 * parse(8)
+    parse(12)  # imports what a dense log needs
+    assert parse(12) < 1.1 * parse(4)
 
 
 @pytest.mark.parametrize("statistic", ["median", "trimmed_mean", "elapsed"])
