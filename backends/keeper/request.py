@@ -15,7 +15,8 @@ from typing import Any
 
 MOST_BYTES = 1 << 20
 MOST_REPEATS = 1000
-_MOST_RUNS = 20_000
+MOST_RUNS = 20_000
+"""That a request or an answer names; so many ids are well below :data:`MOST_BYTES`."""
 _LONGEST = 200
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -42,7 +43,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``done``: False: refused, and nothing was changed. ``run_ids``: what changed."""
+    """``done``: False: refused, and nothing was changed. ``run_ids``: what changed; empty where all
+    that had not ended was asked to end."""
 
     id: str
     done: bool
@@ -127,7 +129,7 @@ def _text(record: dict[str, Any], key: str) -> str:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or len(value) > _MOST_RUNS:
+    if not isinstance(value, list) or len(value) > MOST_RUNS:
         raise ValueError("run_ids are a list of names")
     return tuple(_text({"run_ids": item}, "run_ids") for item in value)
 

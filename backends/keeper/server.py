@@ -18,7 +18,7 @@ from typing import Protocol
 
 from backends import debug
 from backends.campaign.pausing import runs_to_pause
-from backends.campaign.plan.more_repeats import first_of_more, new_runs
+from backends.campaign.plan.more_repeats import first_of_more, new_runs, number_of_more
 from backends.campaign.plan.runs_to_retry import runs_to_retry
 from backends.campaign.record import events as ev
 from backends.campaign.record.state import (
@@ -29,7 +29,7 @@ from backends.campaign.record.state import (
     next_attempt_id,
 )
 from backends.file_modes import Share, share_of
-from backends.keeper.request import Answer, Request, Verb, unique
+from backends.keeper.request import MOST_RUNS, Answer, Request, Verb, unique
 from backends.keeper.spool import GOOD_FOR_S, Spool, Taken
 from profiles.errors import SelectionError
 
@@ -93,7 +93,7 @@ class RequestServer:
         """What was taken by somebody who was killed, and every answer that is not there and that
         somebody may wait for."""
         for request_id, wish in work.state.wishes.items():
-            if wish.verb == Verb.CANCEL and not wish.everything:
+            if wish.verb == Verb.CANCEL and not wish.everything and wish.done is not False:
                 _do(wish, work)  # of a run at work only its own writer knew
             if wish.done is None or self._clock() - wish.answered_at <= GOOD_FOR_S:
                 await self._fulfil(work, request_id, wish)
@@ -120,7 +120,9 @@ class RequestServer:
         if wish.done is None:
             _do(wish, work)
             changed = _changed(wish, work.state)
-            await self._answer(work, request_id, _words(wish, changed), done=True, changed=changed)
+            words = _words(wish, changed)
+            named = () if wish.everything else changed  # of all there may be too many to name
+            await self._answer(work, request_id, words, done=True, changed=named)
         else:
             answer = Answer(request_id, wish.done, wish.text, wish.changed)
             await asyncio.to_thread(self._spool.reply, answer)
@@ -179,21 +181,21 @@ def _do(wish: Wish, work: Work) -> None:
 def _changed(wish: Wish, state: CampaignState) -> tuple[str, ...]:
     """The runs that are as was asked for, whether it was done just now or before a kill."""
     runs = state.runs
+    known = [run_id for run_id in wish.run_ids if run_id in runs]  # damage may have taken some
     match wish.verb:
         case Verb.CANCEL:
-            of = runs if wish.everything else wish.run_ids
             ends = (RunState.CANCELLED, RunState.CANCELLING)
-            return tuple(i for i in of if not runs[i].state.ended or runs[i].state in ends)
+            return tuple(i for i in known if not runs[i].state.ended or runs[i].state in ends)
         case Verb.RETRY:
             return tuple(
                 again
-                for run_id in wish.run_ids
+                for run_id in known
                 if (again := next_attempt_id(run_id, runs[run_id].attempt)) in runs
             )
         case Verb.PAUSE:
-            return tuple(run_id for run_id in wish.run_ids if runs[run_id].paused)
+            return tuple(run_id for run_id in known if runs[run_id].paused)
         case Verb.UNPAUSE:
-            return tuple(run_id for run_id in wish.run_ids if not runs[run_id].paused)
+            return tuple(run_id for run_id in known if not runs[run_id].paused)
         case _:
             return new_runs(state, wish.repeats, wish.first)
 
@@ -221,8 +223,11 @@ def _taken_event(request: Request, by: str, state: CampaignState, now: float) ->
         raise SelectionError("it is meant for another campaign", where=state.campaign)
     runs = None if request.run_ids is None else unique(request.run_ids)
     chosen: tuple[str, ...] = ()
-    first = 0
+    first = more = 0
+    everything = request.verb is Verb.CANCEL and runs is None
     match request.verb:
+        case Verb.CANCEL if everything:
+            chosen = tuple(run.run_id for run in state.runs.values() if not run.state.ended)
         case Verb.CANCEL:
             chosen = tuple(state.run(run_id).run_id for run_id in runs or ())
         case Verb.RETRY:
@@ -231,13 +236,20 @@ def _taken_event(request: Request, by: str, state: CampaignState, now: float) ->
             chosen = runs_to_pause(state, runs, pause=request.verb is Verb.PAUSE)
         case Verb.REPEAT:
             first = first_of_more(state)
+            more = number_of_more(state, request.repeats, first)
+    if not everything and (count := len(chosen) or more) > MOST_RUNS:
+        raise SelectionError(
+            f"that is {count} runs, and no more than {MOST_RUNS} at once can be answered",
+            where=state.campaign,
+            remedy="ask for less at a time",
+        )
     return ev.RequestTaken(
         t=now,
         request=request.id,
         verb=str(request.verb),
         by=by,
         run_ids=chosen,
-        everything=request.verb is Verb.CANCEL and runs is None,
+        everything=everything,
         repeats=request.repeats,
         first=first,
     )
@@ -253,6 +265,8 @@ _DONE = {
 
 
 def _words(wish: Wish, changed: tuple[str, ...]) -> str:
+    if wish.everything and not wish.run_ids:
+        return "all runs asked to end"
     runs = "1 run" if len(changed) == 1 else f"{len(changed)} runs"
     words = f"{runs} {_DONE[Verb(wish.verb)]}"
     left = len(wish.run_ids) - len(changed)

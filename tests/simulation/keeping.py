@@ -290,7 +290,13 @@ class KeptStory:
         return process.label in ("pause", "unpause", "cancel", "retry")
 
     def _planned_by(self, process: Process) -> int:
-        """Runs that a command planned itself, as nobody was at work."""
+        """Runs that a command planned itself, as nobody was at work.
+
+        Who has planned them for it may be gone by the time it says what starts them.
+        """
+        answers = self._watched.answers
+        if any(p is process and i in answers for i, (p, _) in self._watched.asked.items()):
+            return 0
         starts = "'resume' starts them" in process.output or process in self._alone
         return len(self._cases) if process.label == "repeat" and starts else 0
 

@@ -38,14 +38,19 @@ def more_repeats(state: CampaignState, repeats: int, first: int, now: float) -> 
     return [event for event in events if event.run_id not in state.runs]
 
 
-def new_runs(state: CampaignState, repeats: int, first: int) -> tuple[str, ...]:
-    """The first attempts that :func:`more_repeats` has planned."""
+def number_of_more(state: CampaignState, repeats: int, first: int) -> int:
+    """How many runs that are."""
     cases = {
         run.case.key
         for run in state.runs.values()
         if not run.profiled and number_of(run.run_id) < first
     }
-    numbers = range(first, first + repeats * len(cases))
+    return repeats * len(cases)
+
+
+def new_runs(state: CampaignState, repeats: int, first: int) -> tuple[str, ...]:
+    """The first attempts that :func:`more_repeats` has planned."""
+    numbers = range(first, first + number_of_more(state, repeats, first))
     return tuple(
         run.run_id
         for run in state.runs.values()

@@ -356,7 +356,8 @@ class RequestTaken(Event):
     """What somebody asks for, in :mod:`backends.keeper.spool`, is about to be done.
 
     Written before anything of it is, so that whoever goes on after a kill does the rest of it.
-    ``by``: the owner of its file. ``run_ids``: which runs it means; ``everything``: it meant all.
+    ``by``: the owner of its file. ``run_ids``: which runs it means; ``everything``: it meant all,
+    of which those had not ended (none: an older journal does not say).
     ``repeats``: so many more of each case, the first of which has the number ``first``.
     """
 

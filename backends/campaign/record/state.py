@@ -131,8 +131,9 @@ class CampaignState:
 
     @property
     def cancel_wished(self) -> frozenset[str]:
-        """Runs whose end somebody asked for, whatever became of them."""
-        wishes = (wish for wish in self.wishes.values() if wish.verb == "cancel")
+        """Runs whose end somebody asked for and was not refused, whatever became of them."""
+        every = self.wishes.values()
+        wishes = (wish for wish in every if wish.verb == "cancel" and wish.done is not False)
         return frozenset(run_id for wish in wishes for run_id in wish.run_ids)
 
     def run(self, run_id: str) -> RunRecord:

@@ -12,7 +12,7 @@ from backends.campaign.record.journal import FILE_NAME, read_events, write_now
 from backends.keeper.overtaken import HALF, WHY, refuse_overtaken
 from backends.keeper.request import Verb
 from backends.keeper.spool import Spool
-from tests.unit.keeper.test_server import NOW, answer, asks, planned, run_id
+from tests.unit.keeper.test_server import NOW, Work, answer, asks, planned, run_id, serve
 
 
 def changed(path: Path) -> list[str]:
@@ -49,6 +49,21 @@ def test_what_was_taken_and_not_answered_is_not_begun_again(campaign: Path) -> N
     assert changed(campaign) == ["RequestAnswered"]
     assert (answer(campaign, asked).done, answer(campaign, asked).text) == (False, HALF)
     assert read_campaign(campaign).wishes[asked].done is False
+
+
+def test_a_cancel_that_was_refused_is_done_by_nobody(campaign: Path) -> None:
+    """What of it is not done stays so."""
+    asked = asks(campaign, Verb.CANCEL, (run_id(1),))
+    taken = ev.RequestTaken(t=NOW, request=asked, verb="cancel", by="ann", run_ids=(run_id(1),))
+    begun(campaign, taken)
+    assert Spool(campaign).take() is not None
+    assert read_campaign(campaign).cancel_wished == {run_id(1)}
+    assert changed(campaign) == ["RequestAnswered"]
+    assert read_campaign(campaign).cancel_wished == set()
+    work = Work((campaign / FILE_NAME).read_bytes().splitlines())
+    serve(campaign, work)
+    assert not work.state.runs[run_id(1)].state.ended
+    assert (answer(campaign, asked).done, answer(campaign, asked).text) == (False, HALF)
 
 
 def test_an_answer_that_stands_stays(campaign: Path) -> None:

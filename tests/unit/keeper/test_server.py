@@ -18,7 +18,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.codec import decode, encode
 from backends.campaign.record.state import CampaignState, RunState, fold
 from backends.file_modes import Share
-from backends.keeper.request import Answer, Request, Verb, new_id
+from backends.keeper.request import MOST_REPEATS, MOST_RUNS, Answer, Request, Verb, new_id
 from backends.keeper.server import RequestServer
 from backends.keeper.spool import ANSWERS, GOOD_FOR_S, Spool
 
@@ -30,7 +30,7 @@ def run_id(number: int, attempt: int = 1) -> str:
     return f"{TOKEN}-{number:04d}-a{attempt}"
 
 
-def planned(number: int, repeat: int) -> ev.RunPlanned:
+def planned(number: int, repeat: int, gpus_per_node: int = 1) -> ev.RunPlanned:
     return ev.RunPlanned(
         t=NOW,
         run_id=run_id(number),
@@ -39,7 +39,7 @@ def planned(number: int, repeat: int) -> ev.RunPlanned:
         model="M",
         unit="samples/s",
         nodes=1,
-        gpus_per_node=1,
+        gpus_per_node=gpus_per_node,
         parameters={},
         repeat=repeat,
     )
@@ -81,19 +81,19 @@ class Work:
         self._queued.clear()
 
     def pause(self, run_id: str, by: str) -> bool:
-        able = self.state.runs[run_id].pausable
+        able = run_id in self.state.runs and self.state.runs[run_id].pausable
         if able:
             self.note(ev.RunPaused(t=NOW, run_id=run_id, by=by))
         return able
 
     def unpause(self, run_id: str) -> bool:
-        able = self.state.runs[run_id].paused
+        able = run_id in self.state.runs and self.state.runs[run_id].paused
         if able:
             self.note(ev.RunUnpaused(t=NOW, run_id=run_id))
         return able
 
     def cancel_run(self, run_id: str) -> None:
-        if not self.state.runs[run_id].state.ended:
+        if run_id in self.state.runs and not self.state.runs[run_id].state.ended:
             self.note(ev.RunCancelled(t=NOW, run_id=run_id))
 
     def cancel_all(self) -> None:
@@ -102,8 +102,8 @@ class Work:
             self.cancel_run(run_id)
 
     def retry(self, run_id: str) -> None:
-        run = self.state.runs[run_id]
-        if run in self.state.latest_attempts():
+        run = self.state.runs.get(run_id)
+        if run is not None and run in self.state.latest_attempts():
             self.note(next_attempt(run, NOW))
 
     def repeat(self, repeats: int, first: int) -> None:
@@ -295,6 +295,87 @@ def test_what_cannot_be_is_answered_with_the_line_that_a_command_would_say(
     wish = work.state.wishes[request_id]
     assert (wish.verb, wish.done) == (str(verb), False)
     assert wish.by
+
+
+@pytest.mark.parametrize("verb", [Verb.CANCEL, Verb.RETRY, Verb.PAUSE, Verb.UNPAUSE])
+def test_a_run_that_damage_took_from_the_journal_keeps_nobody_from_the_others(
+    campaign: Path, verb: Verb
+) -> None:
+    wanted = (run_id(1) if verb is Verb.RETRY else run_id(2), run_id(9))
+    taken = ev.RequestTaken(t=NOW, request=new_id(), verb=str(verb), by="ann", run_ids=wanted)
+    serve(campaign, Work([*map(encode, BEGUN), encode(taken)]))
+    told = answer(campaign, taken.request)
+    assert told.done
+    assert told.run_ids == ((run_id(1, 2),) if verb is Verb.RETRY else wanted[:1])
+
+
+def test_only_runs_that_had_not_ended_were_asked_to_end(campaign: Path) -> None:
+    cancelled = ev.RunCancelled(t=NOW, run_id=run_id(2))
+    journal = [*map(encode, BEGUN), encode(cancelled)]
+    first, second = asks(campaign, Verb.CANCEL), asks(campaign, Verb.CANCEL)
+    os.utime(campaign / REQUESTS / f"{second}.json", (NOW + 1, NOW + 1))
+    work = Work(journal)
+    serve(campaign, work)
+    assert work.state.wishes[first].run_ids == (run_id(3),)
+    assert answer(campaign, first).text == "1 run asked to end"
+    assert answer(campaign, second).text == "all runs asked to end"
+
+
+def test_a_request_for_the_end_of_all_from_before_is_understood(campaign: Path) -> None:
+    """It does not say which runs had not ended."""
+    taken = ev.RequestTaken(t=NOW, request=new_id(), verb="cancel", by="ann", everything=True)
+    work = Work([*map(encode, BEGUN), encode(taken)])
+    serve(campaign, work)
+    assert work.state.cancel_asked
+    assert answer(campaign, taken.request).text == "all runs asked to end"
+
+
+def many_cases(count: int) -> list[bytes]:
+    return [encode(BEGUN[0]), *(encode(planned(n, 1, n)) for n in range(1, count + 1))]
+
+
+def test_more_runs_than_an_answer_can_name_are_not_planned(campaign: Path) -> None:
+    cases = MOST_RUNS // MOST_REPEATS + 1
+    journal = many_cases(cases)
+    request_id = asks(campaign, Verb.REPEAT, repeats=MOST_REPEATS)
+    work = Work(journal)
+    serve(campaign, work)
+    told = answer(campaign, request_id)
+    assert not told.done
+    assert f"{cases * MOST_REPEATS} runs" in told.text
+    assert f"{MOST_RUNS} at once" in told.text
+    assert len(work.state.runs) == cases
+
+
+@pytest.mark.parametrize("verb", [Verb.PAUSE, Verb.UNPAUSE, Verb.RETRY, Verb.CANCEL])
+def test_a_campaign_of_more_runs_than_an_answer_can_name_is_answered(
+    campaign: Path, monkeypatch: pytest.MonkeyPatch, verb: Verb
+) -> None:
+    """All of them end; what says which they are is refused."""
+    monkeypatch.setattr("backends.keeper.server.MOST_RUNS", 4)
+    monkeypatch.setattr("backends.keeper.request.MOST_RUNS", 4)
+    journal = many_cases(5)
+    for number in range(1, 6):
+        if verb is Verb.UNPAUSE:
+            journal.append(encode(ev.RunPaused(t=NOW, run_id=run_id(number), by="ann")))
+        if verb is Verb.RETRY:
+            journal.append(encode(ev.RunFailed(t=NOW, run_id=run_id(number), reason="none")))
+    request_id = asks(campaign, verb)
+    work = Work(journal)
+    before = of_runs(work.state)
+    serve(campaign, work)
+    told = answer(campaign, request_id)
+    assert told.done is (verb is Verb.CANCEL)
+    assert told.run_ids == ()
+    assert (of_runs(work.state) == before) is not told.done
+    assert ("5 runs asked to end" if told.done else "that is 5 runs") in told.text
+
+
+def test_an_answer_that_names_as_many_runs_as_one_may_is_read(campaign: Path) -> None:
+    runs = tuple(f"{TOKEN}-{number:06d}-a{100 + number}" for number in range(MOST_RUNS))
+    told = Answer(new_id(), True, "done", runs)
+    Spool(campaign).reply(told)
+    assert answer(campaign, told.id) == told
 
 
 def test_a_request_of_another_campaign_is_refused(campaign: Path) -> None:
