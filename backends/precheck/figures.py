@@ -79,6 +79,10 @@ FAULTS = ("wrong", "ecc", "remapping")
 """Not rates: anything above 0 is a fault of the GPU."""
 
 
+_SHAPES = {About.HOST: (1, 0), About.GPU: (1, 1), About.LINK: (1, 2), About.PAIR: (2, 0)}
+"""How many hosts and devices a figure that a program prints is of; none prints one of a group."""
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One measured value.
@@ -119,7 +123,8 @@ class Trouble:
 
 
 def said_in(log: bytes, hosts: Sequence[str], kind: str = "") -> Iterator[Figure]:
-    """The figures that one of our programs printed; what is none, or not finite, is left out.
+    """The figures that one of our programs printed; what is none, not finite, or of
+    more or fewer than its metric is of, is left out.
 
     ``hosts``: of the run, by rank. ``kind``: of a host's own figures; those of GPUs have the model.
     """
@@ -130,9 +135,9 @@ def said_in(log: bytes, hosts: Sequence[str], kind: str = "") -> Iterator[Figure
             continue
         try:
             told = json.loads(line[at + len(MARK) :])
-        except (ValueError, RecursionError):
+            figure = _figure(told, hosts, kind) if isinstance(told, dict) else None
+        except (ValueError, OverflowError, RecursionError):  # of numbers, and of what is deep
             continue
-        figure = _figure(told, hosts, kind) if isinstance(told, dict) else None
         if figure is not None:
             found += 1
             if found > MOST_FIGURES:
@@ -150,6 +155,9 @@ def _figure(told: dict[str, Any], hosts: Sequence[str], kind: str) -> Figure | N
     whose = _ranks(told, len(hosts)) if "from" in told else (0,)
     devices = tuple(told.pop(key) for key in ("device", "to") if key in told)
     if whose is None or not all(type(d) is int and 0 <= d < 1024 for d in devices):
+        return None
+    about = METRICS[name].about if name in METRICS else About.GPU
+    if (len(set(whose)), len(devices)) != _SHAPES.get(about):
         return None
     if "model" in told:
         kind = clean_text(str(told.pop("model")))[:100]

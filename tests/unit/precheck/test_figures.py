@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.precheck.figures import FAULTS, METRICS, said_in
+from backends.precheck.figures import FAULTS, METRICS, About, said_in
 
 LINE = b'precheck: {"metric": "cpu_one", "unit": "MB/s", "value": 1412.3}\n'
 
@@ -47,6 +47,18 @@ def test_ranks_are_hosts():
         b'precheck: {"metric": "exchange", "value": 1, "from": -1, "to": 0}',
         b'precheck: {"metric": "gemm", "value": 1, "device": "0; rm"}',
         b'precheck: {"metric": "gemm", "value": 1, "device": 99999}',
+        pytest.param(b'precheck: {"metric": "cpu_one", "value": ' + b"9" * 400 + b"}", id="large"),
+        pytest.param(b'precheck: {"metric": "cpu_one", "value": ' + b"9" * 3900 + b"}", id="huge"),
+        b'precheck: {"metric": "cpu_one", "value": 1, "device": 0}',
+        b'precheck: {"metric": "pair", "value": 1}',
+        b'precheck: {"metric": "exchange", "value": 1}',
+        b'precheck: {"metric": "exchange", "value": 1, "from": 1, "to": 1}',
+        b'precheck: {"metric": "gemm", "value": 1}',
+        b'precheck: {"metric": "wrong", "value": 1}',
+        b'precheck: {"metric": "gemm", "value": 1, "device": 0, "to": 1}',
+        b'precheck: {"metric": "gemm", "value": 1, "from": 0, "to": 1}',
+        b'precheck: {"metric": "peer", "value": 1, "device": 0}',
+        b'precheck: {"metric": "all", "value": 1}',
         b"precheck: [1, 2]",
         b"precheck: " + b"[" * 3000,
         b'precheck: {"metric": "cpu_one", "value": 1, "x": "' + b"y" * 5000 + b'"}',
@@ -58,14 +70,27 @@ def test_what_is_no_figure_is_passed_over(line: bytes):
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(0, 2)
+    | st.just(10**400)
+    | st.floats()
+    | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
     max_leaves=8,
 )
 KEYS = st.sampled_from(["metric", "value", "unit", "device", "to", "from", "model", "x"])
 
 
-@given(st.lists(st.dictionaries(KEYS, JSON | st.sampled_from([*METRICS, *FAULTS])), max_size=5))
+LIKELY = st.fixed_dictionaries(
+    {"metric": st.sampled_from([*METRICS, *FAULTS]), "value": st.floats(0, 1e6)},
+    optional={key: st.integers(0, 2) for key in ("device", "to", "from")},
+)
+ANY = st.dictionaries(KEYS, JSON | st.sampled_from([*METRICS, *FAULTS]))
+
+
+@given(st.lists(LIKELY | ANY, max_size=5))
 def test_anything_gives_safe_figures_or_none(told: list[dict[str, object]]):
     log = "".join(f"precheck: {json.dumps(one)}\n" for one in told).encode("utf-8", "replace")
     for figure in said_in(log, ("node1", "node2")):
@@ -73,6 +98,9 @@ def test_anything_gives_safe_figures_or_none(told: list[dict[str, object]]):
         assert figure.value >= 0
         assert set(figure.hosts) <= {"node1", "node2"}
         assert all(0 <= device < 1024 for device in figure.devices)
+        about = METRICS[figure.metric].about if figure.metric in METRICS else About.GPU
+        assert len(set(figure.hosts)) == (2 if about is About.PAIR else 1)
+        assert len(figure.devices) == {About.GPU: 1, About.LINK: 2}.get(about, 0)
         texts = [figure.unit, figure.kind, *map(str, figure.details.values())]
         assert not any(ch < " " for text in texts for ch in text)
 

@@ -10,12 +10,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.probe import parse_probe
 from backends.inventory.host_entry import Host
 from backends.precheck import measure
-from backends.precheck.figures import Stage
+from backends.precheck.figures import Figure, Stage
 from backends.precheck.group_run import GroupRun, How, Part
 from backends.precheck.measure import Measuring
 from backends.precheck.naming import Ranking, Verdict
@@ -118,6 +120,45 @@ async def test_a_host_that_fails_twice_is_named_and_asked_for_nothing_more(
     assert verdicts(ranking)["node3"] is Verdict.BROKEN
     assert {v for host, v in verdicts(ranking).items() if host != "node3"} == {Verdict.WELL}
     assert [hosts for hosts in cluster.runs if "node3" in hosts] == [("node3",)] * 2
+
+
+HOSTILE = (
+    _line("pair", 1.0),
+    _line("exchange", 1.0),
+    _line("ring", 1.0, **{"from": 0, "to": 1}),
+    _line("peer", 1.0, device=0, to=1),
+    b'precheck: {"metric": "memory", "value": ' + b"9" * 400 + b"}\n",
+    b'precheck: {"metric": "memory", "value": ' + b"[" * 900 + b"}\n",
+)
+
+
+@pytest.mark.parametrize("line", HOSTILE)
+async def test_no_line_of_a_log_ends_a_precheck_or_names_anybody(
+    measured: Callable[..., Any], line: bytes
+) -> None:
+    class Talking(Cluster):
+        async def run_group(self, run: GroupRun, *rest: Any) -> dict[str, Part]:
+            parts = await super().run_group(run, *rest)
+            parts[run.hosts[0]].log[:0] = line
+            return parts
+
+    ranking, measuring = await measured(Talking(lambda hosts: 100.0), 4)
+    assert ranking.named == ()
+    told = {(f.metric, f.value) for f in measuring.measured.figures}
+    usual = {(m, 100.0) for m in ("cpu_one", "cpu_all", "memory", "exchange", "ring")}
+    assert told >= usual
+    assert told - usual <= {("peer", 1.0)}
+
+
+@given(st.permutations([0.0, 0.0, 3.0]))
+async def test_a_wrong_result_is_not_forgotten_when_a_gpu_is_measured_once_more(
+    values: list[float],
+) -> None:
+    plan = SimpleNamespace(targets=(), left_out={})
+    measuring = Measuring(plan, SimpleNamespace(), Path(), "alice")  # type: ignore[arg-type]
+    for value in values:
+        measuring._take([Figure("wrong", value, "numbers", ("node1",), (0,), "H200")])
+    assert [figure.value for figure in measuring.measured.figures] == [3.0]
 
 
 async def test_a_host_that_hangs_is_not_waited_for_a_second_time(
