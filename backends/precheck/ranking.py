@@ -53,7 +53,9 @@ def rank(measured: Measured, past: Past | None = None) -> Ranking:
         named += hosts
         pairs += links
         unequal += two
-        if len(figures) == 1 and told.about is not About.GROUP:
+        # Of two hosts there is one pair, whichever sends.
+        subjects = {(frozenset(f.hosts), f.devices) for f in figures}
+        if len(subjects) == 1 and told.about is not About.GROUP:
             alone.append((metric, kind))
     named = [_slowed_by(one, measured.figures) for one in named]
     named += _pairs_without_figures(measured)

@@ -97,12 +97,16 @@ def _conclusions(ranking: Ranking) -> Iterator[str]:
     if not ranking.named:
         well = len(ranking.keep)
         if well > 1:
+            unclear = ranking.alone or ranking.unequal or ranking.troubles
+            found = "" if unclear else f": {well} hosts are as the others are"
             yield (
-                f"Nobody is named: {well} hosts are as the others are. That is no proof: who is"
-                " slow in real runs is ranked here, too."
+                f"Nobody is named{found}. That is no proof: who is slow in real runs is ranked"
+                " here, too."
             )
         elif well:
             yield "One host has nothing to be compared with but its own earlier prechecks."
+    if ranking.alone and len(ranking.hosts) > 1:
+        yield f"Compared with nobody, being the only one of its kind: {_alone_text(ranking)}."
     if ranking.exclude:
         rest = f"--hosts '{fold_nodeset(ranking.keep)}'" if ranking.keep else "no host is left"
         yield f"Proposed to leave out: {fold_nodeset(ranking.exclude)}. The rest: {rest}"
@@ -117,6 +121,15 @@ def _conclusions(ranking: Ranking) -> Iterator[str]:
         )
     for unequal in ranking.unequal:
         yield unequal_text(unequal) + "."
+
+
+def _alone_text(ranking: Ranking) -> str:
+    kinds: dict[str, list[str]] = {}
+    for metric, kind in ranking.alone:
+        kinds.setdefault(kind, []).append(METRICS[metric].title)
+    return "; ".join(
+        ", ".join(titles) + (f" ({kind})" if kind else "") for kind, titles in kinds.items()
+    )
 
 
 # Tables ------------------------------------------------------------------------------------------

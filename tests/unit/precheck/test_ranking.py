@@ -123,6 +123,44 @@ def test_two_hosts_that_differ_are_told_and_neither_is_named():
     assert "of two nobody can tell" in said
 
 
+AS_OTHERS = "hosts are as the others are"
+
+
+@given(
+    st.lists(st.sampled_from(["x", "y", "z"]), min_size=4, max_size=4),
+    st.booleans(),
+    st.floats(99, 101),
+)
+def test_hosts_are_called_as_the_others_only_where_all_was_compared_and_well(
+    kinds: list[str], failed: bool, value: float
+):
+    figures = [
+        Figure("cpu_one", value, "MB/s", (host,), (), kind)
+        for host, kind in zip("abcd", kinds, strict=True)
+    ]
+    trouble = Trouble(Stage.ALL, tuple("abcd"), "timed out")
+    ranking = rank(measured(*figures, troubles=(trouble,) if failed else ()))
+    said = " ".join(conclusions(ranking))
+    alone = [kind for kind in kinds if kinds.count(kind) == 1]
+    assert (AS_OTHERS in said) is (not alone and not failed)
+    assert "Nobody is named" in said
+    for kind in ("x", "y", "z"):
+        assert (f"one CPU ({kind})" in said) is (kind in alone)
+
+
+def test_where_two_differ_neither_is_called_as_the_others_are():
+    figures = [*of_host("cpu_one", a=100.0, b=50.0), *of_host("memory", a=10.0, b=10.0)]
+    ranking = rank(measured(*figures, hosts="ab"))
+    assert AS_OTHERS not in " ".join(conclusions(ranking))
+
+
+def test_of_two_hosts_the_one_pair_is_compared_with_nobody_whichever_sends():
+    figures = [of_pair(1.0, "a", "b", "exchange"), of_pair(1.0, "b", "a", "exchange")]
+    said = " ".join(conclusions(rank(measured(*figures, hosts="ab"))))
+    assert "the only one of its kind: TCP between two hosts (NCCL)." in said
+    assert AS_OTHERS not in said
+
+
 def test_a_host_is_slower_than_itself_even_where_it_has_nobody_to_be_compared_with():
     figures = of_gpus("copy", "a", 3000.0)
     before = [of_gpus("copy", "a", value) for value in (4260.0, 4250.0, 4270.0)]
