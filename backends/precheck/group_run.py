@@ -64,6 +64,11 @@ class Part:
     whole: bool = False  # the log is here to its last byte
     left: str = ""  # why something of it is still on the host
 
+    def take(self, data: bytes) -> bool:
+        """More of the log; False where that is longer than anybody keeps."""
+        self.log += data[: LONGEST_LOG + 1 - len(self.log)]
+        return len(self.log) <= LONGEST_LOG
+
 
 @dataclass(frozen=True, slots=True)
 class GroupRun:
@@ -184,8 +189,7 @@ class _Group:
         part, task = self.parts[host], asyncio.current_task()
 
         def take(data: bytes) -> None:
-            part.log += data
-            if len(part.log) > LONGEST_LOG and task is not None:
+            if not part.take(data) and task is not None:
                 part.how, part.reason = How.FAILED, "its log does not end"
                 self._failed.set()
                 task.cancel()
@@ -223,14 +227,31 @@ class _Group:
         try:
             async with asyncio.timeout(TIDY_S):
                 await remote.cancel(self._run.run_id, grace_s=GRACE_S)
-                if len(part.log) > LONGEST_LOG:  # nobody keeps all of that
+                if not await self._rest(part, remote):
                     await remote.discard(self._run.run_id)
                     self._begun.discard(host)
                     return
-                await remote.follow(self._run.run_id, len(part.log), part.log.extend)
             part.whole = True
         except (HostUnreachableError, RemoteError, TimeoutError) as error:
             part.left = getattr(error, "what", "") or "the host does not answer"
+
+    async def _rest(self, part: Part, remote: RemoteHost) -> bool:
+        """What is missing of a log; False where it is longer than anybody keeps."""
+
+        def take(data: bytes) -> None:
+            if not part.take(data):
+                following.cancel()
+
+        if part.take(b""):
+            following = asyncio.ensure_future(remote.follow(self._run.run_id, len(part.log), take))
+            try:
+                await asyncio.wait([following])
+            finally:
+                following.cancel()
+                await asyncio.gather(following, return_exceptions=True)
+            if not following.cancelled():
+                following.result()
+        return part.take(b"")
 
     def _write(self, logs: Path) -> None:
         make_directory(logs)

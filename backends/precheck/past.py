@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from backends.precheck.figures import METRICS, About, Figure
 from backends.precheck.naming import Named, Why
@@ -37,14 +38,17 @@ class Past:
     before: Sequence[Sequence[Figure]] = ()
     runs: Mapping[str, HostInRuns] = field(default_factory=dict)
 
-    def values_of(self, figure: Figure) -> list[float]:
+    def values_of(self, figure: Figure) -> Sequence[float]:
         """What the same had before."""
-        return [
-            old.value
-            for figures in self.before
-            for old in figures
-            if old.series == figure.series and old.subject == figure.subject
-        ]
+        return self._values.get((figure.series, figure.subject), ())
+
+    @cached_property
+    def _values(self) -> Mapping[object, Sequence[float]]:
+        found: dict[object, list[float]] = {}
+        for figures in self.before:
+            for old in figures:
+                found.setdefault((old.series, old.subject), []).append(old.value)
+        return found
 
     @property
     def suspects(self) -> Iterable[Named]:

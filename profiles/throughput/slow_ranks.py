@@ -8,8 +8,9 @@ gradients to the moment when it has its own ready for the next: the others wait 
 from __future__ import annotations
 
 import statistics
+from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 WARM_UP = 2
@@ -39,11 +40,9 @@ class Slow:
 class _Pace:
     seen: int = 0
     times: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    median: float | None = None
+    """Of the window; None until it is full."""
     slower_since: float | None = None
-
-    @property
-    def known(self) -> bool:
-        return len(self.times) == WINDOW
 
 
 class RankPaces:
@@ -52,6 +51,7 @@ class RankPaces:
     def __init__(self, world: int) -> None:
         self._world = world
         self._paces: dict[int, _Pace] = {}
+        self._medians: list[float] = []  # of those that are known, sorted
         self._named: frozenset[int] = frozenset()
 
     def take(self, rank: int, own_s: float, now: float) -> None:
@@ -63,6 +63,11 @@ class RankPaces:
         if pace.seen <= WARM_UP:
             return
         pace.times.append(own_s)
+        if len(pace.times) == WINDOW:
+            if pace.median is not None:
+                del self._medians[bisect_left(self._medians, pace.median)]
+            pace.median = statistics.median(pace.times)
+            insort(self._medians, pace.median)
         usual = self._usual()
         if usual is None or own_s <= usual * (1 + STAYS):
             pace.slower_since = None
@@ -72,14 +77,18 @@ class RankPaces:
     @property
     def judged(self) -> bool:
         """Whether enough ranks have told often enough."""
-        return 2 <= self._world <= 2 * len(self._medians())
+        return 2 <= self._world <= 2 * len(self._medians)
 
     def slow(self, now: float) -> tuple[Slow, ...]:
         """Who is slow at this moment, the slowest first. At most half of the ranks can be."""
-        medians = self._medians()
         usual = self._usual()
         if not self.judged or usual is None:
             return ()
+        medians = {
+            rank: pace.median
+            for rank, pace in sorted(self._paces.items())
+            if pace.median is not None
+        }
         of_usual = min(medians, key=lambda rank: (abs(medians[rank] - usual), rank))
         found = []
         for rank, own in medians.items():
@@ -92,17 +101,10 @@ class RankPaces:
         self._named = frozenset(slow.rank for slow in found)
         return tuple(sorted(found, key=lambda slow: (-slow.excess, slow.rank)))
 
-    def _medians(self) -> Mapping[int, float]:
-        return {
-            rank: statistics.median(pace.times)
-            for rank, pace in sorted(self._paces.items())
-            if pace.known
-        }
-
     def _usual(self) -> float | None:
         """The lower median of all ranks: with half of them slow it is that of one which is not."""
-        medians: Sequence[float] = sorted(self._medians().values())
-        return medians[(len(medians) - 1) // 2] if len(medians) > 1 else None
+        count = len(self._medians)
+        return self._medians[(count - 1) // 2] if count > 1 else None
 
 
 def _error(times: Iterable[float]) -> float:

@@ -128,11 +128,8 @@ def products(gpus, size, trials):
 
 def check(firsts, results):
     """Whether what was computed twice, and on several GPUs of a model, is the same."""
-    reference = {}
     for gpu, first in firsts.items():
         differs = int((first != results[gpu]).sum().item())
-        if not differs:
-            reference.setdefault(gpu.model, first.cpu())
         gpu.say("wrong", differs, "numbers", of="a product computed twice")
     votes = {}  # of each model, which GPUs agree
     for gpu, first in firsts.items():

@@ -91,6 +91,27 @@ async def test_a_log_without_an_end_is_cut(
     assert left == []
 
 
+async def test_of_a_log_that_grows_while_its_run_is_ended_no_more_is_fetched_than_is_kept(
+    transports: Mapping[str, Transport], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(group_run, "LONGEST_LOG", 100_000)
+    flood = "trap 'yes flood | head -c 5000000; exit' TERM; echo begun; while :; do sleep 0.1; done"
+    task = asyncio.create_task(run_group(run_of(node1=flood), transports, "alice", tmp_path))
+    await until(lambda: "begun" in _logs(transports), what="it runs")
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    assert (tmp_path / "node1.log").read_bytes().startswith(b"begun\nflood")
+    assert (tmp_path / "node1.log").stat().st_size == 100_001
+    assert await left_on(transports) == []
+
+
+def _logs(transports: Mapping[str, Transport]) -> str:
+    """Of all runs that are on the hosts."""
+    places = [Path(transport.host.work_dir) for transport in transports.values()]
+    return "".join(log.read_text() for place in places for log in place.glob("runs/*/output.log"))
+
+
 async def test_a_host_that_somebody_has_is_left_to_them(
     transports: Mapping[str, Transport], tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 
 from hypothesis import given
@@ -94,6 +95,29 @@ def test_since_when_and_until_when_a_rank_is_slow() -> None:
         named = paces.slow(float(step))
         assert bool(named) == (20 + WINDOW // 2 <= step < 40 + WINDOW // 2)
         assert all((one.rank, one.since) == (2, 20.0) for one in named if step < 40)
+
+
+TIMES = st.sampled_from([1.0, 1.0, 1.04, 1.3, 2.0, 7.0, -1.0, float("nan")])
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), TIMES), min_size=20, max_size=90))
+def test_every_verdict_is_of_the_medians_of_what_each_rank_told_last(
+    told: list[tuple[int, float]],
+) -> None:
+    """However they come: one rank often, another never."""
+    paces = RankPaces(4)
+    times: dict[int, list[float]] = {rank: [] for rank in range(4)}
+    for rank, value in told:
+        paces.take(rank, value, 0.0)
+        if rank in times and value > 0:
+            times[rank].append(value)
+        last = {rank: all_[WARM_UP:][-WINDOW:] for rank, all_ in times.items()}
+        medians = {r: statistics.median(some) for r, some in last.items() if len(some) == WINDOW}
+        assert paces.judged is (len(medians) >= 2)
+        for slow in paces.slow(0.0):
+            assert slow.own_s == medians[slow.rank]
+            assert slow.usual_s == statistics.median_low(medians.values())
+            assert slow.excess == slow.own_s / slow.usual_s - 1
 
 
 @given(st.lists(st.tuples(st.integers(-5, 9), st.floats(allow_nan=True)), max_size=80))
