@@ -19,9 +19,10 @@ test: $(READY)  ## All tests but those that need PyTorch or take minutes.
 
 # Campaigns on this machine alone, which never look for one of the tools, and take minutes.
 SAME_WITHOUT_TOOLS := auto_repeats campaign_access collecting copied_campaigns costly_patterns cpu_profiles \
-	damaged_journals docs_profiles explain frozen_campaigns html_in_browser linked_placement \
-	logs_on_disk memory_limit nccl_tests_profile pause podman prices remote_in_a_job retry \
-	run_telemetry second_engine unbegun_campaigns workloads_cpu_smoke
+	damaged_journals docs_api docs_profiles explain frozen_campaigns host_contract html_in_browser \
+	linked_placement logs_on_disk memory_limit nccl_tests_profile notify pause podman \
+	precheck_runs prices readme remote_in_a_job retry run_telemetry second_engine slow_ranks \
+	unbegun_campaigns workloads_cpu_smoke
 
 test-without-tools: $(READY)  ## What could differ without sshd, ssh, tmux, iproute2, Slurm …
 	$(BIN)/python -m tests.without_tools $(BIN)/python -m pytest $(WORKERS) \
