@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -32,6 +33,15 @@ EventsOf = Callable[[CampaignState], Sequence[ev.Event]]
 
 
 def _unsaid(words: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """``answer``: None: nobody was asked. ``silent``: the last sign of who gave no other, and is
+    taken over; see :meth:`backends.campaign.record.lock.CampaignLock.silent`."""
+
+    answer: Answer | None
+    silent: float | None = None
 
 
 UNTIL_ENDED_S = 60.0
@@ -63,8 +73,28 @@ class CampaignChanges:
     ) -> Answer | None:
         """See :func:`backends.keeper.asking.ask`."""
         state = await asyncio.to_thread(read_campaign, path)
+        return (await self._ask(path, state, verb, run_ids, False, repeats=repeats, say=say)).answer
+
+    async def _ask(
+        self,
+        path: Path,
+        state: CampaignState,
+        verb: Verb,
+        run_ids: Collection[str] | None,
+        take_over: bool,
+        *,
+        repeats: int = 0,
+        say: Say,
+    ) -> _Asked:
+        """``take_over``: who gives no sign is not asked, whatever the time of the last one."""
+        lock = CampaignLock(path, self._clock)
+        alive = take_over and await asyncio.to_thread(lock.living) is not None
+        if alive and (silent := await lock.silent()) is not None:
+            return _Asked(None, silent)
         runs = None if run_ids is None else tuple(run_ids)
-        return await ask(path, state, verb, runs, repeats=repeats, clock=self._clock, say=say)
+        return _Asked(
+            await ask(path, state, verb, runs, repeats=repeats, clock=self._clock, say=say)
+        )
 
     async def cancel(
         self,
@@ -89,9 +119,10 @@ class CampaignChanges:
         open_before = [run_id for run_id in chosen if not state.run(run_id).state.ended]
         if not cancelling.is_left(state, chosen) and (state.finished or run_ids is not None):
             return cancelling.CancelOutcome()
-        if await self.ask(path, Verb.CANCEL, run_ids, say=say) is not None:
+        asked = await self._ask(path, state, Verb.CANCEL, run_ids, take_over, say=say)
+        if asked.answer is not None:
             return await self._ended_by_others(path, chosen, open_before, say)
-        await asyncio.to_thread(self._write, path, lambda state: [], take_over)
+        await asyncio.to_thread(self._write, path, lambda state: [], take_over, asked.silent)
         order = cancelling.order_of(run_ids)
         controller = await self._starter.resume(path, take_over=take_over, order=order)
         work = self._attached(controller).wait()
@@ -138,8 +169,10 @@ class CampaignChanges:
         SelectionError: one of them cannot be, or there is none.
         """
         verb = Verb.PAUSE if pause else Verb.UNPAUSE
-        if (answer := await self.ask(path, verb, run_ids, say=say)) is not None:
-            return answer.run_ids
+        state = await asyncio.to_thread(read_campaign, path)
+        asked = await self._ask(path, state, verb, run_ids, take_over, say=say)
+        if asked.answer is not None:
+            return asked.answer.run_ids
         changed: tuple[str, ...] = ()
 
         def events(state: CampaignState) -> list[ev.Event]:
@@ -147,7 +180,7 @@ class CampaignChanges:
             changed, wanted = pause_events(state, run_ids, self._clock(), pause=pause)
             return wanted
 
-        await asyncio.to_thread(self._write, path, events, take_over)
+        await asyncio.to_thread(self._write, path, events, take_over, asked.silent)
         return changed
 
     async def retry(
@@ -168,9 +201,11 @@ class CampaignChanges:
         """
         state = await asyncio.to_thread(read_campaign, path)
         again = runs_to_retry(state, run_ids)
-        if (answer := await self.ask(path, Verb.RETRY, again, say=say)) is not None:
-            return None, answer.run_ids
-        controller = self._attached(await self._starter.resume(path, take_over=take_over))
+        asked = await self._ask(path, state, Verb.RETRY, again, take_over, say=say)
+        if asked.answer is not None:
+            return None, asked.answer.run_ids
+        resumed = self._starter.resume(path, take_over=take_over, silent=asked.silent)
+        controller = self._attached(await resumed)
         for run_id in again:  # before it has begun to work: nothing of the campaign ends meanwhile
             controller.retry(run_id)
         return controller, again
@@ -187,8 +222,9 @@ class CampaignChanges:
         """
         state = await asyncio.to_thread(read_campaign, path)
         first_of_more(state)  # what cannot be is said at once
-        if (answer := await self.ask(path, Verb.REPEAT, repeats=repeats, say=say)) is not None:
-            return answer.run_ids
+        asked = await self._ask(path, state, Verb.REPEAT, None, take_over, repeats=repeats, say=say)
+        if asked.answer is not None:
+            return asked.answer.run_ids
         planned: tuple[str, ...] = ()
 
         def events(state: CampaignState) -> list[ev.RunPlanned]:
@@ -197,10 +233,12 @@ class CampaignChanges:
             planned = tuple(event.run_id for event in wanted)
             return wanted
 
-        await asyncio.to_thread(self._write, path, events, take_over)
+        await asyncio.to_thread(self._write, path, events, take_over, asked.silent)
         return planned
 
-    def _write(self, path: Path, events_of: EventsOf, take_over: bool = False) -> None:
+    def _write(
+        self, path: Path, events_of: EventsOf, take_over: bool, silent: float | None
+    ) -> None:
         """Of a campaign that nobody is at work on. It is on disk when this returns; what was asked
         of somebody who was gone is overtaken by it. Blocking.
 
@@ -214,7 +252,7 @@ class CampaignChanges:
         check_place(path, state)
         events_of(state)
         lock = CampaignLock(path, self._clock)
-        lock.acquire(take_over=take_over)
+        lock.acquire(take_over=take_over, silent=silent)
         write = partial(write_now, path / FILE_NAME, owned=lock.owned)
         try:
             state = read_campaign(path)

@@ -182,14 +182,16 @@ class Starter:
         path: Path,
         *,
         take_over: bool,
+        silent: float | None = None,
         adopt: bool = False,
         order: CancelOrder | None = None,
     ) -> CampaignController:
         """Go on with a campaign: live runs are re-attached, ended ones collected, the rest done.
 
         ``order``: only to end some of its runs; as nothing will be started, it does not matter what
-        became of what the campaign began with. ``adopt``: also in a copy, which then is the
-        campaign.
+        became of what the campaign began with. ``silent``: what was seen of a writer whose last
+        sign is of the future; None: that is watched here. ``adopt``: also in a copy, which then is
+        the campaign.
 
         Raises
         ------
@@ -205,7 +207,9 @@ class Starter:
             check_place(path, state)
         basis = await asyncio.to_thread(self._basis, path, state, order is not None)
         lock = CampaignLock(path, self._clock, self._role)
-        lock.acquire(take_over=take_over, silent=await lock.silent() if take_over else None)
+        if take_over and silent is None:
+            silent = await lock.silent()
+        lock.acquire(take_over=take_over, silent=silent)
         try:
             await asyncio.to_thread(be_here, path, state, self._clock, take_over=take_over)
         except BaseException:

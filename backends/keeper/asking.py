@@ -13,8 +13,8 @@ from backends.keeper.request import Answer, Request, Verb, new_id
 from backends.keeper.spool import Spool
 from profiles.errors import DlperfError, SelectionError
 
-PATIENCE_S = 90.0
-"""On NFS another machine may see a new file a minute late."""
+PATIENCE_S = 150.0
+"""On NFS another machine may see a new file a minute late: the request, and then the answer."""
 LOOK_EVERY_S = 0.2
 
 
@@ -58,6 +58,8 @@ async def ask(
     finally:
         # What nobody has taken is not left to be done at some later time.
         back = answer is None and await asyncio.to_thread(spool.take_back, request.id)
+    if answer is None and not back:  # it was taken, and perhaps answered just now
+        answer = await asyncio.to_thread(spool.answer, request.id)
     if answer is None:
         if await asyncio.to_thread(lock.living) is None and back:
             return None
