@@ -50,7 +50,10 @@ def precheck_of(path: Path) -> Precheck | None:
 
 def precheck_document(path: Path) -> dict[str, Any] | None:  # JSON
     """What a campaign's own document says of its precheck: all but the figures."""
-    precheck = precheck_of(path)
+    return _told(precheck_of(path))
+
+
+def _told(precheck: Precheck | None) -> dict[str, Any] | None:  # JSON
     if precheck is None:
         return None
     left_out = ("figures", "troubles", "alone")
@@ -65,12 +68,17 @@ def rewrite_results(state: CampaignState, path: Path) -> None:
     ------
     OSError: a file could not be written; it is left as it was.
     """
-    precheck = precheck_document(path)
-    write_results(path, report_context(state, path), run_results(state), precheck=precheck)
+    precheck = precheck_of(path)
+    context = _context(state, path, precheck)
+    write_results(path, context, run_results(state), precheck=_told(precheck))
 
 
 def report_context(state: CampaignState, path: Path) -> ReportContext:
     """What a report says beside its figures, from the journal and environment.json."""
+    return _context(state, path, precheck_of(path))
+
+
+def _context(state: CampaignState, path: Path, precheck: Precheck | None) -> ReportContext:
     executed: dict[str, ExecutedCommands] = {}
     for run in state.runs.values():
         if run.commands and run.case.key not in executed:
@@ -85,7 +93,6 @@ def report_context(state: CampaignState, path: Path) -> ReportContext:
         notes.append("It was forced: started in spite of what the checks of the hosts stop.")
         notes += state.overridden
     said = read_about(path)
-    precheck = precheck_of(path)
     return ReportContext(
         campaign=state.campaign or path.name,
         tags=said.tags,

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 from backends.campaign.notify.command import run_command
 from backends.campaign.notify.occasions import DISK_LOW, DISK_WELL, Occasion, occasions
 from backends.campaign.notify.open_metrics import metrics_path, metrics_text
+from backends.campaign.notify.results_so_far import ResultsSoFar
 from backends.campaign.record import events as ev
 from backends.campaign.record.recorder import Recorder
 from backends.inventory.notify_settings import NotifySettings
 from backends.results.result_files import write_atomically
+from backends.results.summary import Group
 
 LOOK_S = 1.0
 IDLE_LOOKS = 15
@@ -52,6 +54,7 @@ class Notifier:
         self._max_attempts = max_attempts
         self._free_bytes = free_bytes
         self._looked = -1
+        self._results = ResultsSoFar()
         self._low = any(kind == "disk" for _, kind, _ in recorder.state.told.values())
         self._pending: set[str] = set()
         self._deliveries: set[asyncio.Task[None]] = set()
@@ -76,12 +79,14 @@ class Notifier:
         self._looked = self._recorder.revision
         state, now = self._recorder.state, self._clock()
         free = await asyncio.to_thread(self._free)
+        groups = await asyncio.to_thread(self._results.of, state)
         due = await asyncio.to_thread(
             lambda: [
                 one
                 for one in occasions(
                     state,
                     self._settings.on,
+                    groups,
                     now=now,
                     max_attempts=self._max_attempts,
                     disk_low=self._newly_low(free),
@@ -92,7 +97,7 @@ class Notifier:
         for one in due:
             if one.key not in self._pending:
                 self._tell(one)
-        await self._write_metrics(free)
+        await self._write_metrics(groups, free)
 
     def _free(self) -> int | None:
         try:
@@ -134,14 +139,14 @@ class Notifier:
         if problem:
             self._say(f"the command of [notify] {problem}")
 
-    async def _write_metrics(self, free: int | None) -> None:
+    async def _write_metrics(self, groups: Sequence[Group], free: int | None) -> None:
         if not self._settings.metrics:
             return
         state, now = self._recorder.state, self._clock()
         path = metrics_path(self._settings.metrics, state.campaign)
 
         def write() -> None:
-            write_atomically(path, metrics_text(state, now=now, free_bytes=free))
+            write_atomically(path, metrics_text(state, groups, now=now, free_bytes=free))
 
         try:
             await asyncio.to_thread(write)

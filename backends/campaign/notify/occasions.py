@@ -5,19 +5,18 @@ Each occasion has a key that stays the same however often one looks, so that it 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any  # JSON
 
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.run_record import RunRecord
-from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, RunState
 from backends.results.findings import Grade
 from backends.results.grade_words import grade_reasons
 from backends.results.numbers import trimmed
-from backends.results.summary import Group, parameters_text, summarise
+from backends.results.summary import Group, parameters_text
 from profiles.cleantext import clean_text
 
 LOST_AFTER_S = 60.0
@@ -56,6 +55,7 @@ class Occasion:
 def occasions(
     state: CampaignState,
     on: Collection[str],
+    groups: Sequence[Group],
     *,
     now: float,
     max_attempts: int,
@@ -63,7 +63,7 @@ def occasions(
 ) -> Iterator[Occasion]:
     """All that there are now, told or not, the end last.
 
-    ``disk_low``: bytes that are free where that is too little. Blocking where there are many runs.
+    ``groups``: its results so far. ``disk_low``: bytes that are free where that is too little.
     """
     if "host_lost" in on:
         yield from _hosts_lost(state, now)
@@ -74,7 +74,6 @@ def occasions(
     if "failure" in on:
         yield from _failures(state, max_attempts)
     if ("grade" in on or "end" in on) and state.runs:
-        groups = summarise(run_results(state)) if _worth_adding_up(state) else ()
         if "grade" in on and not state.simulated:
             yield from _grades(state, groups, max_attempts)
         if "end" in on and state.finished:
@@ -137,11 +136,6 @@ def _run_facts(run: RunRecord) -> dict[str, Any]:
         "reason": run.reason,
         "log": run.log,
     }
-
-
-def _worth_adding_up(state: CampaignState) -> bool:
-    """Some case may be complete."""
-    return any(run.state.ended for run in state.runs.values())
 
 
 def _grades(

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, RunState
-from backends.results.summary import parameters_text, summarise
+from backends.results.summary import Group, parameters_text
 from profiles.cleantext import clean_text
 from profiles.logs.own_log_names import safe_name
 
@@ -25,13 +24,14 @@ def metrics_path(pattern: str, campaign: str) -> Path:
     return Path(pattern.replace("{campaign}", safe_name(campaign, "campaign"))).expanduser()
 
 
-def metrics_text(state: CampaignState, *, now: float, free_bytes: int | None) -> str:
-    """All of the file; blocking where there are many runs."""
+def metrics_text(
+    state: CampaignState, groups: Iterable[Group], *, now: float, free_bytes: int | None
+) -> str:
+    """All of the file. ``groups``: the campaign's results so far."""
     own = {"campaign": state.campaign, "simulated": str(state.simulated).lower()}
     latest = state.latest_attempts()
     counts = Counter(run.state for run in latest)
     lost = {host for run in state.runs.values() for host in run.lost_hosts}
-    groups = summarise(run_results(state))
     throughputs = [
         ({**own, "profile": case.profile, "case": case.case, "unit": case.unit,
           "parameters": parameters_text(case.parameters)},

@@ -20,12 +20,16 @@ from backends.campaign.notify.command import run_command
 from backends.campaign.notify.notifier import Notifier
 from backends.campaign.notify.occasions import DISK_LOW, DISK_WELL, LOST_AFTER_S, occasions
 from backends.campaign.notify.open_metrics import metrics_path, metrics_text
+from backends.campaign.notify.results_so_far import ResultsSoFar
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, read_events
 from backends.campaign.record.recorder import Recorder
+from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, apply, fold
 from backends.inventory.hosts_toml import read_hosts_file
 from backends.inventory.notify_settings import OCCASIONS, NotifySettings
+from backends.results.run_result import RunResult
+from backends.results.summary import Group, summarise
 from profiles.errors import DlperfError
 from tests.support.waiting import until
 from tests.unit.campaign.strategies import begun, journals, planned
@@ -50,16 +54,58 @@ def succeeded(run_id: str, throughput: float = 10.0) -> ev.RunSucceeded:
     )  # fmt: skip
 
 
+def results(state: CampaignState) -> tuple[Group, ...]:
+    return summarise(run_results(state))
+
+
 def due(state: CampaignState, *on: str, now: float = NOW, low: int | None = None) -> dict[str, str]:
-    found = occasions(state, on or OCCASIONS, now=now, max_attempts=2, disk_low=low)
+    found = occasions(state, on or OCCASIONS, results(state), now=now, max_attempts=2, disk_low=low)
     return {one.key: one.kind for one in found if one.key not in state.told}
 
 
 def told(state: CampaignState, now: float = NOW) -> CampaignState:
-    found = occasions(state, OCCASIONS, now=now, max_attempts=2, disk_low=None)
+    found = occasions(state, OCCASIONS, results(state), now=now, max_attempts=2, disk_low=None)
     for one in list(found):
         state = apply(state, ev.Told(t=now, key=one.key, occasion=one.kind, text=one.text))
     return state
+
+
+@given(journals)
+def test_results_that_are_kept_tell_what_those_added_up_anew_do(events: list[ev.Event]):
+    state, kept = CampaignState(), ResultsSoFar()
+    for event in events:
+        state = apply(state, event)
+        texts, said = set(), set()
+        for groups in (kept.of(state), results(state)):
+            texts.add(metrics_text(state, groups, now=NOW, free_bytes=5))
+            found = occasions(state, OCCASIONS, groups, now=NOW, max_attempts=2, disk_low=5)
+            said.add(repr(list(found)))  # a throughput may be NaN
+        assert (len(texts), len(said)) == (1, 1)
+
+
+async def test_results_are_added_up_when_a_run_has_ended_and_not_at_each_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    added: list[int] = []
+
+    def counted(runs: tuple[RunResult, ...]) -> tuple[Group, ...]:
+        added.append(len(runs))
+        return summarise(runs)
+
+    monkeypatch.setattr("backends.campaign.notify.results_so_far.summarise", counted)
+    settings = NotifySettings(metrics=str(tmp_path / "{campaign}.prom"))
+    recorder = recorder_in(tmp_path, created(), planned(A), planned(B), *begun(A), *begun(B))
+    one = notifier(tmp_path, recorder, settings)
+    counts = []
+    for event in (
+        ev.Noted(t=5.0, text="x"), succeeded(A), ev.Noted(t=5.0, text="y"), succeeded(B),
+        ev.Noted(t=5.0, text="z"),
+    ):  # fmt: skip
+        recorder.note(event)
+        await one.ended()
+        counts.append(len(added))
+    recorder.close()
+    assert counts == [0, 1, 1, 2, 2]
 
 
 def test_a_failure_is_told_when_it_is_final():
@@ -269,7 +315,7 @@ SAMPLE = re.compile(r'([a-z_]+)\{((?:[a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)+)\} (\S
 def test_metrics_are_open_metrics_whatever_names_there_are(name: str, profile: str):
     state = fold([created(name), replace(planned(A), profile=profile), *begun(A)])
     state = apply(state, succeeded(A))
-    text = metrics_text(state, now=NOW, free_bytes=5)
+    text = metrics_text(state, results(state), now=NOW, free_bytes=5)
     lines = text.split("\n")
     assert lines[-2:] == ["# EOF", ""]
     families: list[str] = []
@@ -418,14 +464,14 @@ def test_the_manual_names_every_occasion_and_metric():
     rows = re.findall(r"^\| `(\w+)`", section, re.M)
     state = fold([created(), *begun(A), planned(B)])
     state = apply(apply(state, succeeded(A)), failed(B))
-    text = metrics_text(state, now=NOW, free_bytes=5)
+    text = metrics_text(state, results(state), now=NOW, free_bytes=5)
     assert [row for row in rows if not row.startswith("dlperf_")] == list(OCCASIONS)
     families = re.findall(r"^# TYPE (\w+)", text, re.M)
     assert [row for row in rows if row.startswith("dlperf_")] == families
     labels = {name for line in text.splitlines() for name in re.findall(r'(\w+)="', line)}
     assert all(f"`{name}`" in section for name in labels)
     state = apply(state, ev.CampaignFinished(t=9.0))
-    found = list(occasions(state, OCCASIONS, now=NOW, max_attempts=1, disk_low=5))
+    found = list(occasions(state, OCCASIONS, results(state), now=NOW, max_attempts=1, disk_low=5))
     keys = {key for one in found for key in one.to_json(state, Path("x"), NOW)}
     assert {one.kind for one in found} == {"disk", "failure", "grade", "end"}
     assert all(f'"{key}"' in section or f"`{key}`" in section for key in keys)

@@ -14,6 +14,8 @@ import pytest
 from backends.campaign.folder.artifacts import rewrite_results
 from backends.campaign.folder.export_report import export
 from backends.campaign.folder.reader import read_campaign
+from backends.campaign.record.state import CampaignState
+from backends.precheck.record import Precheck, PrecheckError
 from tests.unit.results.conftest import Dlperf
 from tui.cli import main
 
@@ -55,6 +57,22 @@ def test_the_examples_are_as_they_would_be_written_now(example: Path, tmp_path: 
     rewrite_results(read_campaign(copy), copy)
     for name in ("results.json", "results.csv", "report.md"):
         assert (copy / name).read_text() == (example / name).read_text(), name
+
+
+def test_a_precheck_is_read_once_for_all_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be long, and they are written again after each run."""
+    read: list[Path] = []
+
+    def counted(path: Path) -> Precheck:
+        read.append(path)
+        raise PrecheckError("damaged")
+
+    monkeypatch.setattr("backends.campaign.folder.artifacts.read_precheck", counted)
+    (tmp_path / "precheck").mkdir()
+    rewrite_results(CampaignState(), tmp_path)
+    assert read == [tmp_path / "precheck"]
 
 
 def test_a_log_is_where_path_and_log_say(dlperf: Dlperf, imported: Figures, tmp_path: Path) -> None:
