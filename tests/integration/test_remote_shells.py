@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -219,12 +220,13 @@ async def test_the_small_answers_work_too(remote: RemoteHost, tmp_path: Path) ->
     assert (await remote.status("absent")).phase is RunPhase.ABSENT
 
 
-def diagnosing() -> list[int]:
-    """The shells that diagnose; those that the first one forked behind it."""
+def diagnosing(run_id: str) -> list[int]:
+    """The shells that diagnose a run; those that the first one forked behind it."""
     found = []
     for entry in sorted(Path("/proc").glob("[0-9]*"), key=lambda entry: int(entry.name)):
         with contextlib.suppress(OSError):
-            if b"diagnose" in (entry / "cmdline").read_bytes().split(b"\0"):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if b"diagnose" in words and run_id.encode() in words:
                 found.append(int(entry.name))
     return found
 
@@ -235,22 +237,22 @@ def evidence_directories() -> set[Path]:
     for link in Path("/proc").glob("[0-9]*/fd/1"):
         with contextlib.suppress(OSError):
             target = link.readlink()
-            if target.parent.name.startswith("dlperf."):
+            if target.parent.name.startswith("dlperf.") and target.parent.is_dir():
                 found.add(target.parent)
     return found
 
 
 async def test_a_diagnosis_that_is_ended_leaves_no_evidence_behind(remote: RemoteHost) -> None:
-    await remote.start(spec("ended", "exec sleep 60"))
-    asking = asyncio.create_task(remote.diagnose("ended"))
+    run_id = f"ended-{secrets.token_hex(4)}"
+    await remote.start(spec(run_id, "exec sleep 60"))
+    asking = asyncio.create_task(remote.diagnose(run_id))
     await until(evidence_directories)
     [directory] = evidence_directories()
-    assert directory.is_dir()
-    os.kill(diagnosing()[0], signal.SIGTERM)
+    os.kill(diagnosing(run_id)[0], signal.SIGTERM)
     with pytest.raises(RemoteError):
         await asking
     await until(lambda: not directory.exists())
-    await remote.cancel("ended", grace_s=1)
+    await remote.cancel(run_id, grace_s=1)
 
 
 async def test_a_marker_is_found_wherever_it_stands_in_the_environment(
