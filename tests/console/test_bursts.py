@@ -21,7 +21,7 @@ from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
 from backends.keeper.process import Begun, KeeperError
 from tests.console.conftest import LARGE, SMALL, begin, screen_text, settled, tick
-from tests.console.fakes import FakeController, FakeFinding, FakeSummary, FakeWorkspace
+from tests.console.fakes import FakeController, FakeFinding, FakeSummary, FakeWorkspace, v100_hosts
 from tui.app import DlperfApp
 from tui.key_bindings import PAGES
 from tui.screens.campaign_list import CampaignList
@@ -189,8 +189,8 @@ def _keeper(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.keeping.leave_to_keeper", leave)
 
 
-def hosts_of(workspace: FakeWorkspace) -> WatchedWorkspace:
-    watched = WatchedWorkspace(workspace.campaigns_dir)
+def hosts_of(workspace: FakeWorkspace, count: int = 4) -> WatchedWorkspace:
+    watched = WatchedWorkspace(workspace.campaigns_dir, hosts=v100_hosts()[:count])
     watched.fails = {"1n8g": "NCCL error: unhandled system error"}
     WATCHED.append(watched)
     return watched
