@@ -104,6 +104,9 @@ class Invariants:
             self._world.paused -= chosen
         else:
             self._world.paused |= paused - self._may_be_unpaused(campaign)
+        opposite = "unpause" if words[0] == "pause" else "pause"
+        if any(other.label == opposite and not other.dead for other in self._world.processes):
+            return  # which may have had the later word
         if (paused == chosen) is not (words[0] == "pause") and words[2] == "--run":
             self._world.violated(f"{process}: {words[0]} of {words[3]} is not in the journal")
 
