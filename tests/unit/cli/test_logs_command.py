@@ -74,7 +74,7 @@ def test_a_log_is_byte_for_byte_in_a_pipe(
 ) -> None:
     path = campaign("done", planned("a"), assigned("a"), succeeded("a"), FINISHED)
     write(path, "a.log", HOSTILE)
-    for words in (["done"], ["done", "a"], ["done", "-f"], ["done", "-n", "99"]):
+    for words in (["done", "-n", "99"], ["done", "a", "-f"]):
         process = follow(*words)
         shown, _ = process.communicate(timeout=30)
         assert (process.returncode, shown) == (0, HOSTILE)
