@@ -104,11 +104,20 @@ class Invariants:
             self._world.paused -= chosen
         else:
             self._world.paused |= paused - self._may_be_unpaused(campaign)
-        opposite = "unpause" if words[0] == "pause" else "pause"
-        if any(other.label == opposite and not other.dead for other in self._world.processes):
+        if self._beside_its_opposite(process):
             return  # which may have had the later word
         if (paused == chosen) is not (words[0] == "pause") and words[2] == "--run":
             self._world.violated(f"{process}: {words[0]} of {words[3]} is not in the journal")
+
+    def _beside_its_opposite(self, process: Process) -> bool:
+        """Whether an ``unpause`` was alive in a time of this ``pause``, or the other way round."""
+        opposite = "unpause" if process.label == "pause" else "pause"
+        processes = self._world.processes
+        after = processes.index(process)
+        return any(
+            other.label == opposite and (number > after or not other.dead)
+            for number, other in enumerate(processes)
+        )
 
     def _may_be_unpaused(self, campaign: Path) -> set[str]:
         """By requests that still lie there, or were taken and are not answered."""
