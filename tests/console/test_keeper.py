@@ -17,7 +17,7 @@ from backends.keeper.process import Begun, KeeperError
 from backends.keeper.request import Answer, Verb
 from backends.transports.credential import Credential
 from profiles.errors import DlperfError
-from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, shows, until
+from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_campaigns import prepared
 from tui.app import DlperfApp
@@ -124,12 +124,15 @@ async def test_what_is_typed_or_lost_while_a_keeper_begins_leaves_no_campaign_al
     try:
         async with console(workspace, LARGE) as (app, pilot):
             controller = begin(app, workspace)
-            await pilot.press("q")
+            await pilot.press("3", "q")
             await until(pilot, lambda: isinstance(app.screen, Choice))
             await pilot.press("b")
             await until(pilot, lambda: app.session.leaving)
             await pilot.press("q")
-            await until(pilot, partial(shows, app, "a keeper is being started"))
+            await until(pilot, partial(shows, app, "one moment"))
+            tick(app)
+            await until(pilot, partial(shows, app, "a keeper is being started …"))
+            assert not shows(app, "nobody goes on with this campaign")
             with pytest.raises(DlperfError, match="a keeper is being started"):
                 await app.session.resume(controller.path)
             assert not workspace.closed

@@ -40,8 +40,9 @@ COLUMNS = (
 )
 
 
-def summary(viewed: CampaignSnapshot | None) -> Text:
-    """ "2 at work · 5 to come · 12 done · 1 failed", for the frame."""
+def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
+    """ "2 at work · 5 to come · 12 done · 1 failed", for the frame. ``leaving``: a keeper is about
+    to go on with it."""
     if viewed is None:
         return Text("")
     parts: list[Text | str | tuple[str, str]] = []
@@ -60,7 +61,9 @@ def summary(viewed: CampaignSnapshot | None) -> Text:
         parts.append((f"✗ {viewed.failed} failed", BAD))
     if viewed.cancelled:
         parts.append((f"{viewed.cancelled} cancelled", MUTED))
-    if viewed.deserted:
+    if leaving:
+        parts.append(("a keeper is being started …", MUTED))
+    elif viewed.deserted:
         parts.append((DESERTED, WARN))
     elif viewed.kept_by is not None:
         parts.append((f"a {viewed.kept_by.role} goes on with it", MUTED))

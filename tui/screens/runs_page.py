@@ -112,7 +112,8 @@ class RunsPage(Page):
             self._shown = shown
             panel.table.refill(self._rows(viewed) if viewed else [])
             self._steer(viewed)
-        panel.retitle(f"Runs · {viewed.name}" if viewed else "Runs", summary(viewed))
+        counts = summary(viewed, leaving=self.session.leaving)
+        panel.retitle(f"Runs · {viewed.name}" if viewed else "Runs", counts)
         panel.say_when_empty(
             "No run matches; Esc takes the filter away"
             if panel.filter_text
