@@ -23,7 +23,7 @@ from backends.hangs.diagnosis import (
 )
 from backends.hangs.evidence import Lack
 from backends.hangs.slow_rank import SlowRank
-from tests.console.conftest import HUGE, LARGE, SMALL, begin, screen_text, tick, until
+from tests.console.conftest import HUGE, LARGE, SMALL, begin, screen_text, settled, tick, until
 from tests.console.fake_prechecks import of_four_hosts
 from tests.console.fakes import START, FakeFinding, FakeWorkspace
 from tui.app import DlperfApp
@@ -143,7 +143,7 @@ def test_a_precheck(
             await pilot.press(key)
             await until(pilot, lambda: "looking" not in screen_text(app))
         await until(pilot, lambda: words in screen_text(app))
-        await pilot.pause()
+        await settled(app)
 
     assert snap_compare(console_of(still, colours), terminal_size=size, run_before=go)
 
