@@ -33,7 +33,8 @@ def dlperf(tmp_path: Path):
         PROFILE.replace("SIGN", "{gpus}").replace("REPEAT", "({repeat} % 2 * 2 - 1)"),
         encoding="utf-8",
     )
-    (tmp_path / "hosts.toml").write_text(INVENTORY, encoding="utf-8")
+    leases = f'lease_dir = "{tmp_path}/leases"\n'  # other tests may have this machine
+    (tmp_path / "hosts.toml").write_text(INVENTORY + leases, encoding="utf-8")
 
     def dlperf(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "HOME": str(tmp_path)}

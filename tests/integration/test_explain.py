@@ -61,7 +61,8 @@ def planted_profile(name: str, directory: Path) -> Path:
 def explained(directory: Path, name: str, *words: str) -> dict[str, dict[str, Any]]:
     """The results of a campaign of one device and two, with ``--explain``: by plant that of two."""
     (directory / "hosts.toml").write_text(
-        '[[hosts]]\nname = "here"\ntransport = "local"\nslots = 2\n'
+        f'[[hosts]]\nname = "here"\ntransport = "local"\nslots = 2\n'
+        f'lease_dir = "{directory}/leases"\n'  # other tests may have this machine
     )
     profile = planted_profile(name, directory)
     command = [sys.executable, "-m", "tui.cli", "--inventory", str(directory / "hosts.toml")]

@@ -74,7 +74,9 @@ def v100(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "profiles" / "tiny.toml").write_text(PROFILE)
     on_cpus = PROFILE.replace('name = "tiny"', 'name = "tiny-cpu"\ndevices = "cpu"')
     (tmp_path / "profiles" / "tiny-cpu.toml").write_text(on_cpus)
-    (tmp_path / "hosts.toml").write_text('[[hosts]]\nname = "here"\ntransport = "local"\n')
+    leases = f'lease_dir = "{tmp_path}/leases"\n'  # other tests may have this machine
+    host = '[[hosts]]\nname = "here"\ntransport = "local"\n'
+    (tmp_path / "hosts.toml").write_text(host + leases)
     return {**os.environ, "HOME": str(tmp_path), "PATH": f"{tools}:{os.environ['PATH']}"}
 
 

@@ -34,7 +34,8 @@ def run(directory: Path, wrong: int) -> tuple[int, dict[str, Any]]:
     profile = profile.replace('devices = "gpu"', 'devices = "any"')
     (directory / "slots.toml").write_text(profile.replace('settle = "5s"', 'settle = "0s"'))
     (directory / "hosts.toml").write_text(
-        '[[hosts]]\nname = "here"\ntransport = "local"\nslots = 4\n'
+        f'[[hosts]]\nname = "here"\ntransport = "local"\nslots = 4\n'
+        f'lease_dir = "{directory}/leases"\n'  # other tests may have this machine
     )
     done = subprocess.run(
         [

@@ -69,6 +69,7 @@ class Site:
         (home / "profiles" / "boxed.toml").write_text(text)
         (home / "hosts.toml").write_text(
             f'[[hosts]]\nname = "here"\ntransport = "local"\nslots = 2\nwork_dir = "{home}/work"\n'
+            f'lease_dir = "{home}/leases"\n'  # other tests may have this machine
         )
         self._environment = {**podman.environment, "HOME": str(home)}
         self._options = (

@@ -155,6 +155,7 @@ def test_a_broken_host_stops_a_campaign_before_it_begins(tmp_path: Path) -> None
     inventory = tmp_path / "hosts.toml"
     inventory.write_text(
         f'[[hosts]]\nname = "here"\ntransport = "local"\nwork_dir = "{tmp_path}/work"\n'
+        f'lease_dir = "{tmp_path}/leases"\n'  # other tests may have this machine
         f'environment = ["PATH={broken}:/usr/bin:/bin"]\n'
     )
     words = ("run", "-p", "cpu-smoke", "-c", "1n1g", "--set", f"python={sys.executable}")

@@ -33,6 +33,7 @@ def test_a_billion_tokens_cost_their_gpu_hours(
 ) -> None:
     (tmp_path / "tokens.toml").write_text(PROFILE, encoding="utf-8")
     host = f'[[hosts]]\nname = "here"\ntransport = "local"\nslots = 2\n{price}\n'
+    host += f'lease_dir = "{tmp_path}/leases"\n'  # other tests may have this machine
     (tmp_path / "hosts.toml").write_text(host, encoding="utf-8")
 
     def dlperf(*words: str) -> str:

@@ -111,7 +111,8 @@ def planted_run(
         text = text.replace(before, after, 1)
     (directory / "planted.toml").write_text(text)
     (directory / "hosts.toml").write_text(
-        '[[hosts]]\nname = "here"\ntransport = "local"\nslots = 2\n'
+        f'[[hosts]]\nname = "here"\ntransport = "local"\nslots = 2\n'
+        f'lease_dir = "{directory}/leases"\n'  # other tests may have this machine
     )
     done = subprocess.run(
         [
