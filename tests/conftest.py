@@ -6,6 +6,7 @@ import fcntl
 import inspect
 import os
 import signal
+import sysconfig
 import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import closing
@@ -29,10 +30,12 @@ settings.load_profile(os.environ.get("DLPERF_HYPOTHESIS", "unhurried"))
 
 
 def pytest_configure() -> None:
-    """A shell has its background jobs, and whatever they start, ignore Ctrl-C; what tests start
-    shall be interrupted as from a terminal."""
+    """What tests start shall be interrupted as from a terminal, although a shell has its background
+    jobs, and whatever they start, ignore Ctrl-C; and its python3 is the one that runs the tests,
+    and no script that looks for one each time, at five times the cost."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ["PATH"] = os.pathsep.join((sysconfig.get_path("scripts"), os.environ["PATH"]))
 
 
 @pytest.fixture
