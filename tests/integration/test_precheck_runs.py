@@ -101,8 +101,10 @@ async def test_of_a_log_that_grows_while_its_run_is_ended_no_more_is_fetched_tha
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
-    assert (tmp_path / "node1.log").read_bytes().startswith(b"begun\nflood")
-    assert (tmp_path / "node1.log").stat().st_size == 100_001
+    kept = (tmp_path / "node1.log").read_bytes()
+    assert kept.startswith(b"begun\n")
+    assert b"\nflood\n" in kept  # behind what the shell may say of a sleep that was ended
+    assert len(kept) == 100_001
     assert await left_on(transports) == []
 
 
