@@ -42,7 +42,10 @@ class _Handler(socketserver.StreamRequestHandler):
     server: Proxy
 
     def handle(self) -> None:
-        self.server.asked.append(self.rfile.readline().decode("latin-1"))
+        line = self.rfile.readline().decode("latin-1")
+        if not line:  # connected ahead, for a request that never came
+            return
+        self.server.asked.append(line)
         self.wfile.write(b"HTTP/1.1 502 No\r\nContent-Length: 0\r\n\r\n")
 
 
