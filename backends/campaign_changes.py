@@ -27,6 +27,7 @@ from backends.campaign_start import Starter
 from backends.keeper.asking import ask
 from backends.keeper.overtaken import refuse_overtaken
 from backends.keeper.request import Answer, Verb
+from profiles.errors import DlperfError
 
 Say = Callable[[str], None]
 EventsOf = Callable[[CampaignState], Sequence[ev.Event]]
@@ -122,7 +123,7 @@ class CampaignChanges:
         asked = await self._ask(path, state, Verb.CANCEL, run_ids, take_over, say=say)
         if asked.answer is not None:
             return await self._ended_by_others(path, chosen, open_before, say)
-        await asyncio.to_thread(self._write, path, lambda state: [], take_over, asked.silent)
+        await asyncio.to_thread(self._write, path, state, lambda now: [], take_over, asked.silent)
         order = cancelling.order_of(run_ids)
         controller = await self._starter.resume(path, take_over=take_over, order=order)
         work = self._attached(controller).wait()
@@ -175,12 +176,12 @@ class CampaignChanges:
             return asked.answer.run_ids
         changed: tuple[str, ...] = ()
 
-        def events(state: CampaignState) -> list[ev.Event]:
+        def events(now: CampaignState) -> list[ev.Event]:
             nonlocal changed
-            changed, wanted = pause_events(state, run_ids, self._clock(), pause=pause)
+            changed, wanted = pause_events(now, run_ids, self._clock(), pause=pause)
             return wanted
 
-        await asyncio.to_thread(self._write, path, events, take_over, asked.silent)
+        await asyncio.to_thread(self._write, path, state, events, take_over, asked.silent)
         return changed
 
     async def retry(
@@ -227,27 +228,31 @@ class CampaignChanges:
             return asked.answer.run_ids
         planned: tuple[str, ...] = ()
 
-        def events(state: CampaignState) -> list[ev.RunPlanned]:
+        def events(now: CampaignState) -> list[ev.RunPlanned]:
             nonlocal planned
-            wanted = more_repeats(state, repeats, first_of_more(state), self._clock())
+            wanted = more_repeats(now, repeats, first_of_more(now), self._clock())
             planned = tuple(event.run_id for event in wanted)
             return wanted
 
-        await asyncio.to_thread(self._write, path, events, take_over, asked.silent)
+        await asyncio.to_thread(self._write, path, state, events, take_over, asked.silent)
         return planned
 
     def _write(
-        self, path: Path, events_of: EventsOf, take_over: bool, silent: float | None
+        self,
+        path: Path,
+        state: CampaignState,
+        events_of: EventsOf,
+        take_over: bool,
+        silent: float | None,
     ) -> None:
-        """Of a campaign that nobody is at work on. It is on disk when this returns; what was asked
-        of somebody who was gone is overtaken by it. Blocking.
+        """Of a campaign that nobody is at work on; ``state``: as it was read before. It is on disk
+        when this returns; what was asked of somebody who was gone is overtaken by it. Blocking.
 
         Raises
         ------
         CampaignLockedError: a console is at work on it. ElsewhereError: it is a copy. Whatever
-        ``events_of`` raises, and then nothing is written.
+        ``events_of`` raises, and then nothing is written. DlperfError: it cannot be written.
         """
-        state = read_campaign(path)
         refuse_ways_out(path)
         check_place(path, state)
         events_of(state)
@@ -255,11 +260,17 @@ class CampaignChanges:
         lock.acquire(take_over=take_over, silent=silent)
         write = partial(write_now, path / FILE_NAME, owned=lock.owned)
         try:
-            state = read_campaign(path)
-            events = events_of(state)
-            refuse_overtaken(path, state, self._clock, write)
+            now = read_campaign(path)
+            events = events_of(now)
+            refuse_overtaken(path, now, self._clock, write)
             if events:
                 write(events)
+        except OSError as error:
+            raise DlperfError(
+                f"cannot answer what was asked of it: {error.strerror}",
+                where=str(path),
+                remedy="check permissions and free space",
+            ) from error
         finally:
             lock.release()
 

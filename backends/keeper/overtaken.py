@@ -39,18 +39,14 @@ def refuse_overtaken(
         if known is not None and known.done is not None:
             spool.reply(Answer(taken.id, known.done, known.text, known.changed))
             continue
-        by, refusal = asker_of(campaign, taken.uid)
-        why = refusal or taken.problem or WHY
-        if why == WHY and taken.request is not None:
+        by, why = asker_of(campaign, taken.uid)
+        why = why or taken.problem
+        if not why and taken.request is not None:
+            why, verb = WHY, str(taken.request.verb)
             write(
                 [
                     ev.RequestAnswered(
-                        t=clock(),
-                        request=taken.id,
-                        done=False,
-                        text=why,
-                        verb=str(taken.request.verb),
-                        by=by,
+                        t=clock(), request=taken.id, done=False, text=why, verb=verb, by=by
                     )
                 ]
             )

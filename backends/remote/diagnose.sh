@@ -3,9 +3,9 @@
 #     diagnose RUN    @diagnosis PHASE BYTES_OF_LOG, then for each piece of evidence
 #                     @section NAME ARGUMENT STATUS SIZE, SIZE bytes as they were told, a line break
 #
-# STATUS is the exit status of what told it, "-" where that had not ended within the limit, or was cut. Everything
-# is asked at once, nothing for longer than the limit, and nothing of the run is stopped or signalled:
-# py-spy reads without pausing, and a flight recorder is asked through the pipe that it opened for it.
+# STATUS is the exit status of what told it, "-" where that had not ended within the limit, or was cut.
+# Everything is asked at once, nothing for longer than the limit, and nothing of the run is stopped or
+# signalled: py-spy reads without pausing, and a flight recorder is asked through the pipe that it opened for it.
 # What hangs here (nvidia-smi on a GPU that is lost, a file on a dead NFS) is not waited for.
 
 evidence_limit=12 # s

@@ -62,8 +62,9 @@ def measured(bench: Bench, *more: str, umask: int) -> Path:
     return bench.campaigns
 
 
-def test_a_campaign_is_the_operators_alone(bench: Bench) -> None:
-    assert modes(measured(bench, umask=0)) == ({0o700}, {0o600})
+@pytest.mark.parametrize("umask", [0o000, 0o077])
+def test_a_campaign_is_the_operators_alone(bench: Bench, umask: int) -> None:
+    assert modes(measured(bench, umask=umask)) == ({0o700}, {0o600})
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o077])

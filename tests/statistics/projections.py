@@ -117,6 +117,6 @@ def _errors(found: Projection, truth: Measured) -> list[float]:
 
 
 SIMULATIONS = (
-    Simulation("projection coverage", coverage, 2_000, 100),
+    Simulation("projection coverage", coverage, 2_000, 200),
     Simulation("held out", held_out, 1, 1, exact=True),
 )

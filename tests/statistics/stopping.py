@@ -136,5 +136,5 @@ def auto_speedup_coverage(count: int) -> Table:
 SIMULATIONS = (
     Simulation("auto coverage", auto_coverage, 10_000, 2_000),
     Simulation("auto repeats", auto_repeats, 10_000, 2_000),
-    Simulation("auto speedup coverage", auto_speedup_coverage, 2_000, 30),
+    Simulation("auto speedup coverage", auto_speedup_coverage, 2_000, 60),
 )

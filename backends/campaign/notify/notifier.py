@@ -79,7 +79,7 @@ class Notifier:
         self._looked = self._recorder.revision
         state, now = self._recorder.state, self._clock()
         free = await asyncio.to_thread(self._free)
-        groups = await asyncio.to_thread(self._results.of, state)
+        groups = await asyncio.to_thread(self._results.of, state) if self._adds_up else ()
         due = await asyncio.to_thread(
             lambda: [
                 one
@@ -98,6 +98,11 @@ class Notifier:
             if one.key not in self._pending:
                 self._tell(one)
         await self._write_metrics(groups, free)
+
+    @property
+    def _adds_up(self) -> bool:
+        """Something that is told needs the results so far."""
+        return bool(self._settings.metrics) or not {"grade", "end"}.isdisjoint(self._settings.on)
 
     def _free(self) -> int | None:
         try:

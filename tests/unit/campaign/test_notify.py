@@ -108,6 +108,32 @@ async def test_results_are_added_up_when_a_run_has_ended_and_not_at_each_look(
     assert counts == [0, 1, 1, 2, 2]
 
 
+@pytest.mark.parametrize(
+    ("on", "metrics", "adds_up"),
+    [(("failure", "disk"), False, False), ((), True, True), (("grade",), False, True),
+     (("end",), False, True)],
+)  # fmt: skip
+async def test_results_are_added_up_only_where_something_told_needs_them(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    on: tuple[str, ...],
+    metrics: bool,
+    adds_up: bool,
+):
+    added: list[int] = []
+
+    def counted(runs: tuple[RunResult, ...]) -> tuple[Group, ...]:
+        added.append(len(runs))
+        return summarise(runs)
+
+    monkeypatch.setattr("backends.campaign.notify.results_so_far.summarise", counted)
+    where = str(tmp_path / "{campaign}.prom") if metrics else ""
+    recorder = recorder_in(tmp_path, created(), planned(A), *begun(A), succeeded(A))
+    await notifier(tmp_path, recorder, NotifySettings(on=on, metrics=where)).ended()
+    recorder.close()
+    assert bool(added) == adds_up
+
+
 def test_a_failure_is_told_when_it_is_final():
     again = fold([created(), planned(A), failed(A, retry="now")])
     assert due(again) == {}
