@@ -186,9 +186,8 @@ class DlperfApp(App[str]):
         from tui.screens.campaign_list import kept_campaign, unfinished_question  # noqa: PLC0415
 
         try:
-            now = self.session.workspace.cluster.now()
             found = await self.session.campaigns()
-            question = None if self.session.readonly else unfinished_question(found, now)
+            question = None if self.session.readonly else unfinished_question(found, self.session)
             kept = kept_campaign(found) if question is None and not self.session.views else None
             if kept is not None:
                 await self.session.open(kept)
@@ -229,7 +228,7 @@ class DlperfApp(App[str]):
     def action_campaigns(self) -> None:
         from tui.screens.campaign_list import CampaignList  # noqa: PLC0415 - seldom needed
 
-        dialog = CampaignList("Campaigns", self.session.workspace.cluster.now())
+        dialog = CampaignList("Campaigns", self.session)
         self.push_screen(dialog, self._answered)
         self.list_campaigns(dialog)
 

@@ -114,8 +114,33 @@ DIALOGS: Mapping[str, Panel] = {
                 footer=2,
             ),
             Key("b", "keep", "Keeper", "leave it to a keeper, which goes on by itself", footer=3),
-            Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=4),
-            Key("escape", "leave", "Close", "open nothing", footer=5, said="Esc"),
+            Key("space", "mark", "Mark", "mark it for comparing, or take the mark away", footer=4),
+            Key("c", "compare", "Compare", "those that are marked, side by side", footer=5),
+            Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=6),
+            Key("escape", "leave", "Close", "open nothing", footer=7, said="Esc"),
+            HELP,
+        ),
+    ),
+    "compare": Panel(
+        "Compare",
+        "Every campaign against one of them, the oldest at first, by the rules of "
+        "dlperf-tui compare. The ratio is of the medians, the verdict rests on Welch's interval: "
+        "slower or faster where that excludes 1 and the change is beyond the threshold, the same "
+        "where all of it is within.",
+        (
+            Key("v", "view", "View", "the next of curves, verdict and campaigns", footer=1),
+            Key(
+                "c",
+                "quantity",
+                "Curve",
+                "curves of samples/s per device, speedup or efficiency",
+                footer=2,
+            ),
+            Key("b", "baseline", "Baseline", "hold all against the next campaign", footer=3),
+            Key("t", "threshold", "Threshold", "the change that counts, 2% at first", footer=4),
+            Key("escape", "leave", "Close", "back to the campaigns", footer=5, said="Esc"),
+            Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=6),
+            Key("r", "read", "Read again", "bring campaigns that go on up to date", footer=7),
             HELP,
         ),
     ),

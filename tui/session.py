@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from backends.keeper.request import Verb
     from tui.backend_protocols import CampaignSummary, Controller, Workspace
     from tui.precheck_at_work import PrecheckAtWork
+    from tui.side_by_side import Side
 
 
 class Session:
@@ -115,6 +116,17 @@ class Session:
     async def campaigns(self) -> Sequence[CampaignSummary]:
         """All campaigns on disk, newest first; read in a thread, for journals can be long."""
         return await asyncio.to_thread(self.workspace.campaigns)
+
+    async def sides(self, campaigns: Sequence[CampaignSummary]) -> tuple[Side, ...]:
+        """Campaigns to be compared, read in a thread; raises DlperfError where one cannot be."""
+        return await asyncio.to_thread(self._sides, campaigns)
+
+    def _sides(self, campaigns: Sequence[CampaignSummary]) -> tuple[Side, ...]:
+        from tui.side_by_side import read_sides  # noqa: PLC0415 (seldom needed)
+
+        with self._loading:
+            remarks = {str(one.path): self.workspace.remarks(one.path) for one in campaigns}
+        return read_sides(self.workspace, campaigns, remarks)
 
     async def start(
         self, plan: Plan, findings: Sequence[Finding] = (), *, force: bool = False

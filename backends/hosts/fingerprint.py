@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 from profiles.gpu_models import gpu_model
@@ -67,13 +68,33 @@ def several(texts: Iterable[str]) -> bool:
     return bool(_differing([_parts(text) for text in set(texts)]))
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that environments say of themselves. ``key``: empty for the platform. ``values``:
+    of each of them, ``unknown`` where it does not say. ``differs``: two of them are known to."""
+
+    key: str
+    values: tuple[str, ...]
+    differs: bool
+
+
+def side_by_side(texts: Sequence[str]) -> tuple[Part, ...]:
+    """All that any of the texts says, the platform first."""
+    all_parts = [_parts(text) for text in texts]
+    differing = _differing(all_parts)
+    keys = dict.fromkeys(key for parts in all_parts for key in parts)
+    return tuple(
+        Part(key, tuple(parts.get(key) or UNKNOWN for parts in all_parts), key in differing)
+        for key in keys
+    )
+
+
 def apart(texts: Sequence[str]) -> tuple[str, ...]:
     """Of each text what differs between them; ``unknown`` where it does not say."""
-    all_parts = [_parts(text) for text in texts]
-    keys = _differing(all_parts)
+    parts = [part for part in side_by_side(texts) if part.differs]
     return tuple(
-        ", ".join(f"{key}: {parts.get(key, UNKNOWN)}" if key else parts[key] for key in keys)
-        for parts in all_parts
+        ", ".join(f"{p.key}: {p.values[place]}" if p.key else p.values[place] for p in parts)
+        for place in range(len(texts))
     )
 
 

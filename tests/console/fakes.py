@@ -19,6 +19,7 @@ from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.lock import Holder
+from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, apply
 from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
 from backends.hangs.diagnosis import Diagnosis
@@ -27,6 +28,9 @@ from backends.hosts.host_condition import concerns, state_of
 from backends.hosts.host_facts import Gpu, GpuProcess, HostFacts, HostSnapshot, HostState, Topology
 from backends.inventory.host_entry import Host, Inventory
 from backends.keeper.request import Answer, Verb
+from backends.results.gained_parameters import Assumed, no_defaults, with_defaults
+from backends.results.run_result import RunResult
+from backends.results.side_by_side import named_apart
 from backends.transports.credential import Credential
 from profiles.errors import DlperfError, SelectionError
 from profiles.format.case import Case
@@ -215,6 +219,8 @@ class FakeController:
     diagnosed: list[str] = field(default_factory=list)
     diagnoses: Mapping[str, Diagnosis] = field(default_factory=dict)  # by run label tag
     slow: Mapping[str, tuple[SlowRank, ...]] = field(default_factory=dict)  # by run label tag
+    speed: float = 1.0
+    environment: str = ""
     repeated: int = 0
     detached: bool = False
     kept: Kept = field(default_factory=Kept)
@@ -394,13 +400,13 @@ class FakeController:
             ev.RunSucceeded(
                 t=at,
                 run_id=run.run_id,
-                throughput=sum(rates) / len(rates),
+                throughput=self.speed * sum(rates) / len(rates),
                 readings=19,
                 used=18,
                 window="readings 2 to 19",
                 statistic="mean",
                 gpu_memory_mib=13_210,
-                fingerprint=FINGERPRINT,
+                fingerprint=self.environment or FINGERPRINT,
             )
         )
 
@@ -495,6 +501,7 @@ class FakeWorkspace:
         self.resume_errors: list[DlperfError] = []
         self.resumed: list[tuple[Path, bool]] = []
         self.start_error: DlperfError | None = None
+        self.remarked: dict[Path, tuple[str, ...]] = {}
         self.fails: Mapping[str, str] = {}
         self.diagnoses: Mapping[str, Diagnosis] = {}
         self.slow: Mapping[str, tuple[SlowRank, ...]] = {}
@@ -647,6 +654,18 @@ class FakeWorkspace:
             raise DlperfError("no campaign here", where=str(path), remedy="choose another one")
         shown = self.controllers[path].snapshot()
         return replace(shown, read_only=True, kept_by=None if shown.finished else self.kept_by)
+
+    def remarks(self, path: Path) -> tuple[str, ...]:
+        return self.remarked.get(path, ())
+
+    def runs_together(
+        self, paths: Sequence[Path]
+    ) -> tuple[tuple[tuple[RunResult, ...], ...], tuple[Assumed, ...]]:
+        """As the real one, of runs that the clock has made."""
+        for path in paths:
+            self.load(path)
+        runs = [run_results(self.controllers[path].state) for path in paths]
+        return with_defaults(named_apart(paths, runs), no_defaults)
 
     async def close(self) -> None:
         self.closed = True

@@ -171,6 +171,7 @@ class Typist:
     async def back(self, name: str) -> None:
         """To a page, and nothing above it."""
         while len(self.app.screen_stack) > 1:
+            assert self.app._exception is None, (self.app._exception, self.typed[-3:])
             await self.type("escape")
         self.app.action_page(name)
         await self.settle()

@@ -10,12 +10,8 @@ from backends.campaign.record.lock import CampaignLockedError
 from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, ONEFLOW, SMALL, console, screen_text, shows, until
 from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
-from tui.screens.campaign_list import (
-    CampaignList,
-    Unfinished,
-    campaign_rows,
-    summary_words,
-)
+from tui.screens.campaign_list import CampaignList, Unfinished
+from tui.screens.campaign_text import campaign_rows, summary_words
 from tui.screens.dialogs import Choice
 from tui.theme import BAD, GOOD, WARN
 
@@ -158,7 +154,7 @@ def test_what_failed_or_was_cancelled_is_not_green_because_it_is_finished(
 ) -> None:
     lost = FakeSummary("a", tmp_path, "finished", 2, 2, failed=failed, cancelled=cancelled)
     (row,) = campaign_rows([lost], START)
-    state, _name, _runs, failures, ended, _measures, _begun = row.cells
+    _mark, state, _name, _runs, failures, ended, _measures, _begun = row.cells
     assert str(state) == f"{symbol} finished"
     assert str(failures) == ("", "1", "2")[failed]
     assert str(ended) == ("", "1", "2")[cancelled]

@@ -30,7 +30,8 @@ from tui.widgets.chart import (
     nice_step,
     value_scale,
 )
-from tui.widgets.plot_data import Measured, speedup_plot, throughput_plot, time_ticks
+from tui.widgets.plot_data import throughput_plot, time_ticks
+from tui.widgets.scaling_plot import Measured, Published, Quantity, scaling_plot
 
 CONSOLE = Console(width=80, color_system="truecolor")
 
@@ -185,7 +186,7 @@ def test_the_selected_run_comes_first_and_what_is_left_out_is_counted() -> None:
 
 def test_curves_that_end_in_the_same_place_keep_their_tags() -> None:
     both = [(f"c{n}", [of("1n1g", 1.0), of("1n4g", 3.98 - n / 1000)]) for n in range(3)]
-    shown = picture(speedup_plot(both, width=60))
+    shown = picture(scaling_plot(both, width=60))
     assert all(shown.count(f"{n}") >= 1 for n in (1, 2, 3))
     last = next(row for row in shown.splitlines() if "1" in row and "2" in row)
     assert last.index("1") < last.index("2") < last.index("3")
@@ -263,7 +264,7 @@ def test_time_ticks_are_said_in_seconds_minutes_and_hours() -> None:
 
 
 def test_the_speedup_curve_has_the_ideal_and_ticks_at_the_measured_sizes() -> None:
-    plot = speedup_plot([("b128", [of("1n1g", 1.0), of("1n8g", 7.6), of("4n8g", 29.6)])], width=60)
+    plot = scaling_plot([("b128", [of("1n1g", 1.0), of("1n8g", 7.6), of("4n8g", 29.6)])], width=60)
     assert plot.lines[-1].label == "ideal"
     assert plot.lines[-1].points == ((1, 1.0), (32, 32.0))
     assert [words for _, words in plot.x_ticks] == ["1", "8", "32"]
@@ -274,7 +275,7 @@ FARTHER = Projected(8, 8, 57.0, low=45.0, high=69.0)
 
 
 def test_a_projection_is_dashed_with_its_band_and_says_what_it_is() -> None:
-    plot = speedup_plot([("b128", MEASURED), ("b160", MEASURED)], FARTHER, width=70)
+    plot = scaling_plot([("b128", MEASURED), ("b160", MEASURED)], FARTHER, width=70)
     (projected,) = (line for line in plot.lines if line.band is not None)
     assert (projected.label, projected.note) == ("PROJECTED", "64: 57, 45 to 69")
     shown = picture(plot, 70, 20)
@@ -285,24 +286,24 @@ def test_a_projection_is_dashed_with_its_band_and_says_what_it_is() -> None:
 
 
 def test_a_narrow_chart_keeps_its_room_for_what_was_measured() -> None:
-    plot = speedup_plot([("b128", MEASURED)], FARTHER, width=40)
-    assert plot == speedup_plot([("b128", MEASURED)], width=40)
+    plot = scaling_plot([("b128", MEASURED)], FARTHER, width=40)
+    assert plot == scaling_plot([("b128", MEASURED)], width=40)
 
 
 def test_a_base_of_several_devices_is_where_the_ideal_begins() -> None:
-    plot = speedup_plot([("b128", [of("1n8g", 1.0), of("4n8g", 3.9)])], width=60)
+    plot = scaling_plot([("b128", [of("1n8g", 1.0), of("4n8g", 3.9)])], width=60)
     assert plot.lines[-1].points == ((8, 1.0), (32, 4.0))
 
 
 def test_one_size_is_no_curve() -> None:
-    plot = speedup_plot([("b128", [of("1n8g", 1.0)])], width=60)
+    plot = scaling_plot([("b128", [of("1n8g", 1.0)])], width=60)
     assert plot.lines == ()
     assert "two sizes" in plot.empty
 
 
 def test_as_many_devices_on_one_host_and_on_several_are_two_lines() -> None:
     found = [of("1n1g", 1.0), of("1n4g", 3.9), of("1n8g", 7.6), of("2n4g", 6.1), of("4n4g", 11.0)]
-    plot = speedup_plot([("b128", found)], width=60)
+    plot = scaling_plot([("b128", found)], width=60)
     one, several, ideal = plot.lines
     assert one.points == ((1, 1.0), (4, 3.9), (8, 7.6)) == one.marks
     assert several.points == ((4, 3.9), (8, 6.1), (16, 11.0))
@@ -317,13 +318,13 @@ def test_as_many_devices_on_one_host_and_on_several_are_two_lines() -> None:
 
 
 def test_points_are_marked_and_one_kind_of_hosts_is_not_explained() -> None:
-    plot = speedup_plot([("b128", [of("1n1g", 1.0), of("1n2g", 1.9)])], width=60)
+    plot = scaling_plot([("b128", [of("1n1g", 1.0), of("1n2g", 1.9)])], width=60)
     assert picture(plot).count("●") == 2
     assert plot.legend == ()
 
 
 def test_the_case_under_the_cursor_is_marked_and_said() -> None:
-    plot = speedup_plot([("b128", MEASURED)], width=60, cursor=of("2n8g", 15.0))
+    plot = scaling_plot([("b128", MEASURED)], width=60, cursor=of("2n8g", 15.0))
     assert "◉ 2n8g 15.00" in plot.legend
     shown = picture(plot)
     assert (shown.count("◉"), shown.count("◆")) == (1, 1)
@@ -356,3 +357,68 @@ def test_spreading_keeps_the_order_and_never_goes_past_the_receipt(
     assert len(made) == len(times)
     assert made == sorted(made)
     assert all(at <= received + TOGETHER_S for at, received in zip(made, times, strict=True))
+
+
+def test_intervals_stand_on_their_points_and_behind_them_where_they_are_narrow() -> None:
+    wide = Measured(1, 8, 6.0, (4.0, 8.0))
+    narrow = Measured(1, 4, 3.9, (3.89, 3.91))
+    plot = scaling_plot([("b128", [of("1n1g", 1.0), narrow, wide])], width=60)
+    rows = picture(plot, 60, 20).splitlines()
+    bars = [n for n, row in enumerate(rows) if "│" in row[8:]]
+    point = next(n for n, row in enumerate(rows) if "●" in row)
+    scale = value_scale(plot.top, 18)
+    tall = round((scale.middle(8.0) - scale.middle(4.0)) / (4 * scale.dot))
+    assert len(bars) in (tall, tall + 1)
+    assert min(bars) <= point <= max(bars)
+    assert len({row.rindex("│") for row in rows if "│" in row[8:]}) == 1
+    assert "│ 95%" in plot.legend
+
+
+@given(
+    st.floats(0, 1e6),
+    st.floats(0.01, 10),
+    st.integers(3, 60),
+)
+@settings(max_examples=200, deadline=None)
+def test_an_axis_that_begins_above_zero_has_round_ticks_and_holds_all(
+    bottom: float, share: float, rows: int
+) -> None:
+    span = share * max(bottom, 1.0)
+    top = bottom + span
+    scale = value_scale(top, rows, bottom)
+    assert scale.limits[0] <= bottom
+    assert scale.limits[1] >= top - 0.002 * max(span, top)
+    values = [value for value, _ in scale.ticks]
+    step = values[1] - values[0]
+    assert values[0] == pytest.approx(round(values[0] / step) * step, abs=1e-9 * top)
+    assert bottom - values[0] <= step * (1 + 1e-6)
+    assert len({words for _, words in scale.ticks}) == len(scale.ticks)
+
+
+EFFICIENCIES = [Measured(1, 1, 100.0), Measured(1, 8, 96.0, (95.0, 97.0)), Measured(2, 8, 93.0)]
+
+
+def test_efficiency_is_held_against_a_hundred_and_says_where_its_axis_begins() -> None:
+    plot = scaling_plot([("b128", EFFICIENCIES)], width=60, quantity=Quantity.EFFICIENCY)
+    assert plot.lines[-1].points == ((1, 100.0), (16, 100.0))
+    assert "axis not from 0" in plot.legend
+    shown = picture(plot, 60, 16)
+    assert "100%┤" in shown
+    assert "0┤" not in shown.replace("100%┤", "").replace("90%┤", "")
+    low = [Measured(1, 8, 30.0)]
+    from_zero = scaling_plot([("b", [*EFFICIENCIES, *low])], width=60, quantity=Quantity.EFFICIENCY)
+    assert from_zero.bottom == 0
+    assert "axis not from 0" not in from_zero.legend
+
+
+def test_published_figures_are_points_of_their_own_and_named() -> None:
+    theirs = [Published(8, 15.0, "MLPerf v4.0 DGX H100"), Published(64, 60.0, "beyond")]
+    plot = scaling_plot([("b128", MEASURED)], width=70, published=theirs)
+    (line,) = (line for line in plot.lines if line.alone)
+    assert (line.points, line.note) == (((8.0, 15.0),), "MLPerf v4.0 DGX H100")
+    assert picture(plot, 70, 20).count("☆") == 1
+
+
+def test_a_curve_without_a_point_keeps_its_number() -> None:
+    plot = scaling_plot([("a", []), ("b", MEASURED)], width=70)
+    assert [line.tag for line in plot.lines if line.label == "b"] == ["2"]

@@ -48,7 +48,7 @@ class State:
     keys: tuple[str, ...] = ()
     at: float | None = None
     findings: tuple[FakeFinding, ...] = ()
-    past: bool = False
+    past: int = 0
     hosts: int = 4
     hidden: tuple[str, ...] = ()
 
@@ -79,8 +79,12 @@ STATES = (
     State("help of a dialog", "matrix", ("o", "?")),
     State("notes", "runs", ("N",), at=30),
     State("no campaigns", "matrix", ("O",)),
-    State("campaigns", "matrix", ("O",), past=True),
-    State("campaigns, filter", "matrix", ("O", "/"), past=True),
+    State("campaigns", "matrix", ("O",), past=1),
+    State("campaigns, filter", "matrix", ("O", "/"), past=1),
+    State("campaigns, marked", "matrix", ("O", "g", "space", "space"), past=2),
+    State("compare", "matrix", ("O", "g", "space", "space", "c"), past=2),
+    State("compare, filter", "matrix", ("O", "g", "space", "space", "c", "/"), past=2),
+    State("threshold", "matrix", ("O", "g", "space", "space", "c", "t"), past=2),
     State("no runs", "runs"),
     State("runs", "runs", at=30),
     State("runs, one failed", "runs", ("j", "k", "home", "j"), at=60),
@@ -99,7 +103,7 @@ STATES = (
     State("export to a file", "results", ("e", "enter"), at=3000),
     State("runs, filter", "runs", ("/",), at=30),
     State("results, filter", "results", ("/",), at=3000),
-    State("another campaign, read-only", "runs", ("O", "enter"), past=True),
+    State("another campaign, read-only", "runs", ("O", "enter"), past=1),
 )
 ELSEWHERE = ("quit", "start", "force", "leave_out", "choose", "redraw")
 """Actions whose effects have tests of their own."""
@@ -142,10 +146,13 @@ async def test_every_hint_works_and_every_key_has_one(
         typist = Typist(app, watched)
         await typist.settle()
         await open_matrix(app, pilot)
-        if state.past:
-            past = watched.controller(await plan_of(app), "past")
-            watched.summaries = [FakeSummary("past", past.path, "unfinished", 1, 8)]
-            watched.clock.tick(30)
+        for number in range(state.past):
+            past = watched.controller(await plan_of(app), f"past{number}")
+            watched.summaries += [FakeSummary(past.path.name, past.path, "unfinished", 1, 8)]
+        for _ in range(10 * state.past):
+            watched.clock.tick(30 / state.past)
+            for controller in watched.controllers.values():
+                controller.advance()
         await at(state, watched, app, typist)
         hints = offered(app.screen)
         await until(pilot, partial(all_shown, app, hints))

@@ -26,6 +26,7 @@ from backends.hangs.slow_rank import SlowRank
 from tests.console.conftest import HUGE, LARGE, SMALL, begin, screen_text, settled, tick, until
 from tests.console.fake_prechecks import of_four_hosts
 from tests.console.fakes import START, FakeFinding, FakeWorkspace
+from tests.console.test_compare import open_compare, three
 from tui.app import DlperfApp
 from tui.theme import DARK, LIGHT
 
@@ -158,6 +159,22 @@ def test_a_failed_run(
         terminal_size=size,
         run_before=steps(still, "3", 60.0, "j", campaign=True),
     )
+
+
+@SIZES
+def test_campaigns_side_by_side(
+    snap_compare: Compare, still: FakeWorkspace, size: tuple[int, int], colours: str
+) -> None:
+    async def go(pilot: Pilot[str]) -> None:
+        app = pilot.app
+        assert isinstance(app, DlperfApp)
+        await three(still)
+        tick(app)
+        await open_compare(app, pilot, 3)
+        await pilot.press("j")
+        await settled(app)
+
+    assert snap_compare(console_of(still, colours), terminal_size=size, run_before=go)
 
 
 HUNG = Diagnosis(

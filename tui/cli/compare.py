@@ -19,9 +19,10 @@ from backends.results.result_files import write_atomically
 from profiles.errors import DlperfError
 from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.options import add_json, add_threshold, open_workspace, parse_threshold
+from tui.cli.shared.options import add_json, add_threshold, open_workspace
 from tui.cli.shared.output import print_json, say
 from tui.cli.shared.print_table import print_tables
+from tui.threshold import parse_threshold
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 

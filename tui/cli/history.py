@@ -10,9 +10,10 @@ from backends.use_cases import Workspace
 from profiles.errors import SelectionError
 from tui.cli.shared.campaign_remarks import say_remarks
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.options import add_json, add_threshold, open_workspace, parse_threshold
+from tui.cli.shared.options import add_json, add_threshold, open_workspace
 from tui.cli.shared.output import print_json, say
 from tui.cli.shared.print_table import print_tables
+from tui.threshold import parse_threshold
 
 
 def add(parser: argparse.ArgumentParser) -> None:

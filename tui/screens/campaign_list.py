@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,98 +13,36 @@ from textual.widgets import Static
 from backends.campaign.record.lock import CampaignLockedError, Role
 from tui.backend_protocols import CampaignSummary
 from tui.key_bindings import bindings
+from tui.screens.campaign_text import COLUMNS, campaign_rows, summary_words
 from tui.screens.dialogs import Answer, Choice, Dialog
 from tui.session import Session
-from tui.text import ago, cell, count, plain, shorten
-from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
+from tui.text import count, plain, shorten
 from tui.widgets.filter_table import TablePanel
-from tui.widgets.keyed_table import Column, KeyedTable, Row, current_key
+from tui.widgets.keyed_table import KeyedTable, current_key
 
 READING = "reading the campaigns …"
-COLUMNS = (
-    Column("state", "State", 12),
-    Column("name", "Campaign", None),
-    Column("runs", "Runs", 7, right=True),
-    Column("failed", "Failed", 6, right=True, from_width=72),
-    Column("cancelled", "Cancelled", 9, right=True, from_width=96),
-    Column("measures", "Measures", 18, from_width=84, most=52),
-    Column("begun", "Begun", 10, right=True),
-)
-
-_STATES = {
-    "live": ("▶", ACCENT),
-    "finished": ("✓", GOOD),
-    "unfinished": ("◌", WARN),
-}
-
-
-def _state(summary: CampaignSummary) -> tuple[str, str]:
-    """Symbol and colour: what came to its end is good where all runs did so by themselves and well,
-    bad where some failed and none succeeded."""
-    lost = summary.failed + summary.cancelled
-    if summary.state == "finished" and lost:
-        if lost < summary.total:
-            return "✓", WARN
-        return ("✗", BAD) if summary.failed else ("–", WARN)
-    return _STATES.get(summary.state, ("·", MUTED))
-
-
-def campaign_rows(summaries: Sequence[CampaignSummary], now: float) -> list[Row]:
-    """``now``: seconds since the epoch, from which ages are counted."""
-    rows = []
-    for summary in summaries:
-        symbol, colour = _state(summary)
-        name = plain(summary.name) + (" · SIMULATED" if summary.simulated else "")
-        name += "".join(f" #{plain(tag)}" for tag in summary.about.tags)
-        rows.append(
-            Row(
-                str(summary.path),
-                (
-                    cell(f"{symbol} {summary.state}", colour),
-                    cell(name, "bold"),
-                    cell(f"{summary.done}/{summary.total}", right=True),
-                    cell(str(summary.failed or ""), BAD, right=True),
-                    cell(str(summary.cancelled or ""), MUTED, right=True),
-                    cell(summary.measures),
-                    cell(_age(summary, now), MUTED, right=True),
-                ),
-            )
-        )
-    return rows
-
-
-def _age(summary: CampaignSummary, now: float) -> str:
-    return "–" if summary.created_at is None else ago(now - summary.created_at)
-
-
-def summary_words(summary: CampaignSummary, now: float) -> Text:
-    """What tells the campaign under the cursor from others of its day, on one line or two."""
-    parts = [summary.measures or "no run is known", f"{summary.done} of {summary.total} runs ended"]
-    if summary.failed:
-        parts.append(f"{summary.failed} failed")
-    if summary.cancelled:
-        parts.append(f"{summary.cancelled} cancelled")
-    if summary.created_at is not None:
-        begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.created_at))
-        parts.append(f"begun {begun}, {_age(summary, now)}")
-    parts += [said for said in (summary.problem, summary.about.note) if said]
-    return Text(" · ".join(map(plain, parts)), MUTED)
 
 
 class CampaignList(Dialog[str]):
-    """Choose a campaign; the result is ``open:PATH``, ``resume:PATH`` or ``keep:PATH``."""
+    """Choose a campaign; the result is ``open:PATH``, ``resume:PATH`` or ``keep:PATH``. Those that
+    are marked are compared on top of it."""
 
     PANEL = "campaigns"
     BINDINGS = bindings("campaigns")
-    WORDS = "Any campaign can be looked at; one that is not finished can be resumed."
+    WORDS = (
+        "Any campaign can be looked at; one that is not finished can be resumed; two or more that "
+        "are marked can be compared."
+    )
 
     def __init__(
-        self, title: str, now: float, summaries: Sequence[CampaignSummary] | None = None
+        self, title: str, session: Session, summaries: Sequence[CampaignSummary] | None = None
     ) -> None:
-        """``summaries``: None while they are being read. ``now``: seconds since the epoch."""
+        """``summaries``: None while they are being read."""
         super().__init__(title)
-        self._now = now
+        self._session = session
+        self._now = session.workspace.cluster.now()
         self._summaries = summaries
+        self._marked: dict[Path, None] = {}
 
     def compose(self) -> ComposeResult:
         with self.box(wide=True):
@@ -126,7 +63,9 @@ class CampaignList(Dialog[str]):
 
     def _fill(self) -> None:
         panel = self.query_one(TablePanel)
-        panel.table.refill(campaign_rows(self._summaries or (), self._now))
+        panel.table.refill(campaign_rows(self._summaries or (), self._now, self._marked))
+        marks = f" · {len(self._marked)} marked" if self._marked else ""
+        panel.retitle(f"Campaigns{marks}")
         none = "No campaigns yet; mark cases on page 2 and start them"
         panel.say_when_empty(READING if self._summaries is None else none)
 
@@ -143,17 +82,38 @@ class CampaignList(Dialog[str]):
         return next((s for s in self._summaries or () if str(s.path) == key), None)
 
     def able(self, action: str) -> bool:
-        if action not in ("open", "resume", "keep", "filter"):
+        if action not in ("open", "resume", "keep", "filter", "mark", "compare"):
             return True
         if action == "filter":
             return bool(self._summaries)
+        if action == "compare":
+            return len(self._marked) > 1
         chosen = self._chosen()
+        if action == "mark":
+            return chosen is not None and chosen.total > 0
         if action == "keep":
             return chosen is not None and chosen.state == "unfinished"
         return chosen is not None and (action == "open" or chosen.state != "finished")
 
     def action_filter(self) -> None:
         self.query_one(TablePanel).start_filter()
+
+    def action_mark(self) -> None:
+        """And go to the next row, where there is one."""
+        if (chosen := self._chosen()) is not None:
+            if chosen.path in self._marked:
+                del self._marked[chosen.path]
+            else:
+                self._marked[chosen.path] = None
+            self._fill()
+            self.query_one(KeyedTable).action_cursor_down()
+            self.refresh_bindings()
+
+    def action_compare(self) -> None:
+        from tui.screens.compare_screen import Compare  # noqa: PLC0415 (seldom needed)
+
+        marked = [one for one in self._summaries or () if one.path in self._marked]
+        self.app.push_screen(Compare(self._session, marked))
 
     def action_open(self) -> None:
         self._answer("open")
@@ -182,12 +142,14 @@ class Unfinished(CampaignList):
     )
 
 
-def unfinished_question(summaries: Sequence[CampaignSummary], now: float) -> Unfinished | None:
+def unfinished_question(
+    summaries: Sequence[CampaignSummary], session: Session
+) -> Unfinished | None:
     """The dialog to push on start, or None when everything is finished."""
     left = [summary for summary in summaries if summary.state == "unfinished"]
     if not left:
         return None
-    return Unfinished(count(len(left), "unfinished campaign"), now, left).by_itself()
+    return Unfinished(count(len(left), "unfinished campaign"), session, left).by_itself()
 
 
 def kept_campaign(summaries: Sequence[CampaignSummary]) -> Path | None:

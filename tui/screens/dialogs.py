@@ -60,6 +60,11 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
             self._finished, self._result = True, result
             self._leave_if_finished()
 
+    @property
+    def here(self) -> bool:
+        """It has what it shows: it was composed, and is not on its way out."""
+        return self._box is not None and self._box.is_attached and not self._finished
+
     def _leave_if_finished(self) -> None:
         if self._finished and self.is_active:
             self.dismiss(self._result)
@@ -67,17 +72,18 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
     def on_screen_resume(self) -> None:
         self._leave_if_finished()
 
-    def box(self, *, wide: bool = False) -> Vertical:
-        """The frame that a dialog composes its content into."""
-        self._box = Vertical(classes="dialog -wide" if wide else "dialog")
-        self._most = WIDE_BOX if wide else BOX
+    def box(self, *, wide: bool = False, whole: bool = False) -> Vertical:
+        """The frame that a dialog composes its content into; ``whole``: all of the terminal."""
+        self._box = Vertical(classes="whole" if whole else "dialog -wide" if wide else "dialog")
+        self._most = 0 if whole else WIDE_BOX if wide else BOX
         return self._box
 
     def refresh_bindings(self) -> None:
         """The lower frame has the keys that work now."""
         super().refresh_bindings()
         if self._box is not None and self.is_attached:
-            room = min(self._most, self.app.size.width * 96 // 100) - FRAME
+            width = self.app.size.width
+            room = (min(self._most, width * 96 // 100) if self._most else width) - FRAME
             set_frame(self._box, self._title, Text(hints(offered(self), room), MUTED))
 
     def on_resize(self) -> None:

@@ -16,8 +16,7 @@ from backends.campaign.folder.export_report import export
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.results.case_result import CaseResult
-from backends.results.device_words import devices_text
-from backends.results.projection import Projected, Projection, project_group
+from backends.results.projection import Projection, project_group
 from backends.results.publish import LAYOUTS
 from backends.results.summary import Group, summarise
 from profiles.errors import DlperfError
@@ -42,7 +41,25 @@ from tui.widgets.chart import Chart
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable
-from tui.widgets.plot_data import Measured, speedup_plot
+from tui.widgets.scaling_plot import (
+    Published,
+    Quantity,
+    curve,
+    curve_title,
+    measured,
+    projected,
+    published_as,
+    published_throughputs,
+    quantity_label,
+    scaling_plot,
+)
+
+Beyond = tuple[Projection | None, Sequence[Published]]
+"""What a group's curve is held against: itself farther out, and what others published."""
+
+
+def _beyond(groups: Sequence[Group]) -> dict[int, Beyond]:
+    return {id(group): (project_group(group), published_throughputs(group)) for group in groups}
 
 
 class ResultsPage(Page):
@@ -52,7 +69,8 @@ class ResultsPage(Page):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._groups: tuple[Group, ...] = ()
-        self._projections: Sequence[Projection | None] = ()
+        self._beyond: Mapping[int, Beyond] = {}
+        self._quantity = Quantity.SPEEDUP
         self._summarised: object = None
         self._view = "chart"
 
@@ -89,20 +107,31 @@ class ResultsPage(Page):
         if ended != self._summarised:
             self._summarised = ended
             self._groups = summarise(run_results(viewed.state)) if viewed else ()
-            self._projections = ()
+            self._beyond = {}
             self._project(self._groups)
 
     @work(exclusive=True, group="projection", description="project the scaling further out")
     async def _project(self, groups: tuple[Group, ...]) -> None:
         """Not on the loop: the first fit imports scipy."""
-        self._projections = await asyncio.to_thread(lambda: [project_group(g) for g in groups])
+        self._beyond = await asyncio.to_thread(_beyond, groups)
         self._show_selected()
 
-    def _farther(self, group: Group) -> Projected | None:
-        """The nearest projected speedup of a group."""
-        found = dict(zip(map(id, self._groups), self._projections, strict=False)).get(id(group))
-        base = group.base_case.throughput
-        return found.points[0].over(base) if found and found.points and base else None
+    def _show_curve(self, chart: Chart, group: Group, case: CaseResult) -> None:
+        quantity = self._quantity
+        farther, theirs = self._beyond.get(id(group), (None, ()))
+        points = farther.points if farther else ()
+        ordered = sorted(self._groups, key=lambda g: g is not group)
+        chart.show(
+            scaling_plot(
+                [(group_label(g, self._groups), curve(g, quantity)) for g in ordered],
+                projected(points[0], group, quantity) if points else None,
+                width=chart.content_size.width,
+                quantity=quantity,
+                cursor=measured(case, group, quantity) if case.scales else None,
+                published=published_as(quantity, theirs, group),
+            )
+        )
+        set_frame(chart, curve_title(quantity, group.unit, self._groups))
 
     def _footer(self, viewed: CampaignSnapshot | None) -> str:
         if viewed is None or not self._groups:
@@ -136,17 +165,7 @@ class ResultsPage(Page):
             return
         group, case = selected
         if chart.display:
-            curves = [
-                (
-                    group_label(g, self._groups),
-                    [m for c in g.cases if (m := _measured(c)) is not None],
-                )
-                for g in sorted(self._groups, key=lambda g: g is not group)
-            ]
-            width = chart.content_size.width
-            cursor = _measured(case)
-            chart.show(speedup_plot(curves, self._farther(group), width=width, cursor=cursor))
-            set_frame(chart, f"Speedup over {devices_text(self._groups)}")
+            self._show_curve(chart, group, case)
         if details.display:
             rule = self.viewed.state.auto if self.viewed else None
             details.show(f"Case · {case_label(case)}", case_text(case, group, rule))
@@ -156,17 +175,27 @@ class ResultsPage(Page):
             return bool(self._groups)
         if action == "view":
             return bool(self._groups) and not self.has_class("-wide")
+        if action == "quantity":
+            return bool(self._groups) and (self.has_class("-wide") or self._view == "chart")
         return super().check_action(action, parameters)
 
     @property
     def labels_now(self) -> Mapping[str, str]:
-        return {"view": "Case" if self._view == "chart" else "Curve"}
+        return {
+            "view": "Case" if self._view == "chart" else "Curve",
+            "quantity": quantity_label(self._quantity.next),
+        }
 
     def action_view(self) -> None:
         self._view = "case" if self._view == "chart" else "chart"
         self.refresh_bindings()
         self._show_selected()
         self.call_after_refresh(self._show_selected)
+
+    def action_quantity(self) -> None:
+        self._quantity = self._quantity.next
+        self.refresh_bindings()
+        self._show_selected()
 
     def action_open(self) -> None:
         selected = self.selected
@@ -215,13 +244,6 @@ class ResultsPage(Page):
             self.post_message(Problem(error))
         else:
             self.post_message(Said(f"report written to {path}"))
-
-
-def _measured(case: CaseResult) -> Measured | None:
-    """The case as a point of its curve."""
-    if case.speedup is None:
-        return None
-    return Measured(case.nodes, case.gpus_per_node, case.speedup)
 
 
 REPORT = "report"

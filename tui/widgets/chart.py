@@ -38,7 +38,7 @@ BRAILLE = ((0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08))
 """The bit of each dot in its character: left and right, from below."""
 SMALLEST_TOP = 1e-9
 GOOD_TICKS = 4
-CURSOR = "◉"
+CURSOR, BAR = "◉", "│"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,9 @@ class Line:
 
     ``tag``: one character drawn at its end and before its legend; colour is not all that tells.
     ``band``: what nobody measured: the line is dashed, and ends between these values.
-    ``marks``: points of it that are drawn as ``mark``. Without a label it is not in the legend.
+    ``marks``: points of it that are drawn as ``mark``. ``bars``: (x, low, high) of intervals.
+    ``alone``: its points are marked, and no line joins them. Without a label it is not in the
+    legend.
     """
 
     label: str
@@ -59,14 +61,17 @@ class Line:
     band: tuple[float, float] | None = None
     marks: tuple[Point, ...] = ()
     mark: str = ""
+    bars: tuple[tuple[float, float, float], ...] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What to draw, from 0 to at least ``top``; of ``lines`` the first lies on top.
+    """What to draw, from at most ``bottom`` to at least ``top``; the first of ``lines`` on top.
 
     Ticks: (place, words). ``more``: curves that are left out. ``label_width``: columns that the
     words of the value axis take at least. ``cursor``: a point that is drawn over everything else.
+    ``unit`` stands behind the words of the value axis.
     """
 
     lines: tuple[Line, ...] = ()
@@ -78,6 +83,8 @@ class Plot:
     empty: str = "no data yet"
     label_width: int = 0
     cursor: Point | None = None
+    bottom: float = 0.0
+    unit: str = ""
 
 
 def finite(points: Sequence[Point]) -> list[Point]:
@@ -129,7 +136,8 @@ def nice_step(span: float, steps: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A value axis in rows of four dots, the finest that braille draws. 0 is the lowest row.
+    """A value axis in rows of four dots, the finest that braille draws. ``bottom`` is in the middle
+    of the lowest row.
 
     ``dot``: the value from one dot to the next; every tick is the middle of a row.
     """
@@ -137,34 +145,50 @@ class Scale:
     rows: int
     dot: float
     ticks: tuple[tuple[float, str], ...]
+    bottom: float = 0.0
 
     @property
     def limits(self) -> tuple[float, float]:
         """The values of the lowest and of the highest dot."""
-        low = -MIDDLE * self.dot
+        low = self.bottom - MIDDLE * self.dot
         return low, low + (DOTS * self.rows - 1) * self.dot
 
     def middle(self, value: float) -> float:
         """The middle of the row in which a curve shows ``value``."""
         row = int((value - self.limits[0]) / self.dot + 0.5) // DOTS
-        return min(max(row, 0), self.rows - 1) * DOTS * self.dot
+        return self.bottom + min(max(row, 0), self.rows - 1) * DOTS * self.dot
+
+    def between(self, low: float, high: float) -> list[float]:
+        """The middles of the rows from the one of ``low`` to the one of ``high``."""
+        first, last = self.middle(low), self.middle(high)
+        apart = DOTS * self.dot
+        return [first + row * apart for row in range(round((last - first) / apart) + 1)]
 
 
-def value_scale(top: float, rows: int) -> Scale:
-    """The axis from 0 to at least ``top`` whose ticks are round and equally many rows apart.
+def value_scale(top: float, rows: int, bottom: float = 0.0, unit: str = "") -> Scale:
+    """The axis from ``bottom``, or a little below, to at least ``top`` whose ticks are round and
+    equally many rows apart.
 
-    Of all such axes: about four ticks, and as little space above ``top`` as that allows.
+    Of all such axes: about four ticks, and as little space beside the values as that allows.
     """
-    dot = max(top, SMALLEST_TOP) / (DOTS * rows - 1 - MIDDLE)
-    found: list[tuple[float, int, float]] = []
+    dots = DOTS * rows - 1 - MIDDLE
+    dot = max(top - bottom, SMALLEST_TOP) / dots
+    found: list[tuple[float, int, float, float]] = []
     for apart in range(min(2, rows - 1), rows):
         step = nice_step(DOTS * apart * dot, 1)
-        above = step / (DOTS * apart * dot) - 1
+        while (start := _at_or_below(bottom, step)) + dots * step / (DOTS * apart) < top * 0.998:
+            step = nice_step(1.5 * step, 1)
+        waste = step / (DOTS * apart * dot) - 1
         number = (rows - 1) // apart + 1
-        found.append((above + 0.15 * abs(number - GOOD_TICKS), apart, step))
-    _, apart, step = min(found)
-    ticks = tuple((i * step, f"{i * step:,.6g}") for i in range((rows - 1) // apart + 1))
-    return Scale(rows, step / (DOTS * apart), ticks)
+        found.append((waste + 0.15 * abs(number - GOOD_TICKS), apart, step, start))
+    _, apart, step, start = min(found)
+    values = (start + i * step for i in range((rows - 1) // apart + 1))
+    ticks = tuple((value, f"{value:,.6g}{unit}") for value in values)
+    return Scale(rows, step / (DOTS * apart), ticks, start)
+
+
+def _at_or_below(value: float, step: float) -> float:
+    return math.floor(value / step + 1e-9) * step
 
 
 def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
@@ -177,7 +201,7 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
     plt.canvas_color("default")
     plt.axes_color("default")
     plt.ticks_color(_rgb(MUTED))
-    scale = value_scale(plot.top, height - AXIS_ROWS)
+    scale = value_scale(plot.top, height - AXIS_ROWS, plot.bottom, plot.unit)
     plt.xlim(*plot.x_limits)
     plt.ylim(*scale.limits)
     plt.xticks([x for x, _ in plot.x_ticks], [plain(words) for _, words in plot.x_ticks])
@@ -188,7 +212,7 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
     tags: set[tuple[int, float]] = set()
     column = (plot.x_limits[1] - plot.x_limits[0]) / width
     for line in reversed(plot.lines):  # the first one lies on top
-        points = clipped(line.points, plot.x_limits, (0.0, plot.top))
+        points = clipped(line.points, plot.x_limits, (scale.bottom, plot.top))
         lead = points[: line.lead]
         rest = decimated(points[line.lead :], plot.x_limits, width)
         if line.band is not None:
@@ -198,11 +222,14 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
             dots = [(x, scale.middle(y)) for x, y in lead]
             plt.scatter(*_columns(dots), color=_rgb(MUTED), marker="·")
         if rest:
-            curve = _curve(rest, plot.x_limits, scale, columns)
-            plt.scatter(*_columns(list(curve)), color=_rgb(line.colour), marker=[*curve.values()])
+            if not line.alone:
+                curve = _curve(rest, plot.x_limits, scale, columns)
+                dots_set = [*curve.values()]
+                plt.scatter(*_columns(list(curve)), color=_rgb(line.colour), marker=dots_set)
+            _draw_bars(plt, line, scale)
             marks = finite(line.marks)
             _draw_marks(plt, marks, line.mark, line.colour, scale)
-            if line.tag:
+            if line.tag and not line.alone:
                 x, y = rest[-1][0], scale.middle(rest[-1][1])
                 x -= 2 * column if marks else 0.0  # beside the mark
                 while (place := (round(x / column), y)) in tags:
@@ -241,7 +268,7 @@ def _curve(
             cells[column, row] = cells.get((column, row), 0) | BRAILLE[right][above]
     wide = (x_limits[1] - left) / max(1, columns - 1)
     return {
-        (left + column * wide, row * DOTS * scale.dot): chr(0x2800 + dots_set)
+        (left + column * wide, scale.bottom + row * DOTS * scale.dot): chr(0x2800 + dots_set)
         for (column, row), dots_set in cells.items()
     }
 
@@ -254,6 +281,13 @@ def _draw_marks(
         plt.scatter(*_columns(places), color=_rgb(colour), marker=mark)
 
 
+def _draw_bars(plt: ModuleType, line: Line, scale: Scale) -> None:
+    """What is narrower than a row is behind its mark."""
+    bars = [(x, y) for x, low, high in line.bars for y in scale.between(low, high)]
+    if bars:
+        plt.scatter(*_columns(bars), color=_rgb(line.colour), marker=BAR)
+
+
 def _draw_dashed(
     plt: ModuleType, line: Line, band: tuple[float, float], scale: Scale, apart: float
 ) -> None:
@@ -261,9 +295,7 @@ def _draw_dashed(
     (x0, y0), (x1, y1) = line.points[0], line.points[-1]
     steps = (i * apart for i in range(1, max(1, int((x1 - x0) / apart))))
     dashes = [(x0 + step, scale.middle(y0 + (y1 - y0) * step / (x1 - x0))) for step in steps]
-    low, high = (scale.middle(edge) for edge in band)
-    rows = range(round((high - low) / (DOTS * scale.dot)) + 1)
-    bar = [(x1, low + row * DOTS * scale.dot) for row in rows]
+    bar = [(x1, y) for y in scale.between(*band)]
     for marker, points in (("-", dashes), ("┊", bar), (line.tag, [(x1, scale.middle(y1))])):
         if points and marker:
             plt.scatter(*_columns(points), color=_rgb(line.colour), marker=marker)
@@ -301,7 +333,9 @@ class Chart(Widget, can_focus=False):
     def axis(self) -> tuple[int, tuple[float, float]]:
         """The column in which the curves begin, and what lies at both ends of it."""
         rows = max(2, self.size.height - AXIS_ROWS - len(self._legend(self.size.width)))
-        words = [len(words) for _, words in value_scale(self._plot.top, rows).ticks]
+        plot = self._plot
+        scale = value_scale(plot.top, rows, plot.bottom, plot.unit)
+        words = [len(words) for _, words in scale.ticks]
         return max(self._plot.label_width, *words) + 1, self._plot.x_limits
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -346,6 +380,7 @@ class Chart(Widget, can_focus=False):
         if self._plot.more:
             lines[-1].append(f"+{self._plot.more} more", MUTED)
         for words in self._plot.legend:
-            if lines[-1].cell_len + len(words) < width:
-                lines[-1].append(words, MUTED).append("  ")
+            if lines[-1].cell_len + len(words) >= width:
+                lines.append(Text(" ", no_wrap=True, end=""))
+            lines[-1].append(words, MUTED).append("  ")
         return lines[:2]

@@ -294,7 +294,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         key = self.current_key
         if key != self._last_key:
             self._last_key = key
-            self.post_message(self.Moved(self, key))
+            # Not whoever filters: Textual ends the way of a message at its sender.
+            self.post_message(self.Moved(self, key).set_sender(self))
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         event.stop()

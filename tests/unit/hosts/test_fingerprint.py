@@ -11,6 +11,7 @@ from backends.hosts.fingerprint import (
     fingerprint_text,
     joined,
     several,
+    side_by_side,
     tells_devices_alone,
 )
 
@@ -74,3 +75,15 @@ def test_a_fingerprint_is_like_itself_and_difference_has_no_direction(one: str, 
 def test_any_text_can_be_compared(one: str, other: str) -> None:
     assert several([one, other]) == any(apart([one, other]))
     assert not several([joined([one, other]), joined([other, one])])
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4))
+def test_side_by_side_is_all_that_is_said_and_what_differs_is_what_tells_them_apart(
+    texts: list[str],
+) -> None:
+    parts = side_by_side(texts)
+    for place, text in enumerate(texts):
+        said = {part.key: part.values[place] for part in parts if part.values[place] != "unknown"}
+        assert not several([fingerprint_text(said.pop(""), said), text])
+        assert len(text) == len(fingerprint_text(parts[0].values[place], said))
+    assert any(part.differs for part in parts) == several(texts)

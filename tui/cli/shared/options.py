@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,26 +29,6 @@ def add_threshold(parser: argparse.ArgumentParser) -> None:
         default="2%",
         help="the change that counts, by default 2%%",
     )
-
-
-def parse_threshold(text: str) -> float:
-    """``2%`` or ``2`` as 0.02.
-
-    Raises
-    ------
-    SelectionError: it is no number, or none from 0 up to 100.
-    """
-    try:
-        found = float(text.strip().removesuffix("%")) / 100
-    except ValueError:
-        found = math.nan
-    if not 0 <= found < 1:
-        raise SelectionError(
-            f"{text!r} is no percentage from 0 up to 100",
-            where="--threshold",
-            remedy="give one such as 2%",
-        )
-    return found
 
 
 def add_hosts(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,310 @@
+"""Campaigns side by side in the console; what is found is that of ``dlperf-tui compare``."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from backends.campaign.folder.tags_and_note import About
+from backends.campaign.plan.selection import Selection
+from backends.campaign.record.run_results import run_results
+from backends.results.comparison import compare
+from backends.results.comparison_report import comparison_document
+from profiles.errors import DlperfError
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    ONEFLOW,
+    SMALL,
+    console,
+    screen_text,
+    settled,
+    shows,
+    until,
+)
+from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
+from tests.console.test_bursts import BURSTS, SEED, key_event
+from tui.app import DlperfApp
+from tui.screens.campaign_list import CampaignList
+from tui.screens.compare_screen import Compare
+from tui.screens.dialogs import Prompt
+from tui.widgets.chart import Chart
+from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.scaling_plot import Quantity
+
+TAGS = ("1n1g", "1n8g", "2n8g")
+NEW_DRIVER = "v100, driver 470.10; ECC: on"
+
+
+async def measured(
+    workspace: FakeWorkspace,
+    name: str,
+    *,
+    speed: float = 1.0,
+    environment: str = "v100, driver 450.80; ECC: on",
+    tags: tuple[str, ...] = TAGS,
+    days: int = 0,
+    about: About | None = None,
+) -> FakeController:
+    """A campaign that is over, so many days after the first one."""
+    if not workspace.probed:
+        await workspace.probe()
+    plan = workspace.plan(Selection(("oneflow-resnet50",), tags, ONEFLOW, 7))
+    controller = workspace.controller(plan, name)
+    controller.speed, controller.environment = speed, environment
+    for _ in range(100):
+        workspace.clock.tick(20)
+        controller.advance()
+    assert controller.state.finished
+    total = len(controller.state.runs)
+    workspace.summaries.append(
+        FakeSummary(
+            name,
+            controller.path,
+            "finished",
+            total,
+            total,
+            START + 86400 * days,
+            about=about or About(),
+            measures="oneflow-resnet50 1n1g 1n8g 2n8g",
+        )
+    )
+    return controller
+
+
+async def three(workspace: FakeWorkspace) -> None:
+    """The newest is listed first; the one in the middle is slower, and on another driver."""
+    await measured(
+        workspace, "c-again", days=2, about=About(("nightly",), "after the driver went back")
+    )
+    await measured(
+        workspace, "b-driver", speed=0.95, environment=NEW_DRIVER, days=1, about=About(("bad",))
+    )
+    await measured(workspace, "a-before", about=About(("release", "h200"), "what we promised"))
+    workspace.probed.clear()
+
+
+async def open_compare(app: DlperfApp, pilot: Pilot[str], marks: int) -> Compare:
+    await pilot.press("O")
+    await until(pilot, lambda: isinstance(app.screen, CampaignList))
+    await until(pilot, partial(shows, app, "✓ finished"))
+    await pilot.press(*["space"] * marks, "c")
+    await until(pilot, lambda: isinstance(app.screen, Compare))
+    assert isinstance(app.screen, Compare)
+    await until(pilot, partial(shows, app, "counts"))
+    return app.screen
+
+
+async def test_two_marked_campaigns_are_compared_and_esc_leads_back_to_their_marks(
+    workspace: FakeWorkspace,
+) -> None:
+    await three(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await pilot.press("c")
+        assert isinstance(app.screen, CampaignList), "nothing is marked"
+        await pilot.press("down", "space")
+        assert shows(app, "Campaigns · 1 marked")
+        await pilot.press("c")
+        assert isinstance(app.screen, CampaignList), "one alone is no comparison"
+        await pilot.press("space", "c")
+        await until(pilot, partial(shows, app, "Against 1 a-before"))
+        row = next(line for line in screen_text(app).splitlines() if "1n8g b128 fp32" in line)
+        assert "0.950" in row
+        assert "✗ regression" in row
+        await pilot.press("escape")
+        await until(pilot, partial(shows, app, "Campaigns · 2 marked"))
+        assert screen_text(app).count("[x]") == 2
+        await pilot.press("k", "space")
+        assert shows(app, "Campaigns · 1 marked")
+
+
+@pytest.mark.parametrize("marks", [2, 3])
+async def test_the_console_finds_what_the_command_finds(
+    workspace: FakeWorkspace, marks: int
+) -> None:
+    await three(workspace)
+    async with console(workspace, HUGE) as (app, pilot):
+        screen = await open_compare(app, pilot, marks)
+        found = screen._found
+        assert found is not None
+        names = [side.about.name for side in found.sides]
+        assert names == ["a-before", "b-driver", "c-again"][-marks:]
+        states = {c.path.name: run_results(c.state) for c in workspace.controllers.values()}
+        for other in found.others:
+            expected = compare(states[names[0]], states[names[other.place]])
+            assert other.comparison is not None
+            assert comparison_document(other.comparison) == comparison_document(expected)
+        assert len(screen.query_one(KeyedTable).shown_keys) == len(TAGS) * (marks - 1)
+
+
+async def test_b_holds_all_against_the_next_campaign_and_t_sets_what_counts(
+    workspace: FakeWorkspace,
+) -> None:
+    await three(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_compare(app, pilot, 3)
+        assert shows(app, "3 regressions · 3 same · 2% counts")
+        await pilot.press("b")
+        await until(pilot, partial(shows, app, "Against 2 b-driver"))
+        assert shows(app, "6 improvements · 2% counts")
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        app.screen.query_one(Input).value = "lots"
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "is no percentage"))
+        app.screen.query_one(Input).value = "10%"
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "6 same · 10% counts"))
+        assert shows(app, "Against 2 b-driver")
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_curves_verdict_and_campaigns_are_in_sight_at_once_or_in_turn(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    await three(workspace)
+    async with console(workspace, size) as (app, pilot):
+        screen = await open_compare(app, pilot, 3)
+        await pilot.press("G")
+        seen = screen_text(app)
+        shown = [tuple(p.id for p in screen.query("#compare-lower > *") if p.display)]
+        for _ in range(2):
+            await pilot.press("v")
+            seen += screen_text(app)
+            shown.append(tuple(p.id for p in screen.query("#compare-lower > *") if p.display))
+        together = {SMALL: 1, LARGE: 2, HUGE: 3}[size]
+        assert {len(one) for one in shown} == {together}
+        assert {view for one in shown for view in one} == {"curves", "verdict", "campaigns"}
+        for words in ("images/s per GPU over GPUs", "against 1: ", "each repeat"):
+            assert words in seen, words
+        if size != SMALL:  # all of it without scrolling
+            for words in ("#release #h200", "what we promised", "#bad", "1 difference"):
+                assert words in seen, words
+            assert "1 v100, driver 450.80" in seen
+            assert "2 v100, driver 470.10" in seen
+            assert "alike: ECC on" in seen
+
+
+async def test_c_goes_through_the_curves_of_every_campaign(workspace: FakeWorkspace) -> None:
+    await three(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        screen = await open_compare(app, pilot, 3)
+        seen = set()
+        for _ in Quantity:
+            seen.add(screen._quantity)
+            lines = screen.query_one(Chart)._plot.lines
+            assert [line.label for line in lines if line.label] == [
+                *("a-before", "b-driver", "c-again", "ideal")
+            ]
+            assert [line.tag for line in lines if line.label][:3] == ["1", "2", "3"]
+            await pilot.press("c")
+        assert seen == set(Quantity)
+
+
+async def test_a_campaign_that_shares_no_case_says_so_beside_the_others(
+    workspace: FakeWorkspace,
+) -> None:
+    await measured(workspace, "elsewhere", tags=("1n2g",), days=1)
+    await measured(workspace, "here")
+    workspace.probed.clear()
+    async with console(workspace, HUGE) as (app, pilot):
+        await open_compare(app, pilot, 2)
+        await until(pilot, partial(shows, app, "no case in common"))
+        assert shows(app, "compare campaigns of the same profiles")
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, CampaignList))
+
+
+async def test_a_campaign_that_cannot_be_read_is_told_in_place(workspace: FakeWorkspace) -> None:
+    await three(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        workspace.load = unreadable  # type: ignore[method-assign]
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await pilot.press("space", "space", "c")
+        await until(pilot, partial(shows, app, "the journal is damaged"))
+        assert shows(app, "mend it")
+        del workspace.load  # type: ignore[method-assign]
+        await pilot.press("r")
+        await until(pilot, partial(shows, app, "Against 1 b-driver"))
+
+
+def unreadable(path: Path) -> object:
+    raise DlperfError("the journal is damaged", where=str(path), remedy="mend it")
+
+
+async def test_while_they_are_read_the_screen_says_so_and_can_be_left(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await three(workspace)
+    go = threading.Event()
+    read = workspace.runs_together
+
+    def slowly(paths):  # type: ignore[no-untyped-def]
+        go.wait(10)
+        return read(paths)
+
+    monkeypatch.setattr(workspace, "runs_together", slowly)
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await pilot.press("space", "space", "c")
+        await until(pilot, partial(shows, app, "reading the campaigns"))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, CampaignList))
+        go.set()
+        await asyncio.sleep(0)
+        await pilot.pause()
+        assert app._exception is None
+
+
+async def test_what_must_be_known_of_a_campaign_stands_beside_it(workspace: FakeWorkspace) -> None:
+    await three(workspace)
+    path = next(path for path in workspace.controllers if path.name == "b-driver")
+    workspace.remarked[path] = ("it goes on elsewhere",)
+    async with console(workspace, HUGE) as (app, pilot):
+        await open_compare(app, pilot, 2)
+        await until(pilot, partial(shows, app, "▲ it goes on elsewhere"))
+
+
+async def test_the_filter_goes_with_esc_before_the_screen_does(workspace: FakeWorkspace) -> None:
+    await three(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        await pilot.press("/", "2", "n", "enter")
+        assert len(screen.query_one(KeyedTable).shown_keys) == 1
+        await pilot.press("escape")
+        assert app.screen is screen
+        assert len(screen.query_one(KeyedTable).shown_keys) == 3
+        await pilot.press("/", "z", "z", "z", "enter")
+        await until(pilot, partial(shows, app, "No case matches"))
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: isinstance(app.screen, CampaignList))
+
+
+async def test_keys_of_any_haste_leave_it_whole(workspace: FakeWorkspace) -> None:
+    """It is left while it reads, holds against another campaign, or fills its panels."""
+    await three(workspace)
+    random = Random(SEED)
+    async with console(workspace, HUGE) as (app, pilot):
+        await open_compare(app, pilot, 3)
+        await pilot.press("escape")
+        for _ in range(max(8, BURSTS // 3)):
+            assert isinstance(app.screen, CampaignList)
+            keys = random.choices(["c", "b", "v", "t", "j", "r", "enter"], k=random.randint(1, 7))
+            for key in ("c", *keys, "escape"):
+                app.post_message(key_event(key))
+                await asyncio.sleep(random.choice((0, 0, 0.005, 0.02)))
+            await settled(app)
+            while not isinstance(app.screen, CampaignList):
+                assert app._exception is None, keys
+                await pilot.press("escape")

@@ -1,0 +1,87 @@
+"""Campaigns on disk in words: the rows of their list, and one of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Container, Sequence
+from pathlib import Path
+
+from rich.text import Text
+
+from tui.backend_protocols import CampaignSummary
+from tui.text import ago, cell, plain
+from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
+from tui.widgets.keyed_table import Column, Row
+
+COLUMNS = (
+    Column("mark", "", 3),
+    Column("state", "State", 12),
+    Column("name", "Campaign", None),
+    Column("runs", "Runs", 7, right=True),
+    Column("failed", "Failed", 6, right=True, from_width=72),
+    Column("cancelled", "Cancelled", 9, right=True, from_width=96),
+    Column("measures", "Measures", 18, from_width=84, most=52),
+    Column("begun", "Begun", 10, right=True),
+)
+
+_STATES = {
+    "live": ("▶", ACCENT),
+    "finished": ("✓", GOOD),
+    "unfinished": ("◌", WARN),
+}
+
+
+def _state(summary: CampaignSummary) -> tuple[str, str]:
+    """Symbol and colour: what came to its end is good where all runs did so by themselves and well,
+    bad where some failed and none succeeded."""
+    lost = summary.failed + summary.cancelled
+    if summary.state == "finished" and lost:
+        if lost < summary.total:
+            return "✓", WARN
+        return ("✗", BAD) if summary.failed else ("–", WARN)
+    return _STATES.get(summary.state, ("·", MUTED))
+
+
+def campaign_rows(
+    summaries: Sequence[CampaignSummary], now: float, marked: Container[Path] = ()
+) -> list[Row]:
+    """``now``: seconds since the epoch, from which ages are counted."""
+    rows = []
+    for summary in summaries:
+        symbol, colour = _state(summary)
+        name = plain(summary.name) + (" · SIMULATED" if summary.simulated else "")
+        name += "".join(f" #{plain(tag)}" for tag in summary.about.tags)
+        rows.append(
+            Row(
+                str(summary.path),
+                (
+                    cell("[x]" if summary.path in marked else "", ACCENT),
+                    cell(f"{symbol} {summary.state}", colour),
+                    cell(name, "bold"),
+                    cell(f"{summary.done}/{summary.total}", right=True),
+                    cell(str(summary.failed or ""), BAD, right=True),
+                    cell(str(summary.cancelled or ""), MUTED, right=True),
+                    cell(summary.measures),
+                    cell(_age(summary, now), MUTED, right=True),
+                ),
+            )
+        )
+    return rows
+
+
+def _age(summary: CampaignSummary, now: float) -> str:
+    return "–" if summary.created_at is None else ago(now - summary.created_at)
+
+
+def summary_words(summary: CampaignSummary, now: float) -> Text:
+    """What tells the campaign under the cursor from others of its day, on one line or two."""
+    parts = [summary.measures or "no run is known", f"{summary.done} of {summary.total} runs ended"]
+    if summary.failed:
+        parts.append(f"{summary.failed} failed")
+    if summary.cancelled:
+        parts.append(f"{summary.cancelled} cancelled")
+    if summary.created_at is not None:
+        begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.created_at))
+        parts.append(f"begun {begun}, {_age(summary, now)}")
+    parts += [said for said in (summary.problem, summary.about.note) if said]
+    return Text(" · ".join(map(plain, parts)), MUTED)

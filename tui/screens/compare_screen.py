@@ -1,0 +1,266 @@
+"""Campaigns side by side: ratios and verdicts, their curves, what was different, what is said."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from rich.text import Text
+from textual import on, work
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+
+from backends.results.comparison import ComparedCase
+from profiles.errors import DlperfError
+from tui.backend_protocols import CampaignSummary
+from tui.key_bindings import bindings
+from tui.screens.compare_text import (
+    COLUMNS,
+    campaigns_panel,
+    compared_rows,
+    label_of,
+    row_key,
+    tally,
+    verdict_panel,
+)
+from tui.screens.dialogs import Dialog, Prompt
+from tui.session import Session
+from tui.side_by_side import THRESHOLD, SideBySide, held_against
+from tui.text import count, plain, problem, shorten
+from tui.threshold import parse_threshold
+from tui.widgets.chart import Chart
+from tui.widgets.details import Details
+from tui.widgets.filter_table import TablePanel, set_frame
+from tui.widgets.keyed_table import KeyedTable, current_key
+from tui.widgets.scaling_plot import (
+    Quantity,
+    curve,
+    curve_title,
+    measured,
+    quantity_label,
+    scaling_plot,
+)
+
+READING = "reading the campaigns …"
+VIEWS = {"curves": "Curves", "verdict": "Verdict", "campaigns": "Campaigns"}
+BESIDE = {"-wide": ("curves",), "-huge": tuple(VIEWS)}
+"""By width: what is always in sight."""
+
+
+class Compare(Dialog[None]):
+    """Two campaigns or more against one of them, the oldest at first.
+
+    Without a terminal it is ``dlperf-tui compare``, which says the same.
+    """
+
+    PANEL = "compare"
+    BINDINGS = bindings("compare")
+
+    def __init__(self, session: Session, campaigns: Sequence[CampaignSummary]) -> None:
+        super().__init__(f"Compare · {count(len(campaigns), 'campaign')}")
+        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-huge")]
+        self._session = session
+        self._campaigns = sorted(campaigns, key=lambda one: (one.created_at or 0.0, one.name))
+        self._now = session.workspace.cluster.now()
+        self._found: SideBySide | None = None
+        self._pairs: Mapping[str, tuple[int, ComparedCase]] = {}
+        self._said_of_campaigns = Text()
+        self._problem: DlperfError | None = None
+        self._quantity = Quantity.PER_DEVICE
+        self._view = "curves"
+
+    def compose(self) -> ComposeResult:
+        with self.box(whole=True):
+            yield TablePanel(KeyedTable(COLUMNS), "Cases", id="compared")
+            with Horizontal(id="compare-lower"):
+                yield Chart(id="curves")
+                yield Details("Verdict", id="verdict")
+                yield Details("Campaigns", id="campaigns")
+
+    def on_mount(self) -> None:
+        self.query_one(KeyedTable).focus()
+        self._fill()
+        self.read()
+
+    @work(exclusive=True, group="compare", description="read the campaigns and compare them")
+    async def read(self) -> None:
+        try:
+            sides = await self._session.sides(self._campaigns)
+        except DlperfError as error:
+            self._problem = error
+            self._fill()
+            return
+        baseline, threshold = 0, THRESHOLD
+        if self._found is not None:
+            baseline, threshold = self._found.baseline, self._found.threshold
+        await self._hold(SideBySide(sides, baseline, threshold, ()))
+
+    @work(exclusive=True, group="compare", description="hold the campaigns against another one")
+    async def _hold_against(self, baseline: int, threshold: float) -> None:
+        if self._found is not None:
+            await self._hold(SideBySide(self._found.sides, baseline, threshold, ()))
+
+    async def _hold(self, asked: SideBySide) -> None:
+        """In a thread: an interval of medians is enumerated."""
+        self._found = await asyncio.to_thread(
+            held_against, asked.sides, asked.baseline, asked.threshold
+        )
+        self._problem = None
+        self._said_of_campaigns = campaigns_panel(self._found, self._now)
+        self._fill()
+
+    # What is shown -----------------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        """All of it anew; nothing once it was left."""
+        if not self.here:
+            return
+        found, panel = self._found, self.query_one(TablePanel)
+        rows = [] if found is None else compared_rows(found)
+        pairs = () if found is None else found.cases()
+        self._pairs = {row_key(place, case): (place, case) for place, case in pairs}
+        panel.table.refill(rows)
+        if found is not None:
+            room = max(16, self.app.size.width - 60)
+            name = shorten(plain(found.sides[found.baseline].about.name), room)
+            panel.retitle(f"Against {found.baseline + 1} {name} · {tally(found)}")
+        panel.say_when_empty(self._why_empty())
+        self._show_selected()
+        self.sight.renew()
+        self.refresh_bindings()
+
+    def _why_empty(self) -> str:
+        if self.query_one(TablePanel).filter_text:
+            return "No case matches; Esc takes the filter away"
+        if self._problem is not None:
+            return problem(self._problem).plain.replace("\n", " ")
+        if self._found is None:
+            return READING
+        return next((problem(o.problem).plain for o in self._found.others if o.problem), READING)
+
+    @on(KeyedTable.Moved)
+    def _other_row(self) -> None:
+        self.sight.changed()
+        self.query_one(TablePanel).say_when_empty(self._why_empty())
+        self._show_selected()
+        self.refresh_bindings()
+
+    @property
+    def _selected(self) -> tuple[int, ComparedCase] | None:
+        return self._pairs.get(current_key(self) or "")
+
+    def _in_sight(self) -> Iterator[str]:
+        if self._selected is None:
+            yield "campaigns"
+            return
+        beside = next((BESIDE[name] for name in reversed(BESIDE) if self.has_class(name)), ())
+        yield from beside
+        if len(beside) < len(VIEWS):
+            others = [view for view in VIEWS if view not in beside]
+            yield self._view if self._view in others else others[0]
+
+    def _show_selected(self) -> None:
+        if not self.here:
+            return
+        shown, found, selected = set(self._in_sight()), self._found, self._selected
+        for view in VIEWS:
+            self.query_one(f"#{view}").display = view in shown and found is not None
+        if found is None:
+            return
+        if "campaigns" in shown:
+            self.query_one("#campaigns", Details).show("Campaigns", self._said_of_campaigns)
+        details = self.query_one("#verdict", Details)
+        if "verdict" in shown:
+            width = details.content_size.width
+            title = f"Verdict · {label_of(selected[1])}" if selected else "Verdict"
+            words = verdict_panel(selected[1], selected[0], found, width) if selected else Text()
+            details.show(title, words)
+        if "curves" in shown:
+            self._show_curves(found, selected)
+
+    def _show_curves(self, found: SideBySide, selected: tuple[int, ComparedCase] | None) -> None:
+        chart = self.query_one("#curves", Chart)
+        if selected is None:
+            return
+        place, case = selected
+        groups = [side.group_of(case) for side in found.sides]
+        curves = [
+            (side.about.name, curve(group, self._quantity) if group else ())
+            for side, group in zip(found.sides, groups, strict=True)
+        ]
+        group, cursor = groups[place], None
+        if group is not None and case.candidate is not None:
+            cursor = measured(case.candidate, group, self._quantity)
+        width = chart.content_size.width
+        chart.show(scaling_plot(curves, width=width, quantity=self._quantity, cursor=cursor))
+        known = [one for one in groups if one is not None]
+        set_frame(chart, curve_title(self._quantity, case.unit, known))
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self.call_after_refresh(self._show_selected)
+
+    # Keys --------------------------------------------------------------------------------------
+
+    def able(self, action: str) -> bool:
+        if action in ("leave", "help"):
+            return True
+        if action == "read":
+            going = any(one.state != "finished" for one in self._campaigns)
+            return self._problem is not None or (self._found is not None and going)
+        if action == "filter":
+            return bool(self._pairs)
+        if action == "view":
+            return self._selected is not None and not self.has_class("-huge")
+        if action == "quantity":
+            return "curves" in self._in_sight()
+        return self._found is not None
+
+    @property
+    def labels_now(self) -> Mapping[str, str]:
+        others = [v for v in VIEWS if not (self.has_class("-wide") and v == "curves")]
+        here = self._view if self._view in others else others[0]
+        view = others[(others.index(here) + 1) % len(others)]
+        return {"view": VIEWS[view], "quantity": quantity_label(self._quantity.next)}
+
+    def action_view(self) -> None:
+        label = self.labels_now["view"]
+        self._view = next(view for view, said in VIEWS.items() if said == label)
+        self._show_selected()
+        self.refresh_bindings()
+        self.call_after_refresh(self._show_selected)  # what came into sight knows its width then
+
+    def action_quantity(self) -> None:
+        self._quantity = self._quantity.next
+        self._show_selected()
+        self.refresh_bindings()
+
+    def action_baseline(self) -> None:
+        if (found := self._found) is not None:
+            self._hold_against((found.baseline + 1) % len(found.sides), found.threshold)
+
+    def action_threshold(self) -> None:
+        if (found := self._found) is None:
+            return
+
+        def answered(answer: str | None) -> None:
+            if answer:
+                self._hold_against(found.baseline, parse_threshold(answer))
+
+        words = "By how much does a case have to change before it counts?"
+        value = f"{found.threshold * 100:g}%"
+        prompt = Prompt("Threshold", words, value=value, check=partial(parse_threshold, where=""))
+        self.app.push_screen(prompt, answered)
+
+    def action_read(self) -> None:
+        self.app.notify("reading the campaigns again", markup=False)
+        self.read()
+
+    def action_filter(self) -> None:
+        self.query_one(TablePanel).start_filter()
+
+    def action_leave(self) -> None:
+        panel = self.query_one(TablePanel)
+        if not (panel.filter_text and panel.clear_filter()):
+            super().action_leave()

@@ -1,0 +1,261 @@
+"""A comparison in words: its rows, one case of it, the campaigns and their environments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from backends.hosts.fingerprint import Part, side_by_side
+from backends.inventory.nodesets import fold_nodeset
+from backends.results.case_result import CaseResult
+from backends.results.comparison import ComparedCase, Verdict
+from backends.results.comparison_report import comparison_words, reason
+from backends.results.grade_words import finding_lines
+from backends.results.layouts.cells import count_cell, range_cell
+from backends.results.numbers import fixed, percent
+from backends.results.summary import Group
+from backends.results.telemetry_words import usual_lines
+from backends.results.translations import EN
+from profiles.format.case import Case
+from tui.screens.campaign_text import summary_words
+from tui.side_by_side import Side, SideBySide
+from tui.text import cell, count, join, number, plain, problem
+from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
+from tui.widgets.chart import series_colour
+from tui.widgets.distribution import LEGEND, distribution_line, limits
+from tui.widgets.keyed_table import Column, Row
+
+COLUMNS = (
+    Column("case", "Case", 14, most=48),
+    Column("with", "#", 2, right=True),
+    Column("baseline", "Baseline", 8, right=True),
+    Column("n", "n", 3, right=True, from_width=96),
+    Column("candidate", "Candidate", 9, right=True),
+    Column("m", "n", 3, right=True, from_width=96),
+    Column("ratio", "Ratio", 5, right=True),
+    Column("interval", "95% interval", 15, right=True),
+    Column("verdict", "Verdict", None),
+)
+
+VERDICTS = {
+    Verdict.REGRESSION: ("✗", BAD),
+    Verdict.IMPROVEMENT: ("✓", GOOD),
+    Verdict.SAME: ("=", TEXT),
+    Verdict.INCONCLUSIVE: ("?", WARN),
+    Verdict.INSUFFICIENT: ("–", MUTED),
+}
+
+COUNTED = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
+
+
+def row_key(place: int, case: ComparedCase) -> str:
+    label = Case(case.profile, 1, 1, dict(case.parameters)).key
+    return f"{place} {case.case} {label}"
+
+
+def label_of(case: ComparedCase) -> str:
+    known = case.baseline or case.candidate
+    nodes, gpus = (known.nodes, known.gpus_per_node) if known else (1, 1)
+    return Case(case.profile, nodes, gpus, dict(case.parameters)).label
+
+
+def compared_rows(found: SideBySide) -> list[Row]:
+    pairs = found.cases()
+    several = len({case.profile for _, case in pairs}) > 1
+    return [_row(place, case, found.threshold, several=several) for place, case in pairs]
+
+
+def _row(place: int, case: ComparedCase, threshold: float, *, several: bool) -> Row:
+    label = cell(label_of(case), "bold")
+    if several:
+        label = join([label, (f" {plain(case.profile)}", MUTED)])
+    return Row(
+        row_key(place, case),
+        (
+            label,
+            cell(place + 1, series_colour(place), right=True),
+            *_side_cells(case.baseline),
+            *_side_cells(case.candidate),
+            cell(fixed(case.ratio, 3), "bold" if case.ratio else MUTED, right=True),
+            cell(range_cell(case.interval, lambda value: fixed(value, 3)), right=True),
+            join([verdict_text(case), (f"  {plain(reason(case, threshold, EN))}", MUTED)]),
+        ),
+        find=case.profile,
+    )
+
+
+def _side_cells(case: CaseResult | None) -> tuple[Text, Text]:
+    if case is None:
+        return cell("–", MUTED, right=True), cell("–", MUTED, right=True)
+    median = case.spread.median if case.spread else None
+    return cell(number(median), right=True), cell(count_cell(case), right=True)
+
+
+def verdict_text(case: ComparedCase) -> Text:
+    symbol, colour = VERDICTS[case.verdict]
+    return cell(f"{symbol} {EN.verdicts[case.verdict]}", colour)
+
+
+def tally(found: SideBySide) -> str:
+    """How many cases have which verdict, and the threshold."""
+    counts = Counter(case.verdict for _, case in found.cases())
+    said = [
+        count(n, word) if (word := str(verdict)) in COUNTED else f"{n} {word}"
+        for verdict in Verdict
+        if (n := counts[verdict])
+    ]
+    return " · ".join([*said, f"{found.threshold * 100:g}% counts"])
+
+
+def verdict_panel(case: ComparedCase, place: int, found: SideBySide, width: int) -> Text:
+    """A case: the verdict and what it rests on, then its repeats in every campaign."""
+    text = Text(end="")
+    text.append(plain(label_of(case)), "bold").append(f"  {plain(case.profile)}\n", MUTED)
+    text.append(f"{place + 1} against {found.baseline + 1}: ", MUTED).append(fixed(case.ratio, 3))
+    interval = range_cell(case.interval, lambda value: fixed(value, 3))
+    text.append(f" ({interval})  ").append_text(verdict_text(case)).append("\n")
+    text.append(f"{plain(reason(case, found.threshold, EN))}\n")
+    if case.verdict is Verdict.REGRESSION:
+        text.append(f"{_weight(case)}\n", BAD if case.decisive else WARN)
+    text.append("\n").append_text(_repeats(case, found, width))
+    return text
+
+
+def _weight(case: ComparedCase) -> str:
+    if case.decisive:
+        return "it stands among all cases (Holm): dlperf-tui compare exits with 1"
+    return "among so many cases one may look so by chance (Holm)"
+
+
+def _repeats(case: ComparedCase, found: SideBySide, width: int) -> Text:
+    """The distribution over the repeats in every campaign, on one scale, and what is odd there."""
+    own = [(place, pair) for place, side in enumerate(found.sides) if (pair := _in(side, case))]
+    across = limits(case_there for _, (case_there, _) in own)
+    text = Text(end="")
+    if across is None:
+        return text.append("no repeat has succeeded on any side", MUTED)
+    text.append(f"{plain(case.unit)}, each repeat\n", MUTED)
+    room = max(8, width - 16)
+    for place, (there, _) in own:
+        text.append(f"{place + 1} ", series_colour(place))
+        text.append_text(distribution_line(there, across, room))
+        text.append(f" {count_cell(there):>5} {there.grade or '–'}\n", MUTED)
+    low, high = number(across[0]), number(across[1])
+    text.append(f"  {low}{high:>{max(1, room - len(low))}}     n grade\n", MUTED)
+    text.append(f"{LEGEND}\n", MUTED)
+    said: dict[str, list[int]] = {}
+    for place, (there, group) in own:
+        for line in finding_lines(there, group):
+            said.setdefault(line, []).append(place)
+    for line, places in said.items():
+        text.append("▲ ", WARN).append_text(_numbers(places)).append(f"{plain(line)}\n")
+    text.append("\n").append_text(_figures([(place, there) for place, (there, _) in own]))
+    text.rstrip()
+    return text
+
+
+def _numbers(places: Sequence[int]) -> Text:
+    return Text.assemble(*((f"{place + 1} ", series_colour(place)) for place in places))
+
+
+def _figures(own: Sequence[tuple[int, CaseResult]]) -> Text:
+    """What else is known of the case, a line each with the values of all campaigns."""
+    told: dict[str, dict[int, str]] = {}
+    for place, case in own:
+        for name, value in _known(case):
+            told.setdefault(name, {})[place] = plain(value)
+    widths = {
+        place: max((len(values.get(place, "")) for values in told.values()), default=0)
+        for place, _ in own
+    }
+    text = Text(end="")
+    for name, values in told.items():
+        text.append(f"{plain(name):<13}", MUTED)
+        for place, _ in own:
+            text.append(f"{place + 1} ", series_colour(place))
+            text.append(f"{values.get(place, '–'):<{widths[place]}}  ")
+        text.rstrip()
+        text.append("\n")
+    return text
+
+
+def _known(case: CaseResult) -> list[tuple[str, str]]:
+    spread = case.spread
+    rows = []
+    if spread is not None:
+        rows = [
+            ("median", number(spread.median)),
+            ("mean", number(spread.mean)),
+            ("CV", percent(spread.cv, 2)),
+            ("within", "–" if spread.half_width is None else f"±{percent(spread.half_width, 2)}"),
+        ]
+    hosts = sorted({host for run in case.measured_runs for host in run.hosts})
+    rows += [("hosts", fold_nodeset(hosts))] if hosts else []
+    rows += usual_lines(case.measured_runs)
+    return rows + [(name, number(value)) for name, value in case.metrics.items()]
+
+
+def _in(side: Side, case: ComparedCase) -> tuple[CaseResult, Group] | None:
+    """The case as it was measured there."""
+    if (group := side.group_of(case)) is None:
+        return None
+    there = (one for one in group.cases if one.case == case.case and one.runs)
+    return next(((one, group) for one in there), None)
+
+
+def campaigns_panel(found: SideBySide, now: float) -> Text:
+    """Each with what people say of it, then what differs between their environments, then what a
+    pipeline would be told. ``now``: seconds since the epoch."""
+    text = Text(end="")
+    for place, side in enumerate(found.sides):
+        about = side.about
+        text.append(f"{place + 1} ", series_colour(place)).append(plain(about.name), "bold")
+        text.append("  baseline\n" if place == found.baseline else "\n", ACCENT)
+        text.append("  ").append_text(summary_words(about, now)).append("\n")
+        if about.about.tags:
+            tags = " ".join(f"#{plain(tag)}" for tag in about.about.tags)
+            text.append(f"  {tags}\n", ACCENT)
+        for remark in side.remarks:
+            text.append("  ▲ ", WARN).append(f"{plain(remark)}\n")
+    for other in found.others:
+        if other.problem is not None:
+            text.append(f"{other.place + 1} ", series_colour(other.place))
+            text.append_text(problem(other.problem)).append("\n")
+    text.append("\n").append_text(environments_text([side.environment for side in found.sides]))
+    for other in found.others:
+        for line in comparison_words(other.comparison)[1] if other.comparison else ():
+            text.append("\n")
+            if len(found.others) > 1:
+                text.append(f"{other.place + 1} ", series_colour(other.place))
+            text.append(f"{plain(line)}")
+    return text
+
+
+def environments_text(environments: Sequence[str]) -> Text:
+    """What differs between them, with the value of each; the rest in a line or two."""
+    text = Text(end="")
+    parts = side_by_side(environments) if any(environments) else ()
+    differing = [part for part in parts if part.differs]
+    alike = [part for part in parts if len(set(part.values)) == 1]
+    partly = [part for part in parts if part not in differing and part not in alike]
+    text.append("Environments  ", "bold")
+    if not parts:
+        return text.append("not recorded\n", WARN)
+    text.append(f"{count(len(differing), 'difference')}\n", WARN if differing else GOOD)
+    for part in differing:
+        text.append(f"  {_called(part)}\n", MUTED)
+        for place, value in enumerate(part.values):
+            text.append(f"    {place + 1} ", series_colour(place)).append(f"{plain(value)}\n")
+    if alike:
+        said = "; ".join(f"{_called(part)} {plain(part.values[0])}" for part in alike)
+        text.append(f"  alike: {said}\n", MUTED)
+    if partly:
+        said = ", ".join(map(_called, partly))
+        text.append(f"  not known of all: {said}\n", MUTED)
+    return text
+
+
+def _called(part: Part) -> str:
+    return plain(part.key or "platform")

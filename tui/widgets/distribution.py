@@ -1,0 +1,61 @@
+"""Repeats as dots on a line: where they lie, how many together, their median and its interval."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from rich.text import Text
+
+from backends.results.case_result import CaseResult
+from tui.theme import ACCENT, LINE, MUTED, TEXT, WARN
+
+REPEAT, OUTLIER, MEDIAN, INTERVAL = "•", "○", "┃", "─"
+MANY = "#"
+"""Ten repeats or more in one column."""
+EMPTY_SHARE = 0.02
+"""Of a value: how far a line reaches around repeats that are all equal."""
+
+LEGEND = (
+    f"{REPEAT} a repeat, 2 two of them; {MEDIAN} median; {INTERVAL} its 95% interval; "
+    f"{OUTLIER} an outlier"
+)
+
+
+def limits(cases: Iterable[CaseResult]) -> tuple[float, float] | None:
+    """From the slowest repeat of all cases to the fastest; None: none has succeeded."""
+    values = [value for case in cases for value in case.throughputs]
+    if not values:
+        return None
+    low, high = min(values), max(values)
+    room = 0.0 if high > low else abs(high) * EMPTY_SHARE or 1.0
+    return low - room, high + room
+
+
+def distribution_line(case: CaseResult, across: tuple[float, float], width: int) -> Text:
+    """The repeats of a case in ``width`` columns that reach ``across`` these values."""
+    line: list[tuple[str, str]] = [(" ", "")] * width
+    spread = case.spread
+    if spread is None or width < 1:
+        return Text(" " * width, end="", no_wrap=True)
+    low, high = across
+
+    def column(value: float) -> int:
+        return round((value - low) / (high - low) * (width - 1))
+
+    if spread.interval is not None:
+        for place in range(column(spread.interval.low), column(spread.interval.high) + 1):
+            line[place] = (INTERVAL, LINE)
+    line[column(spread.median)] = (MEDIAN, ACCENT)
+    strange = {column(case.throughputs[position]) for position in spread.outliers}
+    counts = Counter(map(column, case.throughputs))
+    for place, number in counts.items():
+        if place == column(spread.median) and number == 1:
+            continue  # the median itself: its mark says that it is there
+        symbol = REPEAT if number == 1 else str(number) if number < 10 else MANY
+        colour = ACCENT if place == column(spread.median) else TEXT
+        line[place] = (OUTLIER, WARN) if place in strange else (symbol, colour)
+    text = Text(end="", no_wrap=True)
+    for character, colour in line:
+        text.append(character, colour or MUTED)
+    return text

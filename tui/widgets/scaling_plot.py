@@ -1,0 +1,318 @@
+"""How cases scale, as a plot: speedup, efficiency or samples/s per device, over devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from rich.text import Text
+
+from backends.results.case_result import CaseResult
+from backends.results.device_words import devices_text
+from backends.results.numbers import significant
+from backends.results.projection import Projected
+from backends.results.reference_comparison import held_figures
+from backends.results.summary import Group
+from profiles.case_tag import format_tag
+from profiles.references.reference_tables import Measured as Figure
+from tui.text import join, number, plain
+from tui.theme import MUTED, TEXT
+from tui.widgets.chart import (
+    BAR,
+    CURSOR,
+    MAX_LINES,
+    Line,
+    Plot,
+    Point,
+    finite,
+    series_colour,
+)
+
+ONE_HOST, HOSTS, PUBLISHED = "●", "◆", "☆"
+"""What marks the cases on one host, those on several, and what others published."""
+WIDE = 50
+"""Columns from which a curve may go on to twice its length without hiding what was measured."""
+FROM_ZERO, LEAST = 0.5, 0.99
+"""Where all values are above this share of the highest, the axis begins above 0; the share that
+it shows at least is what the other one leaves."""
+
+
+class Quantity(StrEnum):
+    """What a curve is of. Each is the throughput times a factor."""
+
+    SPEEDUP = "speedup"
+    EFFICIENCY = "efficiency"
+    PER_DEVICE = "per_device"
+
+    @property
+    def next(self) -> Quantity:
+        every = list(Quantity)
+        return every[(every.index(self) + 1) % len(every)]
+
+    def of(self, throughput: float, gpus: int, base: CaseResult) -> float | None:
+        """A throughput on so many devices as this quantity, efficiency in percent; None without a
+        measured base."""
+        if self is Quantity.PER_DEVICE:
+            return throughput / gpus
+        if not base.throughput:
+            return None
+        speedup = throughput / base.throughput
+        return speedup if self is Quantity.SPEEDUP else 100 * speedup * base.gpus / gpus
+
+
+def quantity_label(quantity: Quantity) -> str:
+    """For a key."""
+    return str(quantity).replace("_", " ").capitalize()
+
+
+def curve_title(quantity: Quantity, unit: str, groups: Sequence[Group]) -> Text:
+    """Every quantity by name, the one that is shown set off. ``unit``: of the throughput."""
+    devices = devices_text(groups)
+    parts: list[Text | str | tuple[str, str]] = []
+    for one in Quantity:
+        name = quantity_label(one)
+        if one is Quantity.PER_DEVICE:
+            name = f"{plain(unit)} per {devices.removesuffix('s')}"
+        parts.append(f"{name} over {devices}" if one is quantity else (name, MUTED))
+    return join(parts, " · ")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A case's value of the quantity, with its 95% interval where it has one."""
+
+    nodes: int
+    gpus_per_node: int
+    value: float
+    interval: tuple[float, float] | None = None
+
+    @property
+    def point(self) -> Point:
+        return float(self.nodes * self.gpus_per_node), self.value
+
+
+def measured(case: CaseResult, group: Group, quantity: Quantity) -> Measured | None:
+    """The case as a point of its group's curve; None for what was not measured."""
+    if case.throughput is None:
+        return None
+    value = quantity.of(case.throughput, case.gpus, group.base_case)
+    if value is None:
+        return None
+    return Measured(case.nodes, case.gpus_per_node, value, _interval(case, quantity))
+
+
+def _interval(case: CaseResult, quantity: Quantity) -> tuple[float, float] | None:
+    if quantity is Quantity.PER_DEVICE:
+        spread = case.spread
+        if spread is None or spread.half_width is None:
+            return None
+        if spread.interval is not None:
+            low, high = spread.interval.low, spread.interval.high
+        else:  # of the mean, as few repeats have none of their median
+            low, high = (spread.mean * (1 + sign * spread.half_width) for sign in (-1, 1))
+        return low / case.gpus, high / case.gpus
+    if quantity is Quantity.SPEEDUP:
+        found = case.speedup_interval
+        return None if found is None else (found.low, found.high)
+    found = case.efficiency_interval
+    return None if found is None else (100 * found.low, 100 * found.high)
+
+
+def curve(group: Group, quantity: Quantity) -> list[Measured]:
+    found = (measured(case, group, quantity) for case in group.cases if case.scales)
+    return [one for one in found if one is not None]
+
+
+def projected(farther: Projected, group: Group, quantity: Quantity) -> Projected | None:
+    """A projected throughput as the quantity, with its band."""
+    ends = (farther.throughput, farther.low, farther.high)
+    middle, low, high = (quantity.of(end, farther.gpus, group.base_case) for end in ends)
+    if middle is None or low is None or high is None:
+        return None
+    return replace(farther, throughput=middle, low=low, high=high)
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What others measured on so many devices; ``system``: on what."""
+
+    gpus: int
+    value: float
+    system: str
+
+
+def published_throughputs(group: Group) -> list[Published]:
+    """For each case the one that it can best be held against, where one is comparable."""
+    found = []
+    for case in group.cases:
+        theirs = (
+            held.reference
+            for held in held_figures(case)
+            if held.comparable and held.reference.metric is Figure.THROUGHPUT
+        )
+        if (there := next(theirs, None)) is not None:
+            found.append(Published(case.gpus, there.value, there.system))
+    return found
+
+
+def published_as(
+    quantity: Quantity, throughputs: Sequence[Published], group: Group
+) -> list[Published]:
+    """Relative to our own base, where the quantity is relative to one."""
+    values = [(one, quantity.of(one.value, one.gpus, group.base_case)) for one in throughputs]
+    return [replace(one, value=value) for one, value in values if value is not None]
+
+
+def scaling_plot(
+    curves: Sequence[tuple[str, Sequence[Measured]]],
+    farther: Projected | None = None,
+    *,
+    width: int,
+    quantity: Quantity = Quantity.SPEEDUP,
+    cursor: Measured | None = None,
+    published: Sequence[Published] = (),
+) -> Plot:
+    """The quantity over devices for every curve, against the ideal.
+
+    Cases on one host and cases on several, by the devices of each, are lines of their own: as many
+    devices on one host and on several are two results. ``farther``: projected for the first curve,
+    drawn where the measured ones keep room. ``cursor``: the case under it. Curves have their
+    numbers as tags, those without a point counted.
+    """
+    finite_ones = [[m for m in found if finite([m.point])] for _, found in curves]
+    drawable = [
+        (place, label, found)
+        for place, ((label, _), found) in enumerate(zip(curves, finite_ones, strict=True))
+        if found
+    ]
+    shown = drawable[: MAX_LINES - 1]
+    places = sorted({m.point[0] for _, _, found in drawable for m in found})
+    if not places or (quantity is Quantity.SPEEDUP and len(places) < 2):
+        return Plot(empty="a curve needs two sizes of the same case")
+    end, start = places[-1], places[0]
+    if width < WIDE or not finite_ones[0]:
+        farther = None
+    if farther is not None:
+        end = max(end, float(farther.gpus))
+        places.append(float(farther.gpus))
+    ideal = _ideal(quantity, shown[0][2])
+    lines = [line for place, label, found in shown for line in _by_hosts(label, found, place)]
+    if farther is not None:
+        lines.append(_projected(max(m.point for m in shown[0][2]), lines[0].colour, farther))
+    lines += _published([one for one in published if one.gpus <= end])
+    lines.append(Line("ideal", ((start, ideal(start)), (end, ideal(end))), MUTED))
+    bottom, top = _limits(lines, quantity)
+    several = {m.nodes > 1 for _, _, found in shown for m in found} == {True, False}
+    unit = "%" * (quantity is Quantity.EFFICIENCY)
+    said = (
+        "axis not from 0" * bool(bottom),
+        _said(cursor, unit) if cursor else "",
+        f"{ONE_HOST} one host  {HOSTS} several" * several,
+        f"{BAR} 95%" * any(line.bars for line in lines),
+    )
+    return Plot(
+        tuple(lines),
+        (0.0, end * 1.02),
+        top,
+        _device_ticks(places, end, width),
+        legend=tuple(filter(None, said)),
+        more=len(drawable) - len(shown),
+        cursor=cursor.point if cursor else None,
+        bottom=bottom,
+        unit=unit,
+    )
+
+
+def _said(on: Measured, unit: str) -> str:
+    return f"{CURSOR} {format_tag(on.nodes, on.gpus_per_node)} {number(on.value)}{unit}"
+
+
+def _ideal(quantity: Quantity, found: Sequence[Measured]) -> Callable[[float], float]:
+    """What the first curve would be if devices cost each other nothing."""
+    x, y = min(m.point for m in found)
+    if quantity is Quantity.SPEEDUP:
+        return lambda at: y * at / x
+    level = 100.0 if quantity is Quantity.EFFICIENCY else y
+    return lambda _at: level
+
+
+def _limits(lines: Iterable[Line], quantity: Quantity) -> tuple[float, float]:
+    """Of the value axis. Speedups are read against 0; of what changes by percents they show only
+    where the axis begins higher, which the legend says."""
+    values = [y for line in lines for y in _values(line)]
+    low, high = min(values), max(values)
+    if quantity is Quantity.SPEEDUP or low < FROM_ZERO * high or high <= 0:
+        return 0.0, high
+    return min(low, LEAST * high), high
+
+
+def _values(line: Line) -> Iterable[float]:
+    yield from (y for _, y in line.points)
+    yield from (end for _, low, high in line.bars for end in (low, high))
+    yield from line.band or ()
+
+
+def _by_hosts(label: str, found: Sequence[Measured], place: int) -> list[Line]:
+    """The cases on one host, and those on several by the devices of each, which go on from the
+    case on one host that has as many."""
+    alone = sorted((m for m in found if m.nodes == 1), key=_place)
+    series = [(alone, alone, ONE_HOST)] if alone else []
+    for size in sorted({m.gpus_per_node for m in found if m.nodes > 1}):
+        of_size = (m for m in found if m.nodes > 1 and m.gpus_per_node == size)
+        own = sorted(of_size, key=_place)
+        series.append(([*(m for m in alone if m.gpus_per_node == size), *own], own, HOSTS))
+    farthest = max(range(len(series)), key=lambda n: series[n][0][-1].point)
+    return [
+        Line(
+            label if n == 0 else "",
+            tuple(m.point for m in line),
+            series_colour(place),
+            tag=str(place + 1) if n in (0, farthest) else "",
+            marks=tuple(m.point for m in own),
+            mark=mark,
+            bars=tuple((m.point[0], *m.interval) for m in own if m.interval and _finite(m)),
+        )
+        for n, (line, own, mark) in enumerate(series)
+    ]
+
+
+def _published(found: Sequence[Published]) -> list[Line]:
+    points = tuple(finite([(float(one.gpus), one.value) for one in found]))
+    if not points:
+        return []
+    systems = list(dict.fromkeys(one.system for one in found))
+    note = systems[0] + (f" +{len(systems) - 1}" if len(systems) > 1 else "")
+    marked = replace(Line("published", points, TEXT, PUBLISHED), marks=points, mark=PUBLISHED)
+    return [replace(marked, note=note, alone=True)]
+
+
+def _place(one: Measured) -> Point:
+    return one.point
+
+
+def _finite(one: Measured) -> bool:
+    return bool(one.interval and finite([one.interval]))
+
+
+def _projected(start: Point, colour: str, farther: Projected) -> Line:
+    point = (float(farther.gpus), farther.throughput)
+    return Line(
+        "PROJECTED",
+        (start, point),
+        colour,
+        tag="◇",
+        note=f"{farther.gpus}: {significant(farther.throughput)}, "
+        f"{significant(farther.low)} to {significant(farther.high)}",
+        band=(farther.low, farther.high),
+    )
+
+
+def _device_ticks(places: Sequence[float], end: float, width: int) -> tuple[tuple[float, str], ...]:
+    """The measured sizes, without those whose words would touch; the largest is always there."""
+    ticks: list[tuple[float, str]] = []
+    for place in reversed(places):
+        words = f"{place:g}"
+        if not ticks or (ticks[-1][0] - place) / end * (width - 8) > len(words) + 2:
+            ticks.append((place, words))
+    return tuple(reversed(ticks))
