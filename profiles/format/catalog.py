@@ -7,6 +7,7 @@ other profiles. Later directories win over earlier ones: bundled, user, extra.
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -88,20 +89,10 @@ class Catalog:
                 raise ProfileError(
                     "no such directory", where=str(directory), remedy="check --profile-dir"
                 )
-        directories = [LIBRARY, *([user_dir] if user_dir is not None else []), *extra_dirs]
-        profiles: dict[str, Source] = {}
-        problems: dict[Path, ProfileError] = {}
-        for directory in directories:
-            seen: dict[str, Path] = {}
-            for path in sorted(directory.glob("*.toml")):
-                try:
-                    source = read_source(path)
-                    _check_unique(source.profile, path, seen)
-                except ProfileError as problem:
-                    problems[path] = problem
-                else:
-                    seen[source.profile.name] = path
-                    profiles[source.profile.name] = source
+        profiles, problems = _bundled(LIBRARY)
+        for directory in [*([user_dir] if user_dir is not None else []), *extra_dirs]:
+            found, wrong = _read(directory)
+            profiles, problems = profiles | found, problems | wrong
         return cls(profiles, problems)
 
     @property
@@ -139,10 +130,29 @@ class Catalog:
         )
 
 
-def _check_unique(profile: Profile, path: Path, seen: Mapping[str, Path]) -> None:
+def _read(directory: Path) -> tuple[dict[str, Source], dict[Path, ProfileError]]:
+    """The profiles of a directory by name, and what is wrong with its other files."""
+    profiles: dict[str, Source] = {}
+    problems: dict[Path, ProfileError] = {}
+    for path in sorted(directory.glob("*.toml")):
+        try:
+            source = read_source(path)
+            _check_unique(source.profile, path, profiles)
+        except ProfileError as problem:
+            problems[path] = problem
+        else:
+            profiles[source.profile.name] = source
+    return profiles, problems
+
+
+_bundled = functools.cache(_read)
+"""What came with the program stays as it is for as long as it runs."""
+
+
+def _check_unique(profile: Profile, path: Path, seen: Mapping[str, Source]) -> None:
     if profile.name in seen:
         raise ProfileError(
-            f"{seen[profile.name].name} beside it is also called {profile.name!r}",
+            f"{seen[profile.name].path.name} beside it is also called {profile.name!r}",
             where=f"{path}: name",
             remedy="rename one of the two",
         )
