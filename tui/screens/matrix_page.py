@@ -91,8 +91,8 @@ class MatrixPage(Page):
 
     @property
     def focused_marks(self) -> Marks | None:
-        tables = self.query(ProfileTable)  # none before it is composed, and when it has gone
-        name = tables.first().current_key if tables else None
+        table = self.query_one_optional(ProfileTable)  # none before it is composed, and later
+        name = None if table is None else table.current_key
         return None if name is None else self._asked.marks(name)
 
     def pull(self) -> None:
