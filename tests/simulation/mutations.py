@@ -4,6 +4,7 @@ violation, or it would be theatre."""
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -48,7 +49,7 @@ def _hasty_cancel() -> contextlib.AbstractContextManager[Any]:
         run = self._recorder.state.runs.get(run_id)
         if run is None or run.state.ended:
             return
-        self._cancel_asked.add(run_id)
+        self.cancel_asked.add(run_id)
         if run_id in self._supervisors:
             self._supervisors[run_id].request_cancel()
         elif run_id not in self._under_way:
@@ -259,13 +260,16 @@ class Found:
     violation: str
 
 
-def find(name: str, most: int, jobs: int) -> Found | None:
+def find(name: str, most: int, jobs: int, likely: int | None = None) -> Found | None:
     """The first seed that has a violation with the mutation, and none without; None: none of
-    the first ``most`` has."""
+    the first ``most`` has. A ``likely`` one is looked at before them."""
     chunk = 1 if name in OF_KEEPERS else CHUNK
-    mutated = play_all(range(1, most + 1), jobs, partial(play_mutated, name), chunk)
-    for count, told in enumerate(mutated, 1):
+    mutated = partial(play_mutated, name)
+    first = [] if likely is None else [likely]
+    every = play_all(range(1, most + 1), jobs, mutated, chunk)
+    for count, told in enumerate(itertools.chain(play_all(first, 1, mutated), every), 1):
         if told.violations:
+            assert "AttributeError" not in told.violations[0], "the mutation fell behind the code"
             (sound,) = play_all([told.seed], 1, player_of(name))
             if not sound.violations:
                 return Found(count, told.seed, told.violations[0])

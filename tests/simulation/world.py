@@ -339,9 +339,10 @@ class Transport:
         return chance.choice(("before", "after"))
 
 
-def _words(command: str) -> list[str]:
+@functools.lru_cache(64)
+def _words(command: str) -> tuple[str, ...]:
     """Verb, host and arguments of a wrapper's command."""
-    return shlex.split(command.rpartition("exec sh ")[2])[1:]
+    return tuple(shlex.split(command.rpartition("exec sh ")[2])[1:])
 
 
 def _short(command: str) -> str:
