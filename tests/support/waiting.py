@@ -14,6 +14,7 @@ async def until(
     """Return as soon as ``condition`` holds; AssertionError after ``within_s`` seconds."""
     deadline = time.monotonic() + within_s
     while True:
+        asked = time.monotonic()
         result = condition()
         if inspect.isawaitable(result):
             result = await result
@@ -21,13 +22,21 @@ async def until(
             return
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {within_s:g} s: {what or condition}")
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(_pause_s(asked))
 
 
 def wait_until(condition: Callable[[], object], *, within_s: float = 60.0, what: str = "") -> None:
     """The same without an event loop."""
     deadline = time.monotonic() + within_s
-    while not condition():
+    while True:
+        asked = time.monotonic()
+        if condition():
+            return
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {within_s:g} s: {what or condition}")
-        time.sleep(0.01)
+        time.sleep(_pause_s(asked))
+
+
+def _pause_s(asked: float) -> float:
+    """Asking takes a quarter of the time at most: some conditions are a squeue, or a journal."""
+    return min(max(0.01, 3 * (time.monotonic() - asked)), 0.3)
