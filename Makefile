@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DIST ?= dist
+# What tests start again and again is compiled once, whatever the image says.
+export PYTHONDONTWRITEBYTECODE :=
 # Most tests wait most of the time: twice as many as there are CPUs of a small machine.
 JOBS ?= 4
 WORKERS = --dist worksteal --tx "$(JOBS)*popen//python=tests/alone.sh $(BIN)/python"
@@ -17,17 +19,18 @@ run: $(READY)  ## The console; without a terminal the same CPU smoke campaign, h
 test: $(READY)  ## All tests but those that need PyTorch or take minutes.
 	$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
 
-# Campaigns on this machine alone, which never look for one of the tools, and take minutes.
-SAME_WITHOUT_TOOLS := auto_repeats campaign_access collecting copied_campaigns costly_patterns cpu_profiles \
-	damaged_journals docs_api docs_profiles explain frozen_campaigns host_contract html_in_browser \
-	linked_placement logs_on_disk memory_limit nccl_tests_profile notify pause podman \
-	precheck_runs prices readme remote_in_a_job retry run_telemetry second_engine slow_ranks \
+# On this machine alone, or with the server that they name: they never look for one of the tools.
+SAME_WITHOUT_TOOLS := auto_repeats campaign_access campaign_local collecting copied_campaigns \
+	costly_patterns cpu_profiles damaged_journals docs_api docs_profiles explain frozen_campaigns \
+	host_contract html_in_browser linked_placement logs_on_disk memory_limit nccl_tests_profile \
+	notify other_users pause podman precheck_runs prices program_of_the_tests readme \
+	remote_in_a_job remote_shells retry run_telemetry second_engine slow_ranks transports \
 	unbegun_campaigns workloads_cpu_smoke
 
 test-without-tools: $(READY)  ## What could differ without sshd, ssh, tmux, iproute2, Slurm …
 	$(BIN)/python -m tests.without_tools $(BIN)/python -m pytest $(WORKERS) \
 		tests/integration tests/console/test_hostile_terminal.py \
-		$(SAME_WITHOUT_TOOLS:%=--ignore=tests/integration/test_%.py) $(PYTEST_ARGS)
+		$(SAME_WITHOUT_TOOLS:%=--ignore=tests/integration/test_%.py) -k "not local]" $(PYTEST_ARGS)
 
 check: $(READY)  ## Style, types, architecture.
 	$(BIN)/ruff check .
