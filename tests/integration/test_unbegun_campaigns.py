@@ -31,9 +31,7 @@ sys.exit(main())
 STEPS = [
     ("write_request", False),
     ("write_request", True),
-    ("freeze", False),
     ("freeze", True),
-    ("Journal", False),
     ("Journal", True),
 ]
 
