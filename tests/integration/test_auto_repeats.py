@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+
+from tests.support.program import Program, run_program
 
 PROFILE = """
 name = "scatter"
@@ -40,14 +41,7 @@ def dlperf(tmp_path: Path):
         environment = {**os.environ, "HOME": str(tmp_path)}
         for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
             environment.pop(name, None)
-        done = subprocess.run(
-            [sys.executable, "-m", "tui.cli", *words],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = run_program(words, env=environment, timeout=120)
         assert done.returncode == code, f"{done.returncode}: {done.stdout}\n{done.stderr}"
         return done
 
@@ -113,12 +107,7 @@ def test_a_campaign_that_was_killed_between_two_looks_goes_on_by_its_rule(dlperf
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         home.pop(name, None)
     campaigns = tmp_path / ".local/share/dlperf-tui/campaigns"
-    running = subprocess.Popen(
-        [sys.executable, "-m", "tui.cli", *words],
-        env=home,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    running = Program(words, env=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 100
         while _ended(campaigns) < 13:  # of the first look's 12 none is left

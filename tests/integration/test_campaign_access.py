@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from backends.inventory.host_entry import Host
-from tests.support.campaigns import ROOT, Bench, kill_hard
+from tests.support.campaigns import Bench, kill_hard
+from tests.support.program import run_program
 from tests.support.waiting import wait_until
 
 
@@ -36,16 +37,7 @@ def modes(directory: Path, apart: Collection[Path] = ()) -> tuple[set[int], set[
 def does(
     bench: Bench, *words: str, umask: int = 0o022, code: int = 0
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        bench.command(*words),
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        umask=umask,
-        check=False,
-        timeout=120,
-    )
+    done = run_program(bench.words(*words), umask=umask, timeout=120)
     assert done.returncode == code, done.stderr
     return done
 

@@ -20,6 +20,7 @@ import pytest
 from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost, RunSpec
 from backends.transports.local import LocalTransport
+from tests.support.program import run_program
 
 SEED_004 = [
     (20, 288.088),
@@ -48,15 +49,7 @@ class CommandLine:
         environment = {**os.environ, "HOME": str(self.home), "COLUMNS": "200"}
         for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
             environment.pop(name, None)
-        done = subprocess.run(
-            [sys.executable, "-m", "tui.cli", *map(str, words)],
-            env=environment,
-            input=stdin.decode(),
-            capture_output=True,
-            text=True,
-            timeout=within_s,
-            check=False,
-        )
+        done = run_program(words, env=environment, input=stdin.decode(), timeout=within_s)
         assert done.returncode == code, f"{done.returncode}: {done.stdout}\n{done.stderr}"
         return done
 

@@ -20,7 +20,8 @@ from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.state import RunState
 from backends.inventory.host_entry import Host
 from profiles.errors import DlperfError
-from tests.support.campaigns import ROOT, Bench, finish, kill_hard
+from tests.support.campaigns import Bench, finish, kill_hard
+from tests.support.program import run_program
 from tests.support.waiting import until
 
 
@@ -43,15 +44,12 @@ def memory() -> Iterator[Path]:
 def dlperf(
     bench: Bench, *words: object, code: int = 0, campaigns: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    command = bench.command(*map(str, words))
+    given = bench.words(*map(str, words))
     if campaigns is not None:
-        command[command.index("--campaigns") + 1] = str(campaigns)
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    out, err = process.communicate(timeout=90)
-    assert process.returncode == code, f"{process.returncode}: {out}\n{err}"
-    return subprocess.CompletedProcess(words, process.returncode, out, err)
+        given[given.index("--campaigns") + 1] = str(campaigns)
+    done = run_program(given, timeout=90)
+    assert done.returncode == code, f"{done.returncode}: {done.stdout}\n{done.stderr}"
+    return done
 
 
 async def killed(bench: Bench, lines: int = 60) -> Path:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.program import run_program
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "profiles.md").read_text(encoding="utf-8")
@@ -28,14 +28,11 @@ def test_a_command_of_the_docs_works(command: str, tmp_path: Path) -> None:
     (tmp_path / "acme-acmenet.toml").write_text(example, encoding="utf-8")
     steps = "".join(f"step {step} | loss 2.0 | 1850.0 img/s per GPU\n" for step in (200, 300, 400))
     (tmp_path / "old-run.log").write_text(steps, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "tui.cli", *shlex.split(command)[1:]],
+    done = run_program(
+        shlex.split(command)[1:],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CONFIG_HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
+        env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path)},
         timeout=60,
-        check=False,
     )
     assert done.returncode == 0, done.stderr
     if "parse" in command:

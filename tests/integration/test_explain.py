@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.program import run_program
 from tests.support.torch_python import torchrun_beside
 
 ROOT = Path(__file__).parents[2]
@@ -65,15 +64,13 @@ def explained(directory: Path, name: str, *words: str) -> dict[str, dict[str, An
         f'lease_dir = "{directory}/leases"\n'  # other tests may have this machine
     )
     profile = planted_profile(name, directory)
-    command = [sys.executable, "-m", "tui.cli", "--inventory", str(directory / "hosts.toml")]
+    command = ["--inventory", str(directory / "hosts.toml")]
     command += ["--campaigns", str(directory / "campaigns"), "run", "--profile", str(profile)]
     command += ["--case", "1n1g", "1n2g", "-r", "1", "--explain", "--json", *words]
     environment = {**os.environ, "HOME": str(directory)}
     for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         environment.pop(variable, None)
-    done = subprocess.run(
-        command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = run_program(command, env=environment, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
     document = json.loads(done.stdout)
     counted = [run for run in document["runs"] if not run["profiled"]]

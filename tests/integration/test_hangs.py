@@ -27,6 +27,7 @@ from backends.inventory.host_entry import Host
 from tests.support.campaigns import ROOT, Bench, finish, marked, only_run, until_running
 from tests.support.nvidia_smi import V100
 from tests.support.processes import kill
+from tests.support.program import Program
 from tests.support.torch_python import torchrun_beside
 from tests.support.waiting import until
 
@@ -83,14 +84,11 @@ async def stopped_through_the_command_line(
     bench: Bench, profile: str, *words: str, environment: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """``run --json`` of two ranks of which rank 1 is stopped on its way: the document."""
-    process = subprocess.Popen(
-        bench.command("run", "-p", profile, "--case", "1n2g", "--repeats", "1", "--json", *words),
-        cwd=ROOT,
+    process = Program(
+        bench.words("run", "-p", profile, "--case", "1n2g", "--repeats", "1", "--json", *words),
         env={**os.environ, **(environment or {})},
-        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
     )
     stopped: list[int] = []
     try:

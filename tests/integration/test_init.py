@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.program import run_program
 from tests.support.sshd import ServedHost, SshHosts
 from tests.support.waiting import wait_until
 from tests.unit.cli.conftest import OnTerminal
@@ -45,16 +45,7 @@ class Home:
         return found
 
     def __call__(self, *words: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "tui.cli", *map(str, words)],
-            cwd=ROOT,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=90,
-            check=False,
-        )
+        done = run_program(words, env=self.environment, timeout=90)
         assert done.returncode == code, f"{done.returncode}: {done.stdout}\n{done.stderr}"
         return done
 

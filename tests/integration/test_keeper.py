@@ -21,6 +21,7 @@ from backends.campaign.record.state import CampaignState, RunState
 from backends.keeper.spool import ANSWERS
 from tests.support.campaigns import ROOT, Bench
 from tests.support.processes import alive, kill
+from tests.support.program import run_program
 from tests.support.sshd import SshHosts
 from tests.support.waiting import wait_until
 
@@ -76,9 +77,7 @@ def ended(bench: Bench, keeper: Holder) -> CampaignState:
 
 
 def command(bench: Bench, *words: str, code: int = 0) -> tuple[str, str]:
-    done = subprocess.run(
-        bench.command(*words), cwd=ROOT, capture_output=True, text=True, check=False, timeout=180
-    )
+    done = run_program(bench.words(*words), timeout=180)
     assert done.returncode == code, done.stderr
     return done.stdout, done.stderr
 

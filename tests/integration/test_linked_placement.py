@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.program import run_program
 from tests.unit.hosts.test_topology_words import printed
 
 SMI = """#!/bin/sh
@@ -84,14 +83,7 @@ def command_line(environment: dict[str, str], *words: str, profile: str = "tiny"
     home = Path(environment["HOME"])
     given = ("--inventory", str(home / "hosts.toml"), "--profile-dir", str(home / "profiles"))
     given += ("-p", profile, "--case", "1n2g")
-    done = subprocess.run(
-        [sys.executable, "-m", "tui.cli", *words, *given],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = run_program([*words, *given], env=environment, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout if words[0] == "plan" else done.stdout + done.stderr
 

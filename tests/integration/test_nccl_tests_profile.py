@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+from tests.support.program import run_program
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """\
@@ -37,18 +37,14 @@ def run(directory: Path, wrong: int) -> tuple[int, dict[str, Any]]:
         f'[[hosts]]\nname = "here"\ntransport = "local"\nslots = 4\n'
         f'lease_dir = "{directory}/leases"\n'  # other tests may have this machine
     )
-    done = subprocess.run(
+    done = run_program(
         [
-            *(sys.executable, "-m", "tui.cli", "--inventory", str(directory / "hosts.toml")),
+            *("--inventory", directory / "hosts.toml"),
             *("--campaigns", str(directory / "campaigns"), "run", "--json", "--repeats", "1"),
             *("--profile", str(directory / "slots.toml"), "--case", "1n4g"),
             *("--set", f"binary_dir={program.parent}", "min_size=8", "max_size=4096"),
         ],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
         timeout=120,
-        check=False,
     )
     assert done.stdout, done.stderr
     (found,) = json.loads(done.stdout)["runs"]

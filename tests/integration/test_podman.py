@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.podman import IMAGE, Podman, Registry, podman_in
+from tests.support.program import Program
 from tests.support.waiting import wait_until
 
 PROFILE = f'''
@@ -78,13 +78,11 @@ class Site:
         )
 
     def begin(self, *words: str) -> subprocess.Popen[str]:
-        argv = [sys.executable, "-m", "tui.cli", *words, *map(str, self._options)]
-        return subprocess.Popen(
-            argv,
+        return Program(
+            [*words, *self._options],
             env=self._environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
         )
 
     def __call__(self, *words: str, code: int = 0) -> str:

@@ -15,7 +15,8 @@ import pytest
 from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import RunSpec
 from backends.transports.pool import TransportPool
-from tests.support.sshd import ROOT, ServedHost, SshHosts
+from tests.support.program import run_program
+from tests.support.sshd import ServedHost, SshHosts
 from tests.support.torch_python import torch_python
 
 KEYS = ("name", "address", "port", "user", "identity", "known_hosts", "ssh_config", "work_dir")
@@ -25,10 +26,7 @@ def call(
     directory: Path, *words: str, inventory: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     given = [] if inventory is None else ["--inventory", str(inventory)]
-    program = [sys.executable, "-m", "tui.cli", *given, "--campaigns", str(directory / "campaigns")]
-    return subprocess.run(
-        [*program, *words], cwd=ROOT, capture_output=True, text=True, timeout=280, check=False
-    )
+    return run_program([*given, "--campaigns", directory / "campaigns", *words], timeout=280)
 
 
 def inventory_of(served: Sequence[ServedHost], directory: Path) -> Path:

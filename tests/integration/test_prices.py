@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.program import run_program
 
 PROFILE = """
 name = "tokens"
@@ -37,15 +37,8 @@ def test_a_billion_tokens_cost_their_gpu_hours(
     (tmp_path / "hosts.toml").write_text(host, encoding="utf-8")
 
     def dlperf(*words: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "tui.cli", *words],
-            cwd=tmp_path,
-            env={**os.environ, "HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])},
-            capture_output=True,
-            text=True,
-            timeout=90,
-            check=False,
-        )
+        home = {**os.environ, "HOME": str(tmp_path)}
+        done = run_program(words, cwd=tmp_path, env=home, timeout=90)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

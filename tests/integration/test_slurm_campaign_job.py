@@ -204,7 +204,7 @@ def shell(tmp_path: Path, slurm: SlurmCluster) -> Bench:
 def test_a_console_that_is_killed_again_and_again_has_one_job_and_its_steps(
     shell: Bench, slurm: SlurmCluster
 ) -> None:
-    words = shell.steady_words("1n1g", "2n1g", lines=150, every=0.1)
+    words = shell.steady_words("1n1g", "2n1g", lines=80, every=0.1)
     process = shell.spawn("run", *words, "--repeats", "2", "--allocation", "campaign")
     lines_of(process, "campaign ")
     for wait_s in (0.1, 0.3, 0.6, 1.2, 2.4, 3.6, 1.0, 2.0, 0.5, 1.5):

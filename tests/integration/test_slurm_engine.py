@@ -323,7 +323,7 @@ def test_a_profile_asks_over_the_inventory_and_the_command_line_over_both(
 def test_a_console_that_is_killed_again_and_again_hands_in_each_run_once(
     shell: Bench, slurm: SlurmCluster
 ) -> None:
-    words = shell.steady_words("1n1g", "2n1g", lines=150, every=0.1)
+    words = shell.steady_words("1n1g", "2n1g", lines=80, every=0.1)
     process = shell.spawn("run", *words, "--repeats", "2")
     lines_of(process, "campaign ")
     for wait_s in (0.1, 0.3, 0.6, 1.2, 2.4, 3.6, 1.0, 2.0, 0.5, 1.5):

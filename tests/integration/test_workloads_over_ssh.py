@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.sshd import ROOT, SshHosts
+from tests.support.program import run_program
+from tests.support.sshd import SshHosts
 from tests.support.torch_python import torchrun_beside
 
 SSH_KEYS = ("name", "address", "port", "user", "identity", "known_hosts", "ssh_config", "work_dir")
@@ -24,16 +23,8 @@ def run_json(
     environment: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """What ``run --json`` prints; ``first``: words before the command."""
-    program = (sys.executable, "-m", "tui.cli", *first, "--campaigns", str(directory / "campaigns"))
-    done = subprocess.run(
-        [*program, "run", "--json", *selection],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-    )
+    words = [*first, "--campaigns", directory / "campaigns", "run", "--json", *selection]
+    done = run_program(words, env=environment, timeout=400)
     assert done.returncode == 0, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     return document

@@ -21,6 +21,7 @@ from backends.campaign.record.state import CampaignState, RunRecord
 from backends.inventory.host_entry import Host, Inventory
 from backends.use_cases import Workspace
 from profiles.format.catalog import Catalog
+from tests.support.program import COMMAND, Program
 from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -165,23 +166,19 @@ class Bench:
         await workspace.cluster.probe()
         return await workspace.start(workspace.plan(selection))
 
-    def command(self, *words: str) -> list[str]:
-        """``dlperf-tui WORDS`` with this bench's inventory, profiles and campaigns."""
+    def words(self, *words: str) -> list[str]:
+        """Of a command, with this bench's inventory, profiles and campaigns."""
         return [
-            *(sys.executable, "-m", "tui.cli", *words),
+            *words,
             *("--inventory", str(self.inventory), "--campaigns", str(self.campaigns)),
             *("--profile-dir", str(self.profiles)),
         ]
 
+    def command(self, *words: str) -> list[str]:
+        return [*COMMAND, *self.words(*words)]
+
     def spawn(self, *words: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            self.command(*words),
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return Program(self.words(*words), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def until_there(self, path: Path) -> str:
         """``after`` of a steady run that ends when there is such a file."""
