@@ -138,7 +138,7 @@ async def test_damage_to_what_is_frozen_stops_the_campaign_and_is_reported(
     bench: Bench, name: str, harm: Callable[[Path], None]
 ) -> None:
     path = await killed_after(
-        bench, *bench.steady_words("1n1g", lines=400), "--repeats", "2", when=reading
+        bench, *bench.steady_words("1n1g", lines=1000), "--repeats", "2", when=reading
     )
     [harmed] = (path / "frozen").glob(name)
     harm(harmed)
