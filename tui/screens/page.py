@@ -23,7 +23,7 @@ from tui.widgets.keyed_table import KeyedTable
 if TYPE_CHECKING:
     from backends.campaign.record.status_view import CampaignSnapshot
 
-REFRESH_S = 0.25
+REFRESH_S = 0.5
 WAITS_S = 1.0
 """For keys a refresh waits so long at most."""
 
