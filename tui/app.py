@@ -235,7 +235,8 @@ class DlperfApp(App[str]):
     @work(exclusive=True, group="campaign-list", description="read which campaigns there are")
     async def list_campaigns(self, dialog: CampaignList) -> None:
         try:
-            dialog.show(await self.session.campaigns())
+            with self.typed.held():  # keys are for what is listed
+                dialog.show(await self.session.campaigns())
         except DlperfError as error:
             dialog.finish()
             self.show_problem(error)

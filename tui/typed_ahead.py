@@ -4,10 +4,10 @@ Textual sends a key to the widget that has the focus at once, and looks for what
 it comes up from there: of two keys in one burst the second would act on the page behind the dialog
 that the first one opens. Here a key waits until all that the one before it did is there, and drawn.
 
-A key that was typed before a screen was drawn may write into it and leave it. It starts, ends and
-takes away nothing (:attr:`Sight.seen`), and says nothing to a question that nobody asked for. Nor
-does one whose turn has not come for PATIENCE_S, as where a disk does not answer: it is handed on to
-what is in front then, so that nobody is locked in.
+A key that was typed before a screen was drawn may write into it and leave it. It starts, ends,
+marks and takes away nothing (:attr:`Sight.seen`), and says nothing to a question that nobody asked
+for. Nor does one whose turn has not come for PATIENCE_S, as where a disk does not answer: it is
+handed on to what is in front then, so that nobody is locked in.
 """
 
 from __future__ import annotations

@@ -50,15 +50,16 @@ def login_problem(
     host: Host,
     error: Exception,
     *,
-    user: str = "",
+    target: Target | None = None,
     locked: Sequence[Path] = (),
     login_timeout_s: float | None = None,
 ) -> HostUnreachableError:
-    """Why a login failed. ``locked``: identities whose passphrase nobody gave."""
+    """Why a login failed. ``target``: None where what is configured gives none; ``locked``:
+    identities whose passphrase nobody gave."""
     said = _said(error)
     name = getattr(error, "filename", None)
     if isinstance(error, asyncssh.PermissionDenied) or "Too many authentication" in said:
-        return _not_accepted(host, said, user, locked)
+        return _not_accepted(host, said, target.user if target else "", locked)
     problem, detail, remedy = Problem.CONFIGURATION, said, "correct it in the inventory"
     if isinstance(error, asyncssh.ConfigParseError):
         remedy = "correct that line"
@@ -82,8 +83,18 @@ def login_problem(
         if problem is Problem.LOST:
             detail = "the server closed the connection during the login"
         elif problem is not Problem.OTHER:
-            detail = ""
+            detail = _tried(target, problem) if target else ""
     return HostUnreachableError(host.name, problem, detail, remedy=remedy)
+
+
+def _tried(target: Target, problem: Problem) -> str:
+    """ "10.0.0.1:22 from gateway", or the name that nobody knows."""
+    jump = target.host.jump or target.jump
+    behind = f" from {jump}" if jump else ""
+    if problem is Problem.UNRESOLVED:
+        return f"{target.address}{behind}"
+    address = f"[{target.address}]" if ":" in target.address else target.address
+    return f"{address}:{target.port}{behind}"
 
 
 def too_many_files(host: Host) -> HostUnreachableError:

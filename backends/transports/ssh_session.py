@@ -81,10 +81,10 @@ class Logins:
                 unlocked = await self._identities.unlock_one(target.identities, host.name)
                 if not unlocked and (self._prompter is None or client.question is not None):
                     locked = self._identities.locked(target.identities)
-                    raise login_problem(host, error, user=target.user, locked=locked) from error
+                    raise login_problem(host, error, target=target, locked=locked) from error
             except (asyncssh.ConnectionLost, ConnectionResetError) as error:
                 if not retries or not client.reached:
-                    raise login_problem(host, error) from error
+                    raise login_problem(host, error, target=target) from error
                 varied = uniform(*_RETRY_VARIES)  # noqa: S311 (nobody gains by foreseeing it)
                 await asyncio.sleep(retries.pop(0) * varied)
                 # sshd also just hangs up when it has no key of a type that known_hosts has.
@@ -94,12 +94,12 @@ class Logins:
                     raise gone from error
             except asyncssh.KeyExchangeFailed as error:  # what other servers say of that
                 gone = await self._key_type_gone(target, through)
-                raise gone or login_problem(host, error) from error
+                raise gone or login_problem(host, error, target=target) from error
             except TimeoutError as error:
                 after = self._settings.login_timeout_s if client.reached else None
-                raise login_problem(host, error, login_timeout_s=after) from error
+                raise login_problem(host, error, target=target, login_timeout_s=after) from error
             except (asyncssh.Error, OSError, ValueError) as error:
-                raise login_problem(host, error) from error
+                raise login_problem(host, error, target=target) from error
 
     async def _log_in(
         self, target: Target, through: Connection | None, client: _Client

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
+from collections.abc import Sequence
 from functools import partial
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from textual.events import Key
 from textual.message_pump import MessagePump
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.console.conftest import LARGE, begin, console, screen_text, type_ahead, until
-from tests.console.fakes import FakeWorkspace
+from backends.campaign.plan.selection import Selection
+from tests.console.conftest import (
+    LARGE,
+    ONEFLOW,
+    begin,
+    console,
+    screen_text,
+    settled,
+    tick,
+    type_ahead,
+    until,
+)
+from tests.console.fakes import FakeSummary, FakeWorkspace, unprobed
 from tests.console.test_matrix_choices import one_case_marked, open_matrix
 from tui import typed_ahead
 from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Prompt, Reading
+from tui.screens.matrix_page import MatrixPage
 from tui.screens.page import REFRESH_S, Page
 from tui.screens.start_dialog import StartDialog
 
@@ -112,6 +129,70 @@ async def test_quitting_is_answered_only_when_asked(workspace: FakeWorkspace) ->
         assert isinstance(app.screen, Choice)
         assert not controller.cancelled
         assert not workspace.closed
+
+
+@pytest.mark.parametrize("down", range(3))
+async def test_a_campaign_is_opened_by_keys_typed_before_the_list_was_read(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, down: int
+) -> None:
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 1))
+    paths = [workspace.controller(plan, f"2026-11-2{day}-resnet50").path for day in (3, 2, 1)]
+    workspace.summaries = [FakeSummary(path.name, path, "finished", 1, 1) for path in paths]
+    read = asyncio.Event()
+
+    async def campaigns() -> Sequence[FakeSummary]:
+        await read.wait()
+        return workspace.summaries
+
+    async with console(workspace) as (app, pilot):
+        monkeypatch.setattr(app.session, "campaigns", campaigns)
+        for key in ("O", *"j" * down, "enter"):
+            app.post_message(Key(key, "\r" if key == "enter" else key))
+        await until(Pilot(app), lambda: isinstance(app.screen, CampaignList))
+        read.set()
+        await until(pilot, lambda: app.session.opened)
+        assert app.session.viewed_path == paths[down]
+
+
+MARKING = ("space", "x", "a", "n")
+
+
+@given(keys=st.lists(st.sampled_from((*MARKING, "j", "k", "l", "tab")), min_size=1, max_size=6))
+@settings(max_examples=8, deadline=None)
+def test_no_key_marks_what_was_not_there_when_it_was_typed(keys: list[str]) -> None:
+    """Before Matrix was first drawn, and before its hosts had answered."""
+
+    async def marks(*, drawn: bool) -> tuple[object, object]:
+        with tempfile.TemporaryDirectory() as directory:
+            workspace = FakeWorkspace(Path(directory))
+            async with console(workspace) as (app, pilot):
+                workspace._hosts = unprobed(workspace._answers)
+                if drawn:
+                    await pilot.press("2")
+                typed = [Key(key, {"space": " "}.get(key, key)) for key in keys]
+                if not drawn:
+                    app.post_message(Key("2", "2"))
+                await workspace.probe()
+                if drawn:
+                    tick(app)
+                for event in typed:
+                    app.post_message(event)
+                await settled(app)
+                page = app.screen
+                assert isinstance(page, MatrixPage)
+                await pilot.press("tab")  # what it takes to be shown marked by itself
+                return page._asked.plan and page._asked.plan.cases, page._asked.begun
+
+    async def unmarked() -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            async with console(FakeWorkspace(Path(directory))) as (app, pilot):
+                page = await open_matrix(app, pilot)
+                assert page._asked.plan is not None
+                expected = page._asked.plan.cases, True
+        for drawn in (True, False):
+            assert await marks(drawn=drawn) == expected
+
+    asyncio.run(unmarked())
 
 
 async def test_keys_wait_for_the_list_of_campaigns(workspace: FakeWorkspace) -> None:

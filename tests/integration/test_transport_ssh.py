@@ -361,9 +361,11 @@ async def test_switching_host_key_checks_off_in_the_configuration_changes_nothin
 async def test_refused_unresolved_and_silent_hosts_say_so(tmp_path: Path) -> None:
     pool = TransportPool(settings=IMPATIENT)
     refused = Host(name="a", address="127.0.0.1", port=free_port("127.0.0.1"))
-    assert (await problem_of(pool, refused)).problem is Problem.REFUSED
+    error = await problem_of(pool, refused)
+    assert (error.problem, error.detail) == (Problem.REFUSED, f"127.0.0.1:{refused.port}")
     unknown = Host(name="b", address="no-such-host.invalid")
-    assert (await problem_of(pool, unknown)).problem is Problem.UNRESOLVED
+    error = await problem_of(pool, unknown)
+    assert (error.problem, error.detail) == (Problem.UNRESOLVED, "no-such-host.invalid")
 
     async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -426,6 +428,7 @@ async def test_what_is_wrong_with_a_jump_host_is_said_of_it(
     dead = replace(node.host, port=free_port(node.address), jump="works")
     error = await problem_of(TransportPool([jump.host, dead]), dead)
     assert error.problem is Problem.REFUSED
+    assert error.detail == f"{node.address}:{dead.port} from works"
 
     a, b = replace(node.host, name="a", jump="b"), replace(node.host, name="b", jump="a")
     error = await problem_of(TransportPool([a, b]), a)

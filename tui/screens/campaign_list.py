@@ -29,6 +29,7 @@ class CampaignList(Dialog[str]):
 
     PANEL = "campaigns"
     BINDINGS = bindings("campaigns")
+    AHEAD = Dialog.AHEAD | {"open"}  # which starts nothing
     WORDS = (
         "Any campaign can be looked at; one that is not finished can be resumed; two or more that "
         "are marked can be compared."

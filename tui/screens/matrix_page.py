@@ -13,11 +13,10 @@ from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
 from backends.campaign.plan.plan import Plan
-from backends.hosts.host_facts import HostSnapshot
 from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
-from tui.matrix_marks import Marks
+from tui.matrix_marks import Marks, capacity
 from tui.matrix_request import Asked, parse_rule, rule_text
 from tui.messages import CampaignStarted, Problem, Said
 from tui.plan_words import is_short, objections, remarks
@@ -26,15 +25,17 @@ from tui.screens.matrix_text import (
     column_kinds,
     column_labels,
     plan_footer,
+    profile_row,
     profile_text,
 )
 from tui.screens.page import REFRESH_S, Page
 from tui.session import Session
-from tui.text import cell, count, join
-from tui.theme import ACCENT, GOOD, MUTED, WARN
+from tui.text import count
+from tui.theme import ACCENT, MUTED, WARN
+from tui.typed_ahead import Sight
 from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.grid import MatrixGrid
-from tui.widgets.keyed_table import Column, KeyedTable, Row
+from tui.widgets.keyed_table import Column, KeyedTable
 from tui.widgets.shown_text import ShownText
 
 COLUMNS = (Column("name", "    Profile", None),)
@@ -67,6 +68,8 @@ class MatrixPage(Page):
         self._doing = ""  # what the operator waits for
         self._able: object = None  # what the keys that work depend on
         self._listed: object = None  # what the profiles' rows show
+        self._offered: object = None  # what there is to mark: profiles, and hosts to run them
+        self._offer = Sight(self, self.paint)  # since when that is shown
 
     @property
     def labels_now(self) -> Mapping[str, str]:
@@ -98,6 +101,10 @@ class MatrixPage(Page):
     def pull(self) -> None:
         panel = self.main_panel()
         names = self.session.workspace.catalog.names
+        offered = (names, capacity(self._asked.snapshots))
+        if offered != self._offered:
+            self._offered = offered
+            self._offer.changed()
         if (first := self._asked.begin(names)) is not None:
             self.query_one(MatrixGrid).forget_cursor()
             self.call_after_refresh(panel.table.select, first)
@@ -113,7 +120,7 @@ class MatrixPage(Page):
         listed = (names, hosts, parts)
         if listed != self._listed:
             self._listed = listed
-            table.refill(list(map(_profile_row, names, parts, repeat(hosts))))
+            table.refill(list(map(profile_row, names, parts, repeat(hosts))))
 
     @on(KeyedTable.Moved)
     @on(MatrixGrid.Moved)
@@ -158,13 +165,22 @@ class MatrixPage(Page):
 
     # Marking -----------------------------------------------------------------------------------
 
+    @property
+    def _markable(self) -> Marks | None:
+        """What a mark is for; None, and the bell, where something else was shown when its key was
+        typed: hosts have answered since, and that may mark by itself."""
+        if self._offer.seen:
+            return self.focused_marks
+        self.app.bell()
+        return None
+
     def _put(self, part: Marks) -> None:
         self._asked.put(part)
         self.pull()
 
     @on(MatrixGrid.Toggled)
     def _toggled(self, event: MatrixGrid.Toggled) -> None:
-        part = self.focused_marks
+        part = self._markable
         if part is None:
             return
         if all(c.state == "impossible" for c in event.cells):
@@ -173,16 +189,16 @@ class MatrixPage(Page):
         self._put(part.toggled(event.cells))
 
     def toggle_profile(self) -> None:
-        if (part := self.focused_marks) is not None:
+        if (part := self._markable) is not None:
             self._asked.toggle(part)
             self.pull()
 
     def action_mark_all(self) -> None:
-        if (part := self.focused_marks) is not None:
+        if (part := self._markable) is not None:
             self._put(part.with_all(self._asked.snapshots))
 
     def action_mark_none(self) -> None:
-        if (part := self.focused_marks) is not None:
+        if (part := self._markable) is not None:
             self._put(replace(part, wanted=frozenset()))
 
     def action_repeats(self, change: int) -> None:
@@ -382,10 +398,3 @@ class MatrixPage(Page):
     def _do(self, doing: str) -> None:
         self._doing = doing
         self._show_grid()
-
-
-def _profile_row(name: str, part: Marks | None, hosts: Sequence[HostSnapshot]) -> Row:
-    marked = part is not None and bool(part.marked(hosts))
-    waiting = part is not None and bool(part.wanted) and not marked
-    mark = cell("[x]", GOOD) if marked else cell("[·]" if waiting else "[ ]", MUTED)
-    return Row(name, (join([mark, " ", (name, "bold" if marked else "")]),))

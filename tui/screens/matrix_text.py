@@ -19,8 +19,9 @@ from profiles.scalars import Scalar, scalar_text
 from tui.matrix_marks import Cell, Marks
 from tui.matrix_request import Asked
 from tui.plan_words import hosts_text, not_counted, price_text
-from tui.text import count, join, plain
-from tui.theme import BAD, MUTED, TEXT, WARN
+from tui.text import cell, count, join, plain
+from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
+from tui.widgets.keyed_table import Row
 
 if TYPE_CHECKING:
     from profiles.format.profile import Profile
@@ -159,3 +160,11 @@ def profile_text(profile: Profile) -> Text:
     if profile.source:
         text.append("source ", MUTED).append(plain(profile.source))
     return text
+
+
+def profile_row(name: str, part: Marks | None, hosts: Sequence[HostSnapshot]) -> Row:
+    """Of the list of profiles: its mark and its name; ``part``: None before it was looked at."""
+    marked = part is not None and bool(part.marked(hosts))
+    waiting = part is not None and bool(part.wanted) and not marked
+    mark = cell("[x]", GOOD) if marked else cell("[·]" if waiting else "[ ]", MUTED)
+    return Row(name, (join([mark, " ", (name, "bold" if marked else "")]),))
