@@ -143,6 +143,7 @@ class CampaignController:
             self.path,
             now=self._clock(),
             waiting=waiting,
+            starting=self._dispatcher.starting,
             revision=self._recorder.revision,
             kept=self._kept,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -130,6 +130,11 @@ class Dispatcher:
         elif run.state is RunState.PLANNED and run_id not in self._under_way:
             self._recorder.note(ev.RunCancelled(t=self._clock(), run_id=run_id))
         self.wake()
+
+    @property
+    def starting(self) -> Mapping[str, str]:
+        """By run: what its start is at, on which hosts."""
+        return {run_id: one.starting for run_id, one in self._supervisors.items() if one.starting}
 
     def diagnose(self, run_id: str) -> bool:
         """Have the run's hosts asked what keeps it; False: it is not at work."""

@@ -36,6 +36,7 @@ from backends.remote.wrapper_messages import (
     RunSpec,
     RunStatus,
     StagedTree,
+    StartStep,
 )
 from backends.transports.transport import Completed, Transport
 from profiles.cleantext import clean_text
@@ -89,8 +90,11 @@ class RemoteHost:
         self._timeout_s = timeout_s
         self._wrapper = wrapper()
 
-    async def start(self, spec: RunSpec) -> RunStatus:
+    async def start(
+        self, spec: RunSpec, at: Callable[[StartStep], None] = lambda _: None
+    ) -> RunStatus:
         """Start a run, detached. A second start of the same run id returns the first's status.
+        ``at`` is told each step.
 
         The host is asked first for a ticket, which goes when the run is removed: what of this was
         long on its way executes nothing any more then.
@@ -111,6 +115,7 @@ class RemoteHost:
         )
         staged = {checked_name(tree.digest, "digest"): tree for tree in spec.stage}
         ticket = "-"
+        at(StartStep.CONNECTING)
         for _ in range(len(staged) + 2):
             # Copying the staged files may take a while.
             timeout_s = self._timeout_s * (10 if staged else 1)
@@ -121,6 +126,7 @@ class RemoteHost:
                 timeout_s=timeout_s,
                 ok=(0, _FAILED_LEASE, _FAILED_STAGE, _TICKET),
             )
+            at(StartStep.ANSWERING)
             if done.exit_status == _TICKET:
                 ticket = checked_name(rest_of_line(done.stdout, "@ticket "), "ticket")
                 continue
@@ -132,7 +138,9 @@ class RemoteHost:
             missing = rest_of_line(done.stdout, "@stage ")
             if missing not in staged:
                 break
+            at(StartStep.COPYING)
             await self.stage(staged[missing])
+            at(StartStep.ANSWERING)
         raise RemoteError("staged files vanish as soon as they are stored", where=self._name)
 
     async def follow(

@@ -53,6 +53,14 @@ class LogDigest:
     sha256: str
 
 
+class StartStep(StrEnum):
+    """What the start of a run on a host is at, the first first; the host's name goes behind it."""
+
+    CONNECTING = "connecting to"
+    COPYING = "copying files to"
+    ANSWERING = "waiting for"
+
+
 @dataclass(frozen=True, slots=True)
 class StagedTree:
     """Files that a run finds in its working directory. ``archive``: a tar; ``digest``: of it."""

@@ -97,7 +97,7 @@ def _row(run: RunView, *, several: bool) -> Row:
         run.run_id,
         (
             _state(run.state, run.paused, run.collecting),
-            _label(run.label, run.profile if several else "", run.state, said),
+            _label(run.label, run.profile if several else "", run.state, said, bool(run.doing)),
             _kept_cell(fold_nodeset(run.hosts) or "–", "" if run.hosts else MUTED),
             _progress(
                 run.state, None if run.progress is None else round(run.progress, 2), run.outlived
@@ -132,7 +132,7 @@ def _state(state: RunState, paused: bool, collecting: bool) -> Text:
 
 
 @lru_cache(maxsize=CELLS_KEPT)
-def _label(label: str, profile: str, state: RunState, said: str) -> Text:
+def _label(label: str, profile: str, state: RunState, said: str, calm: bool) -> Text:
     text = cell(label)
     if profile:
         text = join([(f"{plain(profile)} ", MUTED), text])
@@ -140,7 +140,8 @@ def _label(label: str, profile: str, state: RunState, said: str) -> Text:
     for begin in (f"{state} ", f"{state}: ", f"{state}, "):
         said = said.removeprefix(begin)  # which has a column
     if said and said not in (str(state), "collecting"):
-        colour = BAD if state is RunState.FAILED else WARN if state.active else MUTED
+        troubled = state.active and not calm
+        colour = BAD if state is RunState.FAILED else WARN if troubled else MUTED
         text.append(f"  {said}", colour)
     return text
 
@@ -190,7 +191,7 @@ def details_text(run: RunView, state: CampaignState, *, read_only: bool = False)
     elif run.collecting and not run.out_of_reach:
         text.append("its program has ended; its log is fetched, compared and measured\n", MUTED)
     elif run.state_text != str(run.state):
-        text.append(f"{plain(run.state_text)}\n", WARN)
+        text.append(f"{plain(run.state_text)}\n", MUTED if run.doing else WARN)
     if record.diagnosis is not None:
         _diagnosed(text, record)
     for line in run.evidence:

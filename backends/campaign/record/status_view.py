@@ -54,6 +54,7 @@ class RunView:
     log: Path | None  # the local raw log of rank 0
     commands: tuple[str, ...]
     cleanup: Cleanup
+    doing: str = ""  # of its state_text, where that is no trouble: "copying files to node2"
     outlived: bool = False  # it runs for longer than was expected: nobody knows what share is done
 
 
@@ -142,6 +143,7 @@ def take(
     *,
     now: float,
     waiting: Mapping[str, Waiting] | None = None,
+    starting: Mapping[str, str] | None = None,
     revision: int = 0,
     read_only: bool = False,
     kept_by: Holder | None = None,
@@ -149,7 +151,8 @@ def take(
 ) -> CampaignSnapshot:
     """A snapshot at ``now`` (seconds since the epoch).
 
-    ``waiting``: by run id, what a planned run waits for. ``kept_by``: who else is at work on it.
+    ``waiting``: by run id, what a planned run waits for; ``starting``: what a start is at, where
+    that is known here. ``kept_by``: who else is at work on it.
     ``kept``: what the caller keeps between snapshots of one campaign.
     """
     waiting = waiting or {}
@@ -169,7 +172,8 @@ def take(
         view = kept.view(run, what_for)
         if view is None:
             expected = durations.get(case_key(run)) if run.state.active else None
-            view = _view(run, path, now, expected, what_for, watched=watched)
+            start = (starting or {}).get(run.run_id, "")
+            view = _view(run, path, now, expected, what_for, start, watched=watched)
             kept.keep(run, what_for, view)
         views.append(view)
     return CampaignSnapshot(
@@ -245,6 +249,7 @@ def _view(
     now: float,
     expected: float | None,
     waiting: Waiting | None,
+    start: str,
     *,
     watched: bool,
 ) -> RunView:
@@ -264,6 +269,8 @@ def _view(
         eta = expected - elapsed
     elif run.state is RunState.PLANNED:
         progress = 0.0
+    trouble = _state_text(run, now, waiting, watched=watched) or _slow(run)
+    doing = "" if trouble or _outlived(run, now, expected) else _doing(run, start)
     return RunView(
         run_id=run.run_id,
         profile=run.profile,
@@ -274,11 +281,7 @@ def _view(
         state=run.state,
         paused=run.paused,
         collecting=run.collecting,
-        state_text=(
-            _state_text(run, now, waiting, watched=watched)
-            or _slow(run)
-            or _at_work(run, now, expected)
-        ),
+        state_text=trouble or _at_work(run, now, expected, doing),
         hosts=run.hosts,
         out_of_reach=tuple(run.lost_hosts) if run.state.active else (),
         unit=run.unit,
@@ -294,6 +297,7 @@ def _view(
         log=path / run.log if run.log else None,
         commands=run.commands,
         cleanup=run.cleanup,
+        doing=doing,
         outlived=_outlived(run, now, expected),
     )
 
@@ -334,10 +338,20 @@ def _outlived(run: RunRecord, now: float, expected: float | None) -> bool:
     return began is not None and expected is not None and now - began >= expected > 0
 
 
-def _at_work(run: RunRecord, now: float, expected: float | None) -> str:
-    """Its state, and whether it has outlived the estimate, which then says no more."""
+def _doing(run: RunRecord, start: str) -> str:
+    """What it is at before there is a figure of it. ``start``: what its start is at."""
+    if run.state is RunState.STARTING:
+        return start
+    if run.state is not RunState.RUNNING or run.reading_count > run.warmup:
+        return ""
+    return "warming up" if run.reading_count else "no reading yet"
+
+
+def _at_work(run: RunRecord, now: float, expected: float | None, doing: str) -> str:
+    """Its state and what it is at, or whether it has outlived the estimate, which then says no
+    more."""
     if not expected or not _outlived(run, now, expected):
-        return str(run.state)
+        return f"{run.state}, {doing}" if doing else str(run.state)
     none = "" if run.reading_count else ", no reading yet"
     return f"{run.state} longer than ≈{format_duration(expected)}{none}"
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
 
 from backends.campaign.cleanup_words import reason_text
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.run.end_and_fetch import Ending
 from backends.campaign.run.host_part import Member
-from backends.remote.wrapper_messages import LeaseHeldError, RemoteError, RunSpec, RunStatus
+from backends.inventory.nodesets import fold_nodeset
+from backends.remote.wrapper_messages import (
+    LeaseHeldError,
+    RemoteError,
+    RunSpec,
+    RunStatus,
+    StartStep,
+)
 from profiles.durations import parse_duration
 from profiles.format.launch_section import Launch
 
@@ -52,6 +60,15 @@ class Start:
         self._launch = launch
         self._lease = lease
         self._group = group
+        self._steps: dict[str, StartStep] = {}  # by host that has not started it
+
+    @property
+    def doing(self) -> str:
+        """ "copying files to node[2-3]": the first step that hosts are at; "": all are through."""
+        step = min(self._steps.values(), key=list(StartStep).index, default=None)
+        if step is None:
+            return ""
+        return f"{step} {fold_nodeset([name for name, at in self._steps.items() if at is step])}"
 
     async def everywhere(self) -> tuple[str, ...]:
         """The boot ids of the hosts, once all of them have answered.
@@ -83,7 +100,13 @@ class Start:
             container_name=member.command.container,
             grace_s=CANCEL_GRACE_S,
         )
-        return await member.contact.persist(lambda: member.remote.start(spec), START_LIMIT_S)
+        at = partial(self._steps.__setitem__, member.name)
+        try:
+            return await member.contact.persist(
+                lambda: member.remote.start(spec, at), START_LIMIT_S
+            )
+        finally:
+            self._steps.pop(member.name, None)
 
     async def _take_back(self) -> None:
         """Leave nothing of a run that did not get all of its hosts: it is to be started again."""

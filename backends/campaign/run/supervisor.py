@@ -152,6 +152,11 @@ class RunSupervisor:
     def request_cancel(self) -> None:
         self._cancel.set()
 
+    @property
+    def starting(self) -> str:
+        """What its start is at, on which hosts; "" once it has started there, or before."""
+        return self._start.doing
+
     def request_diagnosis(self) -> None:
         """Have its hosts asked what keeps it; nothing of it is disturbed."""
         self._diagnoser.request()

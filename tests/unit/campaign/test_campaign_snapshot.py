@@ -45,7 +45,7 @@ def test_a_lost_connection_is_told_with_its_age() -> None:
     state_over = fold([over], fold([planned(A), assigned(A), ev.RunLaunched(t=2.0, run_id=A)]))
     assert view(shown(state_over, 112.0), A).state_text == "node2: its job is ending"
     back = ev.ContactChanged(t=120.0, run_id=A, host="node2", lost=False)
-    assert view(shown(fold([back], state), 121.0), A).state_text == "running"
+    assert view(shown(fold([back], state), 121.0), A).state_text == "running, no reading yet"
 
 
 def test_a_waiting_run_says_what_for() -> None:
