@@ -76,7 +76,8 @@ def render_report(
     w = words(lang)
     blocks = [f"# {md_text(context.campaign)}", *_said(context)]
     blocks += _banners(context, runs, groups, lang, w)
-    blocks += [f"## {w.environment}", *environment_section(context.environment, w)]
+    took_part = {host for run in runs for host in run.hosts}
+    blocks += [f"## {w.environment}", *environment_section(context.environment, w, took_part)]
     blocks += [context.precheck] if context.precheck else []
     blocks += [f"## {w.what_was_run}", *_what_was_run(context, groups, w)]
     blocks += [f"## {w.results}", *_results(context, groups, lang, w)]
@@ -265,8 +266,7 @@ def _spread_cells(case: CaseResult) -> tuple[str, ...]:
         trimmed(spread.median),
         interval,
         trimmed(spread.mean),
-        trimmed(spread.minimum),
-        trimmed(spread.maximum),
+        *([trimmed(spread.minimum), trimmed(spread.maximum)] if spread.n > 1 else [NOTHING] * 2),
         cv_cell(case),
         *judged,
     )

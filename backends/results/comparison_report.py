@@ -71,11 +71,12 @@ def _assumed(comparison: Comparison, lang: Lang) -> list[str]:
 def _exit_lines(comparison: Comparison, w: Words) -> list[str]:
     """Which of the regressions in the table the exit code rests on."""
     n, decisive = comparison.judged, comparison.decisive
+    among = w.among.format(n=n) if n > 1 else ""
     lines = []
     if decisive:
-        lines.append(w.decisive.format(n=n, cases=_names(decisive)))
+        lines.append(w.decisive.format(among=among, cases=_names(decisive)))
     elif n:
-        lines.append(w.nothing_decisive.format(n=n))
+        lines.append(w.nothing_decisive.format(among=among))
     chance = [case for case in comparison.regressions if not case.decisive]
     if chance:
         lines.append(w.by_chance.format(n=n, cases=_names(chance)))

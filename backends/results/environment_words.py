@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from backends.results.escaping import md_block, md_text
@@ -11,14 +11,16 @@ from backends.results.translations import Words
 Json = Mapping[str, Any]  # what json.load gives; every look into it is guarded
 
 
-def environment_section(environment: Json, w: Words) -> list[str]:
+def environment_section(environment: Json, w: Words, took_part: Collection[str] = ()) -> list[str]:
     """Markdown blocks: one bullet per kind of host, the versions, one matrix per topology.
 
     ``environment`` is read leniently. Under ``hosts`` it has one object per host with the fields of
     :class:`backends.hosts.host_facts.HostFacts`, flat or under ``facts``; all else are versions and
-    revisions: texts, or objects of texts.
+    revisions: texts, or objects of texts. ``took_part``: who had a run; no other host is told of,
+    where that is known.
     """
     hosts = [_flat(host) for host in _objects(environment.get("hosts"))]
+    hosts = [host for host in hosts if host.get("name") in took_part] or hosts
     blocks = []
     lines = [f"- {line}" for line in (*_host_lines(hosts, w), *_version_lines(environment))]
     if lines:

@@ -7,6 +7,7 @@ is imported only when figures are asked for.
 from __future__ import annotations
 
 import io
+import math
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -114,8 +115,9 @@ def _throughput(own: Sequence[Group], title: str, unit: str, lang: Lang) -> str:
             cases = [found[sizes[j][2]] for j in at]
             heights = [case.throughput or 0.0 for case in cases]
             spreads = [case.spread for case in cases]
-            below = [h - s.minimum if s else 0.0 for h, s in zip(heights, spreads, strict=True)]
-            above = [s.maximum - h if s else 0.0 for h, s in zip(heights, spreads, strict=True)]
+            pairs = list(zip(heights, spreads, strict=True))
+            below = [h - s.minimum if s and s.n > 1 else math.nan for h, s in pairs]
+            above = [s.maximum - h if s and s.n > 1 else math.nan for h, s in pairs]
             axes.bar(
                 [j + (i - (len(own) - 1) / 2) * width for j in at],
                 heights,

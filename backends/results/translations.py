@@ -65,6 +65,7 @@ class Words:
     hopeless: str
     by_medians: str
     environments_differ: str
+    among: str
     decisive: str
     by_chance: str
     nothing_decisive: str
@@ -193,12 +194,13 @@ EN = Words(
         "The environments differ, so that more than the change under test may show. "
         "Baseline: {baseline}. Candidate: {candidate}."
     ),
-    decisive="Slower among all {n} cases (Holm), so that the exit code is 1: {cases}.",
+    among=" among all {n} cases (Holm)",
+    decisive="Slower{among}, so that the exit code is 1: {cases}.",
     by_chance=(
         "A regression by itself, but among {n} cases one may look so by chance (Holm), and the "
         "exit code does not rest on it: {cases}."
     ),
-    nothing_decisive="No case is slower beyond what chance does among {n} cases.",
+    nothing_decisive="No case is slower beyond what chance does{among}.",
     no_longer="Succeeded in the baseline and never in the candidate; the exit code is 1: {cases}.",
     centers={"median": "median", "mean": "mean"},
     caption="Throughput in {unit}: {center} of the successful repeats.",
@@ -328,9 +330,10 @@ ZH = Words(
     environments_differ=(
         "两侧环境不同，差异可能不只来自被测改动。基线：{baseline}。候选：{candidate}。"
     ),
-    decisive="在全部 {n} 个配置中确实变慢（Holm），退出码为1：{cases}。",
+    among="（全部 {n} 个配置，Holm）",
+    decisive="确实变慢{among}，退出码为1：{cases}。",
     by_chance="单独看是退化，但 {n} 个配置中可能偶然出现（Holm）：{cases}。退出码不取决于它。",
-    nothing_decisive="在 {n} 个配置中，没有超出偶然的变慢。",
+    nothing_decisive="没有超出偶然的变慢{among}。",
     no_longer="基线成功而候选从未成功，退出码为1：{cases}。",
     centers={"median": "中位数", "mean": "平均值"},
     caption="吞吐单位为 {unit}，取成功重复的{center}。",

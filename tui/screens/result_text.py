@@ -21,6 +21,7 @@ from backends.results.layouts.cells import (
 from backends.results.numbers import NOTHING, percent, signed_percent
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
+from backends.results.statistics import Spread
 from backends.results.summary import Group, on_cpus
 from backends.results.telemetry_words import usual_lines
 from backends.results.translations import EN
@@ -168,7 +169,7 @@ def case_text(case: CaseResult, group: Group, rule: AutoRepeats | None = None) -
         rows = [
             ("median", f"{number(spread.median)} {case.unit}"),
             ("mean", number(spread.mean)),
-            ("range", f"{number(spread.minimum)} to {number(spread.maximum)}"),
+            *_range_row(spread),
             (
                 "95% interval",
                 f"{number(spread.interval.low)} to {number(spread.interval.high)}"
@@ -197,6 +198,13 @@ def case_text(case: CaseResult, group: Group, rule: AutoRepeats | None = None) -
         text.append("✓ ", ACCENT).append("nothing to distrust\n")
     text.rstrip()
     return text
+
+
+def _range_row(spread: Spread) -> list[tuple[str, str]]:
+    """Of one repeat there is none."""
+    if spread.n < 2:
+        return []
+    return [("range", f"{number(spread.minimum)} to {number(spread.maximum)}")]
 
 
 def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str, str]]:

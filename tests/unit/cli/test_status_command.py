@@ -138,17 +138,27 @@ def test_in_a_pipe_a_watch_says_each_change_once_and_ends_with_the_campaign(
     watching = watch(cli, "open")
     assert watching.stdout is not None
     first = watching.stdout.readline()
-    assert first == "[0/2] cpu-smoke 1n1g #1 running on node1\n"
+    assert first == "cpu-smoke 1n1g #1 running on node1\n"
     assert watching.stdout.readline() == "nobody goes on with this campaign\n"
     append(path, succeeded("a"), assigned("b", "node2"))
     assert watching.stdout.readline() == (
         "[1/2] cpu-smoke 1n1g #1 succeeded on node1 100.00 images/s\n"
     )
-    assert watching.stdout.readline() == "[1/2] cpu-smoke 1n1g #2 starting on node2\n"
+    assert watching.stdout.readline() == "cpu-smoke 1n1g #2 starting on node2\n"
     append(path, ev.RunFailed(t=BEGUN + 3, run_id="b", reason="no space"), FINISHED)
     rest, complaints = watching.communicate(timeout=30)
     assert rest == "[2/2] cpu-smoke 1n1g #2 failed on node2 – no space\n"
     assert (watching.returncode, complaints) == (1, "")
+
+
+def test_each_end_of_a_run_has_a_number_of_its_own(cli: Cli, campaign: Campaign) -> None:
+    """Also of runs that ended between two looks, or before the first."""
+    runs = "abcdefgh"
+    path = campaign("ended", *(planned(run, number) for number, run in enumerate(runs, 1)))
+    append(path, *(event for run in runs for event in (assigned(run), succeeded(run))), FINISHED)
+    shown = cli("status", "ended", "--watch", code=0).out.splitlines()
+    told = [line.partition(" ")[0] for line in shown if "succeeded" in line]
+    assert told == [f"[{number}/8]" for number in range(1, 9)]
 
 
 def test_in_a_pipe_a_watch_of_all_says_what_comes_changes_and_goes(

@@ -29,6 +29,7 @@ from backends.results.comparison_report import (
 )
 from backends.results.ratios import Welch
 from backends.results.run_result import RunResult
+from backends.results.translations import Lang
 from profiles.errors import SelectionError
 
 Runs = Callable[..., list[RunResult]]
@@ -393,3 +394,16 @@ def test_junit_takes_any_text(runs_of):
     runs = runs_of("1n1g", STEADY, profile="a<b\x07", parameters=hostile)
     suite = ET.fromstring(comparison_junit(compare(runs, runs)))
     assert suite[0].get("classname", "").startswith("a<b")
+
+
+@pytest.mark.parametrize("tags", [("1n1g",), ("1n1g", "1n2g"), ("1n1g", "1n2g", "1n4g")])
+@pytest.mark.parametrize("factor", [1.0, 0.8])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_one_case_is_not_said_to_be_among_others(
+    runs_of: Runs, tags: Sequence[str], factor: float, lang: Lang
+) -> None:
+    ours = [run for tag in tags for run in runs_of(tag, STEADY)]
+    theirs = [run for tag in tags for run in runs_of(tag, times(factor, STEADY))]
+    text = comparison_markdown(compare(ours, theirs, threshold=0.02), lang)
+    among = {"en": f"among all {len(tags)} cases", "zh": f"全部 {len(tags)} 个配置"}[lang]
+    assert (among in text) == (len(tags) > 1)

@@ -214,3 +214,20 @@ def test_figures_without_matplotlib_say_how_to_get_it(runs_of, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(DlperfError, match=r"pip install 'dlperf-tui\[figures\]'"):
         draw_figures(summarise(runs_of("1n1g", [100])))
+
+
+@pytest.mark.parametrize("used", [("node1",), ("node2",), ("node1", "node2")])
+def test_the_environment_names_the_hosts_that_had_a_run_and_no_other(runs_of, used):
+    runs = runs_of("1n1g", [100, 101], hosts=used)
+    section = render_report(CONTEXT, runs, summarise(runs)).partition("## What was run")[0]
+    assert {name for name in ("node1", "node2") if name in section} == set(used)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_one_repeat_has_no_range(runs_of, n):
+    runs = runs_of("1n1g", [123.0, 124.0, 125.0][:n])
+    report = render_report(CONTEXT, runs, summarise(runs))
+    lines = [[cell.strip() for cell in line.split("|")] for line in report.splitlines()]
+    names = next(line for line in lines if {"min", "max"} <= {*line})
+    found = next(line for line in lines if "1n1g" in line and len(line) == len(names))
+    assert [found[names.index(name)] == "–" for name in ("min", "max")] == [n == 1] * 2

@@ -38,7 +38,7 @@ async def _lines(snapshot: Callable[[], CampaignSnapshot]) -> None:
 
 
 class Changes:
-    """What changed between two looks at a campaign, as one line each.
+    """What changed between two looks at a campaign, as one line each; runs that end are counted.
 
     ``ends_only``: of runs, only how they ended; what they do is shown otherwise.
     """
@@ -46,6 +46,7 @@ class Changes:
     def __init__(self, *, ends_only: bool = False) -> None:
         self._ends_only = ends_only
         self._shown: dict[str, str] = {}
+        self._ended: set[str] = set()  # runs of which that was told
         self._held = False
         self._notes = 0
 
@@ -60,7 +61,12 @@ class Changes:
             if view.out_of_reach:
                 state = f"{state} (connection lost)"
             if self._shown.get(view.run_id, "planned") != state:
-                out(clean_text(f"[{now.done}/{now.total}] {_line(view)}"))
+                number = ""
+                if view.state.ended:
+                    self._ended.add(view.run_id)
+                    last = {run.run_id for run in now.state.latest_attempts()}
+                    number = f"[{len(self._ended & last)}/{now.total}] "
+                out(clean_text(f"{number}{_line(view)}"))
                 self._shown[view.run_id] = state
         if now.held and not self._held:
             runs = "1 run" if now.paused == 1 else f"{now.paused} runs"
@@ -72,7 +78,7 @@ class Changes:
 
 
 def _line(view: RunView) -> str:
-    parts = [view.profile, view.label, view.state_text]
+    parts = [view.profile, view.label, str(view.state) if view.doing else view.state_text]
     if view.hosts:
         parts.append("on " + ",".join(view.hosts))
     if view.throughput is not None:
