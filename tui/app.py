@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from textual import events, on, work
 from textual.app import App
 from textual.command import Provider
-from textual.filter import LineFilter
+from textual.filter import LineFilter, Monochrome
 from textual.screen import Screen
 
 from profiles.errors import DlperfError
+from tui.colourless import Colourless
 from tui.dark_to_light import Lightened
 from tui.key_bindings import PAGES, bindings, key_name
 from tui.key_types import Key
@@ -107,6 +108,8 @@ class DlperfApp(App[str]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         filters = super().get_line_filters()
+        if self.no_color:
+            return [*(f for f in filters if not isinstance(f, Monochrome)), Colourless()]
         return [Lightened(), *filters] if self.theme == LIGHT.name else filters
 
     def action_theme(self) -> None:

@@ -187,3 +187,19 @@ async def test_campaigns_of_one_day_are_told_apart(
         assert shows(app, "cpu-smoke 1n1g")
         await pilot.press("j")
         await until(pilot, partial(shows, app, "cpu-smoke 1n2g · 2 of 2 runs ended · begun 20"))
+
+
+@pytest.mark.parametrize("state", ["unfinished", "live", "finished"])
+async def test_a_console_that_only_looks_offers_to_look_and_nothing_else(
+    workspace: FakeWorkspace, state: str
+) -> None:
+    controller = await prepared(workspace, state)
+    async with console(workspace, LARGE, readonly=True) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "⏎ Open"))
+        assert not any(words in screen_text(app) for words in ("Resume", "Keeper", "resumed"))
+        await pilot.press("r", "b")
+        assert isinstance(app.screen, CampaignList)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.session.viewed_path == controller.path)
+        assert not workspace.resumed

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from rich.color import Color, ColorSystem
 
-from tests.console.conftest import console, until
+from tests.console.conftest import LARGE, begin, console, type_ahead, until
 from tests.console.fakes import FakeWorkspace
 from tui import theme
 
@@ -99,3 +99,22 @@ def test_links_are_coloured_by_class() -> None:
     assert theme.link_colour("NV18") == theme.GOOD
     assert theme.link_colour("SYS") == theme.BAD
     assert theme.link_colour("X") == theme.MUTED
+
+
+@pytest.mark.parametrize("light", [False, True])
+async def test_without_colours_not_one_cell_has_any_and_the_cursor_still_shows(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, light: bool
+) -> None:
+    """Greys are colours, too."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("DLPERF_THEME", "light" if light else "dark")
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        for keys in ("1", "2", "3", "4", "1?", "2c", "2o", "1O", "3c", "q"):
+            await type_ahead(app, pilot, *(key if key != "?" else "question_mark" for key in keys))
+            strips = app.screen._compositor.render_strips()
+            styles = {segment.style for strip in strips for segment in strip if segment.style}
+            assert {(style.color, style.bgcolor) for style in styles} == {(None, None)}, keys
+            if len(keys) == 1 and keys != "q":
+                assert any(style.reverse for style in styles), keys
+            await type_ahead(app, pilot, "escape")

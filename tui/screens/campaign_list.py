@@ -34,6 +34,10 @@ class CampaignList(Dialog[str]):
         "Any campaign can be looked at; one that is not finished can be resumed; two or more that "
         "are marked can be compared."
     )
+    WORDS_READONLY = (
+        "Any campaign can be looked at; two or more that are marked can be compared. This console "
+        "is read-only."
+    )
 
     def __init__(
         self, title: str, session: Session, summaries: Sequence[CampaignSummary] | None = None
@@ -47,7 +51,8 @@ class CampaignList(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         with self.box(wide=True):
-            yield Static(Text(self.WORDS), classes="message", markup=False)
+            words = self.WORDS_READONLY if self._session.readonly else self.WORDS
+            yield Static(Text(words), classes="message", markup=False)
             yield TablePanel(KeyedTable(COLUMNS), "Campaigns")
             yield Static(classes="chosen", markup=False)
 
@@ -89,6 +94,8 @@ class CampaignList(Dialog[str]):
             return bool(self._summaries)
         if action == "compare":
             return len(self._marked) > 1
+        if self._session.readonly and action in ("resume", "keep"):
+            return False
         chosen = self._chosen()
         if action == "mark":
             return chosen is not None and chosen.total > 0
