@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from backends import debug
@@ -12,7 +12,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.cause import Cause
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.recorder import Recorder
-from backends.campaign.record.run_estimates import CaseKey, Estimates, case_key
+from backends.campaign.record.run_estimates import CaseKey, Durations, Estimates, case_key
 from backends.campaign.record.state import RunRecord, RunState
 from backends.campaign.run.factory import RunFactory
 from backends.engines.engine import Schedule, Wanted
@@ -45,7 +45,7 @@ class DueRuns:
         """Runs that are left ``cancelling``, with what could not be verified of them."""
         self._wanted: dict[str, tuple[CaseKey, Wanted]] = {}
         self._estimates = Estimates()
-        self._durations: Mapping[CaseKey, float] = {}
+        self._durations = Durations()
 
     def ours(self) -> list[RunRecord]:
         """The runs that we are to see through."""
@@ -81,7 +81,8 @@ class DueRuns:
             due_at = self._monotonic() + run.delay_s(self._clock())
             known = case_key(run), self._factory.wanted(run, self._recorder.state.runs, due_at)
         case, want = known
-        expected_s = self._durations.get(case, math.inf)
+        expected_s = self._durations.by_case.get(case, math.inf)
+        expected_s *= self._durations.pace(run.hosts)
         if run.state.active and run.started_at is not None:
             expected_s = max(0.0, expected_s - (self._clock() - run.started_at))
         if want.expected_s != expected_s:

@@ -41,13 +41,15 @@ class Offer:
     """A host that the campaign may use.
 
     ``uses``: what is on it. ``unusable``: why it cannot be used now (unreachable, held by …).
-    ``away_s``: for how long it has been out of reach.
+    ``away_s``: for how long it has been out of reach. ``slowness``: how many times as long a run
+    takes on it.
     """
 
     capacity: HostCapacity
     uses: tuple[Use, ...] = ()
     unusable: str = ""
     away_s: float | None = None
+    slowness: float = 1.0
 
     @property
     def name(self) -> str:
@@ -78,8 +80,11 @@ def _count(use: Use, of: int) -> int:
 
 
 class Start(NamedTuple):
+    """``end``: when the run has ended; the slowest of its hosts sets the pace."""
+
     want: Wanted
     hosts: tuple[str, ...]
+    end: float
 
 
 class _Hold(NamedTuple):
@@ -263,11 +268,12 @@ class Filling:
 
     def _put(self, line: WaitingLine, turn: Turn, want: Wanted, chosen: Sequence[_Host]) -> Start:
         line.drop(turn)
+        end = self.now + want.expected_s * max(host.offer.slowness for host in chosen)
         for host in chosen:
-            self._take(host, self.now + want.length_s, host.needs(want))
+            self._take(host, end + want.settle_s, host.needs(want))
             if host.taken >= host.size:
                 del self._open[host.number]
-        return Start(want, tuple(host.offer.name for host in chosen))
+        return Start(want, tuple(host.offer.name for host in chosen), end)
 
     def _take(self, host: _Host, until: float, count: int) -> None:
         host.taken += count

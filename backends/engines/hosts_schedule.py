@@ -27,7 +27,7 @@ class Slot:
 def schedule_on(offers: Sequence[Offer], wanted: Sequence[Wanted], now: float) -> Schedule:
     """What starts at ``now``, by the clock of ``not_before``, of runs in planning order."""
     filling = Filling(wanted, offers, now)
-    starts = {want.run_id: hosts for want, hosts in filling.starts()}
+    starts = {want.run_id: hosts for want, hosts, _ in filling.starts()}
     waiting: dict[str, Waiting] = {}
     vain: dict[str, Waiting] = {}
     for line in filling.lines:
@@ -51,8 +51,8 @@ def timeline(
     filling = Filling(wanted, offers, now)
     slots = {}
     while True:
-        for want, hosts in filling.starts():
-            slots[want.run_id] = Slot(hosts, filling.now, filling.now + want.expected_s)
+        for want, hosts, end in filling.starts():
+            slots[want.run_id] = Slot(hosts, filling.now, end)
         if not filling.advance():
             return slots
 

@@ -117,7 +117,10 @@ class RequestServer:
         await self._fulfil(work, taken.id, wish)
 
     async def _fulfil(self, work: Work, request_id: str, wish: Wish) -> None:
-        if wish.done is None:
+        if wish.done is None and wish.verb not in tuple(Verb):  # of a newer version's journal
+            text = f"this version does not know what {wish.verb!r} asks for"
+            await self._answer(work, request_id, text, done=False)
+        elif wish.done is None:
             _do(wish, work)
             changed = _changed(wish, work.state)
             words = _words(wish, changed)
@@ -229,7 +232,10 @@ def _taken_event(request: Request, by: str, state: CampaignState, now: float) ->
         case Verb.CANCEL if everything:
             chosen = tuple(run.run_id for run in state.runs.values() if not run.state.ended)
         case Verb.CANCEL:
-            chosen = tuple(state.run(run_id).run_id for run_id in runs or ())
+            asked = [state.run(run_id) for run_id in runs or ()]
+            # One that failed just now is not to be tried again.
+            over = (RunState.CANCELLED, RunState.SUCCEEDED)
+            chosen = tuple(run.run_id for run in asked if run.state not in over)
         case Verb.RETRY:
             chosen = runs_to_retry(state, runs)
         case Verb.PAUSE | Verb.UNPAUSE:
@@ -267,6 +273,8 @@ _DONE = {
 def _words(wish: Wish, changed: tuple[str, ...]) -> str:
     if wish.everything and not wish.run_ids:
         return "all runs asked to end"
+    if wish.verb == Verb.CANCEL and not changed:
+        return "nothing to end: it has ended before"
     runs = "1 run" if len(changed) == 1 else f"{len(changed)} runs"
     words = f"{runs} {_DONE[Verb(wish.verb)]}"
     left = len(wish.run_ids) - len(changed)

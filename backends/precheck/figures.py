@@ -173,6 +173,8 @@ def _ranks(told: dict[str, Any], count: int) -> tuple[int, ...] | None:
 
 
 def _plain(value: object) -> object:
-    if value is None or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):  # else JSON has no word for it
         return value
     return clean_text(str(value))[:200]

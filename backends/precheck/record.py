@@ -84,7 +84,8 @@ def document(precheck: Precheck) -> dict[str, Any]:  # JSON
 
 def to_text(precheck: Precheck) -> str:
     """The file's text."""
-    return json.dumps(document(precheck), indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(document(precheck), indent=1, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n"
 
 
 def read_precheck(path: Path) -> Precheck:

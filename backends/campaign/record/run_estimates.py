@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from statistics import median
 
 from backends.campaign.record.run_record import RunRecord
@@ -16,36 +18,73 @@ from profiles.format.host_capacity import HostCapacity
 CaseKey = tuple[object, ...]
 
 
-def estimates(runs: Iterable[RunRecord]) -> dict[CaseKey, float]:
+@dataclass(frozen=True, slots=True)
+class Durations:
     """Seconds that a run of each case takes, by the case's key; what nothing is known of is left
-    out.
+    out. ``slowness``: how many times as long it takes on a host that is not like most."""
 
-    The median of the case's own runs that succeeded; else what the profile expects, times what the
-    profile's other cases took of what was expected of them; without such an expectation the median
-    of the profile's runs.
+    by_case: Mapping[CaseKey, float] = field(default_factory=dict)
+    slowness: Mapping[str, float] = field(default_factory=dict)
+
+    def of(self, run: RunRecord) -> float | None:
+        """On the hosts that it has, the slowest of which sets the pace."""
+        seconds = self.by_case.get(case_key(run))
+        return None if seconds is None else seconds * self.pace(run.hosts)
+
+    def pace(self, hosts: Iterable[str]) -> float:
+        return max((self.slowness.get(name, 1.0) for name in hosts), default=1.0)
+
+
+def durations(runs: Collection[RunRecord]) -> Durations:
+    """Of a case the median of its own runs that succeeded; else what the profile expects, times
+    what the profile's other cases took of what was expected of them; without such an expectation
+    the median of the profile's runs.
+
+    Of a host the median of what its runs took of the median of their case, over cases of one host
+    that several have run.
     """
+    took = {
+        run.run_id: run.ended_at - run.started_at
+        for run in runs
+        if run.state is RunState.SUCCEEDED and run.started_at and run.ended_at
+    }
+    ended = [run for run in runs if took.get(run.run_id)]
+    known = Durations(slowness=_slowness(ended, took))
     one: dict[CaseKey, RunRecord] = {}
-    took: dict[CaseKey, list[float]] = defaultdict(list)
+    by_case: dict[CaseKey, list[float]] = defaultdict(list)
     by_profile: dict[str, list[float]] = defaultdict(list)
     shares: dict[str, list[float]] = defaultdict(list)
     for run in runs:
-        key = case_key(run)
-        one.setdefault(key, run)
-        if run.state is RunState.SUCCEEDED and run.started_at and run.ended_at:
-            seconds = run.ended_at - run.started_at
-            took[key].append(seconds)
-            by_profile[run.profile].append(seconds)
-            if run.expected_s:
-                shares[run.profile].append(seconds / run.expected_s)
+        one.setdefault(case_key(run), run)
+    for run in ended:
+        seconds = took[run.run_id] / known.pace(run.hosts)
+        by_case[case_key(run)].append(seconds)
+        by_profile[run.profile].append(seconds)
+        if run.expected_s:
+            shares[run.profile].append(seconds / run.expected_s)
     result: dict[CaseKey, float] = {}
     for key, run in one.items():
-        if key in took:
-            result[key] = median(took[key])
+        if key in by_case:
+            result[key] = median(by_case[key])
         elif run.expected_s:
             result[key] = run.expected_s * median(shares.get(run.profile, [1.0]))
         elif run.profile in by_profile:
             result[key] = median(by_profile[run.profile])
-    return result
+    return replace(known, by_case=result)
+
+
+def _slowness(ended: Iterable[RunRecord], took: Mapping[str, float]) -> dict[str, float]:
+    by_case: dict[CaseKey, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for run in ended:
+        if len(run.hosts) == 1:
+            by_case[case_key(run)][run.hosts[0]].append(took[run.run_id])
+    found: dict[str, list[float]] = defaultdict(list)
+    for hosts in by_case.values():
+        if len(hosts) > 1:
+            usual = median(chain.from_iterable(hosts.values()))
+            for name, seconds in hosts.items():
+                found[name] += [one / usual for one in seconds]
+    return {name: median(shares) for name, shares in found.items()}
 
 
 def case_key(run: RunRecord) -> CaseKey:
@@ -55,18 +94,18 @@ def case_key(run: RunRecord) -> CaseKey:
 
 
 class Estimates:
-    """:func:`estimates` of one campaign's runs, worked out anew only when one more has told."""
+    """:func:`durations` of one campaign's runs, worked out anew only when one more has told."""
 
     def __init__(self) -> None:
         self._known = (0, 0)
-        self._seconds: Mapping[CaseKey, float] = {}
+        self._found = Durations()
 
-    def of(self, runs: Collection[RunRecord]) -> Mapping[CaseKey, float]:
+    def of(self, runs: Collection[RunRecord]) -> Durations:
         """Runs are never taken away, and one that has succeeded stays so."""
         known = len(runs), sum(run.state is RunState.SUCCEEDED for run in runs)
         if known != self._known:
-            self._known, self._seconds = known, estimates(runs)
-        return self._seconds
+            self._known, self._found = known, durations(runs)
+        return self._found
 
 
 class Remaining:
@@ -80,7 +119,7 @@ class Remaining:
     def seconds(
         self,
         left: Sequence[RunRecord],
-        expected: Mapping[CaseKey, float],
+        expected: Durations,
         now: float,
         hosts: int,
         waiting: Mapping[str, Waiting],
@@ -119,24 +158,25 @@ def _until_given(
 
 
 def _ends_at(
-    left: Sequence[RunRecord], expected: Mapping[CaseKey, float], now: float, hosts: int, pack: int
+    left: Sequence[RunRecord], expected: Durations, now: float, hosts: int, pack: int
 ) -> float | None:
-    if not left or any(case_key(run) not in expected for run in left):
-        return None
     ends: dict[str, float] = {}
     wanted = []
     for run in left:
-        seconds = expected[case_key(run)]
+        if (seconds := expected.of(run)) is None:
+            return None
         if not run.state.active:
             wanted.append(_wanted(run, seconds, pack))
         elif run.started_at is not None:
             ends[run.run_id] = now if run.collecting else max(now, run.started_at + seconds)
-    last = ends_at(_offers(left, ends, hosts, pack), wanted, now)
-    return max([last, *ends.values()])
+    if not left:
+        return None
+    offers = _offers(left, ends, hosts, pack, expected.slowness)
+    return max([ends_at(offers, wanted, now), *ends.values()])
 
 
-def _outlived(run: RunRecord, expected: Mapping[CaseKey, float], now: float) -> bool:
-    end = (run.started_at or now) + expected[case_key(run)]
+def _outlived(run: RunRecord, expected: Durations, now: float) -> bool:
+    end = (run.started_at or now) + (expected.of(run) or 0.0)
     return end <= now and not (run.collecting or run.state is RunState.CANCELLING)
 
 
@@ -157,11 +197,16 @@ def _packs(run: RunRecord, pack: int) -> bool:
 
 
 def _offers(
-    left: Sequence[RunRecord], ends: Mapping[str, float], hosts: int, pack: int
+    left: Sequence[RunRecord],
+    ends: Mapping[str, float],
+    hosts: int,
+    pack: int,
+    slowness: Mapping[str, float],
 ) -> list[Offer]:
-    """Those that runs are on, and as many others as there are; what they hold is not recorded,
-    unless it is shared."""
+    """Those that runs are or were on, and as many others as there are; what they hold is not
+    recorded, unless it is shared."""
     uses: dict[str, list[Use]] = {name: [] for run in left for name in run.hosts}
+    uses |= {name: [] for name in slowness if name not in uses}
     for run in left:
         if run.run_id in ends:
             for name in run.hosts:
@@ -170,5 +215,6 @@ def _offers(
     width = max(hosts, *(run.nodes for run in left))
     uses |= {str(number): [] for number in range(width - len(uses))}
     return [
-        Offer(HostCapacity(name, pack or None, None), tuple(used)) for name, used in uses.items()
+        Offer(HostCapacity(name, pack or None, None), tuple(used), slowness=slowness.get(name, 1.0))
+        for name, used in uses.items()
     ]

@@ -14,7 +14,7 @@ from pathlib import Path
 from backends.campaign.record.chart_points import spread
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.lock import Holder
-from backends.campaign.record.run_estimates import Estimates, Remaining, case_key
+from backends.campaign.record.run_estimates import Estimates, Remaining
 from backends.campaign.record.run_record import Series
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.engines.engine import Waiting, WaitKind
@@ -171,7 +171,7 @@ def take(
         what_for = waiting.get(run.run_id)
         view = kept.view(run, what_for)
         if view is None:
-            expected = durations.get(case_key(run)) if run.state.active else None
+            expected = durations.of(run) if run.state.active else None
             start = (starting or {}).get(run.run_id, "")
             view = _view(run, path, now, expected, what_for, start, watched=watched)
             kept.keep(run, what_for, view)

@@ -119,6 +119,57 @@ def test_the_estimate_is_the_profiles_until_the_campaign_has_its_own() -> None:
     assert kept_by.eta_s == pytest.approx(30.0)
 
 
+@given(
+    # Different, so that no two are free at the same moment: who is first then is nobody's business.
+    st.lists(st.sampled_from((0.31, 0.97, 1.13, 2.9)), min_size=2, max_size=4, unique=True),
+    st.floats(5.0, 500.0),
+    st.integers(1, 12),
+    st.integers(1, 3),
+)
+def test_the_estimate_takes_each_host_for_as_fast_as_it_was_measured(
+    speeds: list[float], seconds: float, left: int, rounds: int
+) -> None:
+    """Whoever is free first takes the next run, and needs for it what that host needs."""
+    hosts = {f"node{number}": seconds / speed for number, speed in enumerate(speeds)}
+    state, number, now = CampaignState(), 0, 1.0 + rounds * max(hosts.values())
+    begun = ev.CampaignCreated(t=0.0, campaign="c", hosts=len(hosts))
+    journal: list[ev.Event] = [begun]
+
+    def run(repeat: int) -> ev.RunPlanned:
+        return replace(planned(A), run_id=f"r-{repeat:04}-a1", nodes=1, repeat=repeat)
+
+    for name, took in hosts.items():
+        for turn in range(rounds):
+            number += 1
+            run_id, start = run(number).run_id, 1.0 + turn * took
+            given_to = replace(assigned(run_id), t=start, hosts=(name,))
+            launched = ev.RunLaunched(t=start, run_id=run_id)
+            end = replace(succeeded(run_id), t=start + took)
+            journal += [run(number), given_to, launched, end]
+    journal += [run(number + 1 + more) for more in range(left)]
+    state = fold(journal)
+    free = dict.fromkeys(hosts, 0.0)
+    for _ in range(left):
+        first = min(free, key=free.__getitem__)
+        free[first] += hosts[first]
+    assert shown(state, now).eta_s == pytest.approx(max(free.values()), rel=1e-6)
+
+
+def test_the_estimate_of_a_run_at_work_is_that_of_its_host() -> None:
+    def on(run_id: str, host: str, start: float, end: float | None) -> list[ev.Event]:
+        made = replace(planned(A), run_id=run_id, nodes=1, repeat=int(run_id[2:6]))
+        begun = replace(assigned(run_id), t=start, hosts=(host,))
+        launched = ev.RunLaunched(t=start, run_id=run_id)
+        ends = [] if end is None else [replace(succeeded(run_id), t=end)]
+        return [made, begun, launched, *ends]
+
+    ids = [f"r-000{number}-a1" for number in range(1, 5)]
+    measured = [*on(ids[0], "slow", 1.0, 31.0), *on(ids[1], "fast", 1.0, 11.0)]
+    state = fold([*measured, *on(ids[2], "slow", 40.0, None), *on(ids[3], "fast", 40.0, None)])
+    now = shown(state, 45.0)
+    assert (view(now, ids[2]).eta_s, view(now, ids[3]).eta_s) == pytest.approx((25.0, 5.0))
+
+
 def test_the_estimate_does_not_run_down_while_nothing_runs() -> None:
     """It counts from when the queue will give the nodes; where that does not say, there is none."""
     kept = Kept()

@@ -321,6 +321,32 @@ def test_only_runs_that_had_not_ended_were_asked_to_end(campaign: Path) -> None:
     assert answer(campaign, second).text == "all runs asked to end"
 
 
+@pytest.mark.parametrize("ended", [ev.RunCancelled(t=NOW, run_id=run_id(2)), None])
+@pytest.mark.parametrize("others", [(), (run_id(3),)])
+def test_a_run_that_was_cancelled_before_is_not_said_to_be_asked_to_end(
+    campaign: Path, ended: ev.Event | None, others: tuple[str, ...]
+) -> None:
+    journal = [*map(encode, BEGUN), *([encode(ended)] if ended else [])]
+    request_id = asks(campaign, Verb.CANCEL, (run_id(2), *others))
+    serve(campaign, Work(journal))
+    told = answer(campaign, request_id)
+    asked = (*(() if ended else (run_id(2),)), *others)
+    assert (told.done, told.run_ids) == (True, asked)
+    runs = "1 run" if len(asked) == 1 else f"{len(asked)} runs"
+    assert told.text == (f"{runs} asked to end" if asked else "nothing to end: it has ended before")
+
+
+def test_what_only_a_newer_version_can_do_is_refused_in_words_and_stops_nothing_else(
+    campaign: Path,
+) -> None:
+    taken = ev.RequestTaken(t=NOW, request=new_id(), verb="levitate", by="ann")
+    request_id = asks(campaign, Verb.CANCEL, (run_id(3),))
+    serve(campaign, Work([*map(encode, BEGUN), encode(taken)]))
+    told = answer(campaign, taken.request)
+    assert (told.done, told.text) == (False, "this version does not know what 'levitate' asks for")
+    assert answer(campaign, request_id).done
+
+
 def test_a_request_for_the_end_of_all_from_before_is_understood(campaign: Path) -> None:
     """It does not say which runs had not ended."""
     taken = ev.RequestTaken(t=NOW, request=new_id(), verb="cancel", by="ann", everything=True)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.file_modes import Share
-from backends.precheck.figures import Figure, Stage, Trouble
+from backends.precheck.figures import Figure, Stage, Trouble, said_in
 from backends.precheck.past import Past
 from backends.precheck.ranking import Measured, rank
 from backends.precheck.record import (
@@ -135,3 +135,24 @@ def test_two_of_the_same_second_have_a_directory_each(tmp_path: Path):
     first, second = (new_directory(tmp_path, 1e9, Share.PRIVATE) for _ in range(2))
     assert first != second
     assert first.stat().st_mode & 0o777 == 0o700
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=5,
+)
+
+
+@given(st.dictionaries(st.text(max_size=5), values, max_size=4))
+def test_whatever_a_host_says_beside_a_figure_the_file_is_json(said: dict[str, object]):
+    told = {**said, "metric": "cpu_one", "value": 1.0}
+    found = tuple(said_in(f"precheck: {json.dumps(told)}\n".encode(), ("a",), "x"))
+    what = Measured(("a",), found, (), {})
+    text = to_text(Precheck("x", Path("/x"), 1.0, 1.0, what, rank(what, Past())))
+
+    def refuse(word: str) -> None:
+        raise AssertionError(word)
+
+    json.loads(text, parse_constant=refuse)
+    assert found or {"device", "to", "from"} & said.keys()
