@@ -27,6 +27,8 @@ from tui.cli.shared.output import say
 SOON_S = 0.25
 AT_LAST_S = 2.0
 """What is quiet is looked at less and less often; a network file system tells no sooner."""
+RETRIED_WITHIN_S = 10.0
+"""Another attempt is planned as soon as what the failed one left on its hosts is cleared away."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +43,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "-f",
         "--follow",
         action="store_true",
-        help="go on as it grows: until RUN has ended, or run after run until CAMPAIGN has",
+        help="go on as it grows: until RUN and its retries have ended, or run after run until "
+        "CAMPAIGN has",
     )
     parser.add_argument("-n", "--lines", metavar="N", type=int, help="begin with the last N lines")
     parser.add_argument("--host", metavar="HOST", help="of this host; rank 0's")
@@ -50,7 +53,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Byte for byte in a pipe; on a terminal without what could act on it.
 
-    With ``-f`` exit code 1 where the run, or any of the campaign, failed.
+    With ``-f`` exit code 1 where the run, in the last of its attempts, or any of the campaign
+    failed.
     """
     if arguments.lines is not None and arguments.lines < 1:
         raise SelectionError("must be 1 or more", where="--lines")
@@ -61,13 +65,14 @@ def run(arguments: argparse.Namespace) -> int:
     name = _log_name(chosen, arguments.host, path)
     if arguments.run is None:
         _say_which(chosen, state)
-    over = state.finished if arguments.run is None else chosen.state.ended
-    if arguments.follow and not over:
-        _note_if_nobody_works(path, workspace.clock)
+    if arguments.follow:
+        if not (state.finished or chosen.state.ended):
+            _note_if_nobody_works(path, workspace.clock)
         ended = _follow(reader, chosen, GrowingLog(path, name), arguments.lines)
-        if arguments.run is not None:
-            return FAILED if ended.state is RunState.FAILED else OK
-        return _follow_others(reader, path, ended, arguments.host)
+        if arguments.run is None:
+            return _follow_others(reader, path, ended, arguments.host)
+        ended = _follow_retries(reader, path, ended, arguments.host)
+        return FAILED if ended.state is RunState.FAILED else OK
     with _shown(GrowingLog(path, name), arguments.lines) as (log, out):
         for data in log.read():
             out.write(data)
@@ -150,6 +155,38 @@ def _follow(
             if not quiet:
                 waits = _waits()
             time.sleep(next(waits))
+
+
+def _follow_retries(
+    reader: CampaignReader, path: Path, run: RunRecord, host: str | None
+) -> RunRecord:
+    """Each attempt after this one, as it begins; the last of them, when it has ended."""
+    while (again := _retry(reader, run)) is not None:
+        say(f"it is tried again: run {again.run_id}")
+        waits = _waits()
+        while not (again.log or again.state.ended):
+            time.sleep(next(waits))
+            again = reader.state().runs.get(again.run_id, again)
+        if not again.log:
+            say(f"run {again.run_id} {again.state}")
+            return again
+        run = _follow(reader, again, GrowingLog(path, _log_name(again, host, path)))
+    return run
+
+
+def _retry(reader: CampaignReader, run: RunRecord) -> RunRecord | None:
+    """Once it is planned; None where none is, soon after a failure that it may mend."""
+    until = time.monotonic() + (0.0 if run.retry == "never" else RETRIED_WITHIN_S)
+    while True:
+        state = reader.state()
+        found = _retry_of(run, state)
+        if found is not None or state.finished or time.monotonic() >= until:
+            return found
+        time.sleep(SOON_S)
+
+
+def _retry_of(run: RunRecord, state: CampaignState) -> RunRecord | None:
+    return next((one for one in state.runs.values() if one.retry_of == run.run_id), None)
 
 
 def _follow_others(reader: CampaignReader, path: Path, last: RunRecord, host: str | None) -> int:

@@ -174,6 +174,47 @@ def test_a_log_is_followed_as_it_grows_until_its_run_has_ended(
     assert said == b"run a failed: no space\n"
 
 
+@pytest.mark.parametrize("attempts", [1, 3])
+@pytest.mark.parametrize("ends_well", [True, False])
+@pytest.mark.parametrize("late", [True, False])
+def test_a_run_is_followed_through_its_retries(
+    cli: Cli,
+    campaign: Campaign,
+    follow: Callable[..., subprocess.Popen[bytes]],
+    attempts: int,
+    ends_well: bool,
+    late: bool,
+) -> None:
+    """To the end of the last of them; ``late``: one attempt has ended before anybody follows."""
+    names = [f"x-0001-a{number}" for number in range(1, attempts + 1)]
+    path = campaign("open", planned(names[0]), planned("x-0002-a1", 2), assigned(names[0]))
+    hold(path)
+
+    def write_all() -> None:
+        for number, name in enumerate(names, 1):
+            write(path, f"{name}.log", f"of {name}\n".encode())
+            begun = [assigned(name)] if number > 1 else []
+            if number < attempts:
+                lost = ev.RunFailed(t=BEGUN + 3, run_id=name, reason="lost", retry="now")
+                append(path, *begun, launched(name), lost)
+                again = replace(planned(names[number]), attempt=number + 1, retry_of=name)
+                append(path, again)
+            else:
+                failed = ev.RunFailed(t=BEGUN + 9, run_id=name, reason="no space")
+                append(path, *begun, launched(name), succeeded(name) if ends_well else failed)
+
+    if late:
+        write_all()
+    process = follow("open", names[0], "-f")
+    if not late:
+        write_all()
+    shown, said = process.communicate(timeout=30)
+    assert shown == "".join(f"of {name}\n" for name in names).encode()
+    told = [line for line in said.splitlines() if b"tried again" in line]
+    assert told == [f"it is tried again: run {name}".encode() for name in names[1:]]
+    assert process.returncode == (0 if ends_well else 1)
+
+
 def test_a_campaign_is_followed_from_run_to_run_until_it_has_finished(
     cli: Cli, campaign: Campaign, follow: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
