@@ -14,7 +14,7 @@ from backends import version
 from backends.campaign.folder.hosts_in_runs import hosts_in_runs
 from backends.cluster import Cluster
 from backends.file_modes import Share, make_directory, make_file
-from backends.hosts.preflight_finding import Finding, Level
+from backends.hosts.preflight_finding import Bearing, Finding, Level
 from backends.inventory.host_entry import Host
 from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.measure import Measuring, Say
@@ -173,7 +173,13 @@ def findings_of(precheck: Precheck) -> tuple[Finding, ...]:
         found.append(Finding(ranked.host, level, what, rest))
     apart = f"--hosts '{fold_nodeset(ranking.keep_together)}' for runs of several hosts"
     found += [
-        Finding("", Level.WARN, f"precheck: {named_text(named)}", apart)
+        Finding(
+            "",
+            Level.WARN,
+            f"precheck: {named_text(named)}",
+            apart,
+            bearing=Bearing(hosts=tuple((name,) for name in named.hosts)),
+        )
         for named in ranking.pairs
         if not set(named.hosts) & set(ranking.exclude)
     ]

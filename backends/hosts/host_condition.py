@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
 
 from backends.hosts.host_facts import Concern, Gpu, GpuProcess, HostFacts, HostState
-from backends.hosts.preflight_finding import Finding, Level
+from backends.hosts.preflight_finding import Bearing, Finding, Level
 
 DISK_STOP_MIB = 1024
 DISK_WARN_MIB = 10 * 1024
@@ -34,7 +36,8 @@ def state_of(facts: HostFacts) -> tuple[HostState, str]:
 def concerns(facts: HostFacts) -> tuple[Concern, ...]:
     """What an operator should know before measuring there, the gravest first."""
     broken = [(facts.gpu_problem, _MEND_DRIVER)] if facts.gpu_problem else []
-    grave = [(what, remedy) for _, what, remedy in (*_worn(facts), *_hot(facts), *_clock(facts))]
+    worn = chain.from_iterable(map(_worn, facts.gpus))
+    grave = [(what, remedy) for _, what, remedy in (*worn, *_hot(facts), *_clock(facts))]
     light = [
         (what, remedy) for _, what, remedy in (*_lease_findings(facts), *_set_otherwise(facts))
     ]
@@ -92,13 +95,21 @@ def _users_of_gpus(processes: Sequence[GpuProcess]) -> Iterable[str]:
         yield f"{who} on GPU{indices} ({own[0].command[:60] or f'pid {own[0].pid}'})"
 
 
-def host_findings(name: str, facts: HostFacts, *, gpus_needed: bool) -> tuple[Finding, ...]:
-    """Warnings and stops that one host's probe shows."""
-    found = (
-        *_gpu_findings(facts, gpus_needed),
-        *_lease_findings(facts),
-    )
-    findings = [Finding(name, level, what, remedy) for level, what, remedy in found]
+def host_findings(
+    name: str, facts: HostFacts, *, gpus_needed: bool, on_gpus: tuple[str, ...] = ()
+) -> tuple[Finding, ...]:
+    """Warnings and stops that one host's probe shows; ``on_gpus``: the profiles that use GPUs,
+    where others do not."""
+    findings = [Finding(name, *found) for found in _lease_findings(facts)]
+    about = Bearing(on_gpus, ((name,),))
+    findings += [
+        Finding(name, *found, bearing=about) for found in _gpu_findings(facts, gpus_needed)
+    ]
+    findings += [
+        Finding(name, *found, bearing=replace(about, gpus=(gpu.index,)))
+        for gpu in facts.gpus
+        for found in _worn(gpu)
+    ]
     findings += [
         Finding(name, level, what, remedy, harmless=True)
         for level, what, remedy in (*_disk_findings(facts), *_clock(facts))
@@ -125,7 +136,6 @@ def _gpu_findings(facts: HostFacts, gpus_needed: bool) -> Iterable[_Found]:
     if busy := busy_reason(facts):
         yield Level.STOP, f"in use: {busy}", "wait, ask, or leave the host out"
     yield from _set_otherwise(facts)
-    yield from _worn(facts)
 
 
 def _set_otherwise(facts: HostFacts) -> Iterable[_Found]:
@@ -142,27 +152,26 @@ def _set_otherwise(facts: HostFacts) -> Iterable[_Found]:
         )
 
 
-def _worn(facts: HostFacts) -> Iterable[_Found]:
+def _worn(gpu: Gpu) -> Iterable[_Found]:
     """Memory errors, and whatever slows a GPU down."""
-    for gpu in facts.gpus:
-        title = f"GPU{gpu.index}"
-        if gpu.ecc_uncorrected:
-            yield (
-                Level.STOP,
-                f"{title} has {gpu.ecc_uncorrected} uncorrected memory errors since its driver "
-                "was loaded",
-                f"nvidia-smi -i {gpu.index} -r as root when nothing runs on it; replace it if they "
-                "come back",
-            )
-        slowed = [r for r in gpu.throttle_reasons if any(word in r for word in _SLOWED_DOWN)]
-        if slowed:
-            yield (
-                Level.WARN,
-                f"{title} is slowed down: {', '.join(slowed)}",
-                "nvidia-smi -rac -rgc as root"
-                if slowed == ["application clocks setting"]
-                else "look at cooling and power: nvidia-smi -q -d PERFORMANCE",
-            )
+    title = f"GPU{gpu.index}"
+    if gpu.ecc_uncorrected:
+        yield (
+            Level.STOP,
+            f"{title} has {gpu.ecc_uncorrected} uncorrected memory errors since its driver "
+            "was loaded",
+            f"nvidia-smi -i {gpu.index} -r as root when nothing runs on it; replace it if they "
+            "come back",
+        )
+    slowed = [r for r in gpu.throttle_reasons if any(word in r for word in _SLOWED_DOWN)]
+    if slowed:
+        yield (
+            Level.WARN,
+            f"{title} is slowed down: {', '.join(slowed)}",
+            "nvidia-smi -rac -rgc as root"
+            if slowed == ["application clocks setting"]
+            else "look at cooling and power: nvidia-smi -q -d PERFORMANCE",
+        )
 
 
 def _hot(facts: HostFacts) -> Iterable[_Found]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Literal, Protocol
 
-from backends.hosts.preflight_finding import Level
+from backends.hosts.preflight_finding import Bearing, Level
 from backends.inventory.host_entry import Host, train_address_of
 from backends.launchers.build import BINDER, LAUNCHERS, build
 from backends.launchers.launcher import HostCommand, LaunchRequest, LaunchSite, placeholders
@@ -43,6 +43,12 @@ class Need:
     value: str  # a path, a word, "RUNTIME IMAGE", an interface, an address
     owner: str
     mend: str
+    profiles: tuple[str, ...] = field(default=(), compare=False)  # empty: any
+    beside: str = field(default="", compare=False)  # the host that it is reached from
+
+    def bearing(self, host: str) -> Bearing:
+        """Which runs suffer where it is not in place on the host."""
+        return Bearing(self.profiles, ((host,), (self.beside,)) if self.beside else ((host,),))
 
     @property
     def fetched(self) -> bool:
@@ -103,12 +109,16 @@ def needs_of(
     ProfileError: a command names a placeholder that does not exist.
     """
     common: dict[tuple[str, str], Need] = {}
-    over_ssh = False
+    over_ssh: dict[str, None] = {}
     for planned in cases:
+        name = planned.profile.name
         for need in (*_setting_needs(planned), *_command_needs(planned, hosts)):
-            common.setdefault((need.kind, need.value), need)
+            known = common.get((need.kind, need.value), need)
+            askers = tuple(dict.fromkeys((*known.profiles, name)))
+            common[need.kind, need.value] = replace(known, profiles=askers)
         launch = planned.profile.launch_for(planned.case)
-        over_ssh = over_ssh or (LAUNCHERS[launch.launcher].logs_in and planned.case.nodes > 1)
+        if LAUNCHERS[launch.launcher].logs_in and planned.case.nodes > 1:
+            over_ssh[name] = None
     needs = {
         host.name: [
             *(need for need in common.values() if not (need.fetched and host.pull == "missing")),
@@ -121,7 +131,8 @@ def needs_of(
         for host, _ in hosts[1:]:
             address = train_address_of(host)
             mend = "let the first host log in to the others with a key: ssh-copy-id"
-            needs[first].append(Need("ssh", address, "mpirun", mend))
+            need = Need("ssh", address, "mpirun", mend, tuple(over_ssh), beside=host.name)
+            needs[first].append(need)
     return {name: tuple(own) for name, own in needs.items()}
 
 

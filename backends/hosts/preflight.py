@@ -18,7 +18,7 @@ from backends.hosts.host_condition import host_findings
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
 from backends.hosts.needs import BINDING, Need, Planned, needs_of
 from backends.hosts.placement import LINKS_REMEDY, Placement, links_known
-from backends.hosts.preflight_finding import Finding, Level, worst
+from backends.hosts.preflight_finding import Bearing, Finding, Level, worst
 from backends.hosts.probe import Transports, probe
 from backends.hosts.reach import reach
 from backends.hosts.software import short_digest
@@ -75,6 +75,8 @@ async def preflight(
     if placement is Placement.LINKED:
         needs = {name: (*own, BINDING) for name, own in needs.items()}
     gpus_needed = any(planned.profile.devices == "gpu" for planned in cases)
+    on_gpus = dict.fromkeys(p.profile.name for p in cases if not p.profile.on_cpus)
+    only = () if all(p.profile.name in on_gpus for p in cases) else tuple(on_gpus)
     nodes = max((planned.case.nodes for planned in cases), default=1)
 
     findings = [_away(host, by_name.get(host.name)) for host in hosts if host not in known]
@@ -85,14 +87,16 @@ async def preflight(
     # Whoever did not answer just now would only be waited for again.
     answering = [host for host, (_, answered) in zip(known, checks, strict=True) if answered]
     for host in known:
-        findings += host_findings(host.name, facts[host.name], gpus_needed=gpus_needed)
+        own = facts[host.name]
+        findings += host_findings(host.name, own, gpus_needed=gpus_needed, on_gpus=only)
         if placement is Placement.LINKED and not links_known(facts[host.name]):
             what = "how its GPUs are linked is not known: runs get the first ones"
-            findings.append(Finding(host.name, Level.WARN, what, LINKS_REMEDY))
+            about = Bearing(only, ((host.name,),))
+            findings.append(Finding(host.name, Level.WARN, what, LINKS_REMEDY, bearing=about))
     if nodes > 1 and len(known) > 1:
-        findings += differences(facts)
+        findings += differences(facts, only)
     elif nodes == 1:
-        findings += other_devices(facts)
+        findings += other_devices(facts, only)
     if nodes > 1 and len(answering) > 1:
         findings += await reach(
             transports.get, answering, token=secrets.token_hex(8) if token is None else token
@@ -149,16 +153,20 @@ async def check_needs(transport: Transport, needs: Sequence[Need]) -> tuple[Find
     for need, result in zip(needs, results[1:], strict=True):
         if result != "ok":
             what, remedy = need.said(result), need.remedy(result)
-            findings.append(Finding(host.name, need.level, what, remedy))
+            bearing = need.bearing(host.name)
+            findings.append(Finding(host.name, need.level, what, remedy, bearing=bearing))
     return tuple(findings)
 
 
-def differences(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
-    """Versions and devices that are not the same on all hosts, and hosts that are one machine."""
+def differences(
+    facts: Mapping[str, HostFacts], on_gpus: tuple[str, ...] = ()
+) -> tuple[Finding, ...]:
+    """Versions and devices that are not the same on all hosts, and hosts that are one machine;
+    ``on_gpus``: the profiles that use GPUs, where others do not."""
     images = dict.fromkeys(image for own in facts.values() for image in _images(own))
     compared = {**_COMPARED, **{f"image {image}": _id_of(image) for image in images}}
     remedy = "the slowest or oldest sets the pace; make them alike, or leave hosts out"
-    findings = _differing(facts, compared, remedy)
+    findings = _differing(facts, compared, remedy, on_gpus)
     machines: dict[str, list[str]] = {}
     for name, own in facts.items():
         if own.boot_id:
@@ -169,6 +177,7 @@ def differences(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
             Level.WARN,
             f"{fold_nodeset(names)} are the same machine",
             "they share its devices: remove all but one from the inventory, unless you mean it",
+            bearing=Bearing(hosts=tuple((name,) for name in names)),
         )
         for names in machines.values()
         if len(names) > 1
@@ -176,15 +185,20 @@ def differences(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
     return tuple(findings)
 
 
-def other_devices(facts: Mapping[str, HostFacts]) -> tuple[Finding, ...]:
+def other_devices(
+    facts: Mapping[str, HostFacts], on_gpus: tuple[str, ...] = ()
+) -> tuple[Finding, ...]:
     """Whether each run, on one host alone, gets a GPU of the same model wherever it is put."""
     remedy = "repeats of a case run on any of them and do not compare: choose hosts of one kind"
     with_gpus = {name: own for name, own in facts.items() if own.gpus}
-    return tuple(_differing(with_gpus, {GPU_MODEL: _COMPARED[GPU_MODEL]}, remedy))
+    return tuple(_differing(with_gpus, {GPU_MODEL: _COMPARED[GPU_MODEL]}, remedy, on_gpus))
 
 
 def _differing(
-    facts: Mapping[str, HostFacts], compared: Mapping[str, Callable[[HostFacts], str]], remedy: str
+    facts: Mapping[str, HostFacts],
+    compared: Mapping[str, Callable[[HostFacts], str]],
+    remedy: str,
+    on_gpus: tuple[str, ...],
 ) -> list[Finding]:
     findings = []
     for title, value_of in compared.items():
@@ -196,10 +210,14 @@ def _differing(
                 f"{value or 'none'} on {fold_nodeset(names)}" for value, names in names_of.items()
             )
             what = f"{title} differs: {', '.join(groups)}"
-            findings.append(Finding("", Level.WARN, what, remedy))
+            about = Bearing(
+                on_gpus if title in _OF_GPUS else (), tuple(map(tuple, names_of.values()))
+            )
+            findings.append(Finding("", Level.WARN, what, remedy, bearing=about))
     return findings
 
 
+_OF_GPUS = ("GPU driver", GPU_MODEL, "number of GPUs")
 _COMPARED: Mapping[str, Callable[[HostFacts], str]] = {
     "GPU driver": lambda facts: facts.driver_version or "",
     GPU_MODEL: lambda facts: ", ".join(sorted({gpu.name for gpu in facts.gpus})),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -19,9 +19,33 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Bearing:
+    """Which runs a finding bears on: those of these ``profiles`` (empty: of any) that are on a host
+    of ``hosts``, of two groups where it is about what those do to each other (none: anywhere), and
+    there on one of these ``gpus`` (empty: on any)."""
+
+    profiles: tuple[str, ...] = ()
+    hosts: tuple[tuple[str, ...], ...] = ()
+    gpus: tuple[int, ...] = ()
+
+    def concerns(
+        self, profile: str, hosts: Collection[str], devices: Mapping[str, Collection[int]]
+    ) -> bool:
+        """A run on these hosts; ``devices``: which of them, where that is known."""
+        touched = [group for group in self.hosts if not set(group).isdisjoint(hosts)]
+        there = [set(devices[name]) for group in touched for name in group if name in devices]
+        return (
+            (not self.profiles or profile in self.profiles)
+            and len(touched) >= min(2, len(self.hosts))
+            and not (self.gpus and there and all(own.isdisjoint(self.gpus) for own in there))
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """``host`` is empty where the finding is about all hosts together.
 
+    ``bearing``: which runs it is about; None: those on the host.
     ``passing``: it is so at this moment and may be over in the next, such as load.
     ``harmless``: whatever else it does, it cannot change what is measured.
     """
@@ -32,15 +56,16 @@ class Finding:
     remedy: str = ""
     passing: bool = False
     harmless: bool = False
+    bearing: Bearing | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class InSpiteOf:
     """What a campaign is started in spite of, for its results to say: stops that its operator
-    overrode, and warnings of what may change its figures."""
+    overrode, and warnings of what may change its figures, with the runs of which each is."""
 
     stops: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[tuple[str, Bearing], ...] = ()
 
 
 class StoppedError(SelectionError):
@@ -64,12 +89,18 @@ def in_spite_of(findings: Sequence[Finding], *, force: bool) -> InSpiteOf:
     stops = [finding for finding in findings if finding.level == Level.STOP]
     if stops and not force:
         raise StoppedError(stops[0])
-    warnings = (f for f in findings if f.level == Level.WARN and not f.harmless)
-    return InSpiteOf(_lines(stops), _lines(warnings))
+    warnings = [f for f in findings if f.level == Level.WARN and not f.harmless]
+    return InSpiteOf(
+        tuple(map(_line, stops)), tuple((_line(found), _bearing(found)) for found in warnings)
+    )
 
 
-def _lines(findings: Iterable[Finding]) -> tuple[str, ...]:
-    return tuple(f"{found.host}: {found.what}" if found.host else found.what for found in findings)
+def _line(found: Finding) -> str:
+    return f"{found.host}: {found.what}" if found.host else found.what
+
+
+def _bearing(found: Finding) -> Bearing:
+    return found.bearing or Bearing(hosts=((found.host,),) if found.host else ())
 
 
 def worst(findings: Iterable[Finding]) -> Level:

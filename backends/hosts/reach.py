@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
-from backends.hosts.preflight_finding import Finding, Level
+from backends.hosts.preflight_finding import Bearing, Finding, Level
 from backends.inventory.host_entry import Host, train_address_of
 from backends.inventory.nodesets import fold_nodeset
 from backends.transports.transport import HostUnreachableError, Transport
@@ -101,15 +101,16 @@ def reach_findings(
     ``reports``: by connecting host what happened by target, or why it could not try at all;
     ``problems``: why a host could not listen.
     """
-    findings = [
-        Finding(name, Level.WARN, f"cannot check how the others reach it: {problem}", _PYTHON)
-        for name, problem in problems.items()
+    untold = [(name, f"how the others reach it: {problem}") for name, problem in problems.items()]
+    untold += [
+        (name, f"what it reaches: {said}") for name, said in reports.items() if type(said) is str
     ]
-    findings += [
-        Finding(name, Level.WARN, f"cannot check what it reaches: {report}", _PYTHON)
-        for name, report in reports.items()
-        if isinstance(report, str)
-    ]
+    findings = []
+    for name, what in untold:
+        others = tuple(other for other in reports if other != name)
+        about = Bearing(hosts=((name,), others))
+        said = f"cannot check {what}"
+        findings.append(Finding(name, Level.WARN, said, _PYTHON, bearing=about))
     for target in listeners:
         failed: dict[str, list[str]] = {}
         for name, report in reports.items():

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, AliasChoices, Field, PlainValidator, TypeAd
 from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.hangs.diagnosis import Diagnosis
 from backends.hangs.slow_rank import SlowRank
+from backends.hosts.preflight_finding import Bearing
 from backends.hosts.telemetry_summary import Telemetry
 from profiles.scalars import Scalar
 from profiles.throughput.rank_times import RankTime
@@ -134,6 +135,13 @@ def _watched(value: Any) -> Telemetry:
     return _telemetry.validate_python(value)
 
 
+_bearing = TypeAdapter(tuple[Bearing, ...])
+
+
+def _bearings(value: Any) -> tuple[Bearing, ...]:
+    return _bearing.validate_python(value)
+
+
 Text = Annotated[str, PlainValidator(_text)]
 Texts = tuple[Text, ...]
 Truth = Annotated[bool, Field(strict=True)]
@@ -164,4 +172,5 @@ RankTimes = Annotated[tuple[RankTime, ...], PlainValidator(_ranks)]
 Diagnosed = Annotated[Diagnosis, PlainValidator(_diagnosed)]
 SlowRanks = Annotated[tuple[SlowRank, ...], PlainValidator(_slow_ranks)]
 Watched = Annotated[Telemetry, PlainValidator(_watched)]
+Bearings = Annotated[tuple[Bearing, ...], PlainValidator(_bearings)]
 Disturbances = Annotated[tuple[Disturbance, ...], PlainValidator(_steady)]

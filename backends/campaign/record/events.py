@@ -14,6 +14,7 @@ from backends.campaign.record.cleanup_doubts import UNKNOWN
 
 if TYPE_CHECKING:  # only a journal that is read needs pydantic
     from backends.campaign.record.event_values import (
+        Bearings,
         Count,
         Devices,
         Diagnosed,
@@ -58,6 +59,7 @@ class CampaignCreated(Event):
     forced: Truth = False  # preflight stops were overridden by the operator
     overridden: Texts = ()  # … namely these
     warned: Texts = ()  # preflight warned of these, which may change the figures
+    bearings: Bearings = ()  # … of which runs each of them is; of any where there is none
     frozen: Text = ""  # SHA-256 of frozen/manifest.json; empty: nothing was frozen (schema 1)
     place: Text = ""  # inode numbers: backends.campaign.folder.directory_identity
     host: Text = ""  # the machine it was made on

@@ -59,7 +59,11 @@ def run_result(run: RunRecord, state: CampaignState, shared: tuple[str, ...] = (
         imported=state.imported,
         simulated=state.simulated,
         forced=state.forced,
-        warned=state.warned,
+        warned=tuple(
+            text
+            for text, bearing in state.warned
+            if bearing.concerns(run.profile, run.hosts, run.devices)
+        ),
         stopped=str(state.settled.get(run.case.key, "")) if state.auto else None,
         campaign=state.campaign,
         paused_by=run.paused_by if run.paused else None,

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
 from typing import Any
 
 from backends.campaign.record import events as ev
@@ -29,6 +30,7 @@ from backends.campaign.record.run_changes import RUN_CHANGES, planned_runs, plan
 from backends.campaign.record.run_record import NewReadings, RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.engines.engine import Held
+from backends.hosts.preflight_finding import Bearing
 from backends.results.auto_repeats import AutoRepeats, Quantity, Stop
 from profiles.errors import SelectionError
 from profiles.format.case import Case
@@ -85,7 +87,7 @@ class CampaignState:
     imported: bool = False
     forced: bool = False
     overridden: tuple[str, ...] = ()
-    warned: tuple[str, ...] = ()
+    warned: tuple[tuple[str, Bearing], ...] = ()  # by preflight, and of which runs
     finished: bool = False
     cancel_asked: bool = False  # of all that is; nothing is started while it holds
     hosts: int = 0  # it was planned on so many; 0: an older journal does not say
@@ -248,7 +250,7 @@ def _created(state: CampaignState, event: ev.CampaignCreated) -> CampaignState:
         placement=event.placement,
         pack=event.pack,
         devices=event.devices,
-        warned=event.warned,
+        warned=tuple(zip(event.warned, chain(event.bearings, repeat(Bearing())), strict=False)),
         frozen=event.frozen,
         place=Place(event.place, event.host, event.path),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
 from backends.campaign.record import run_record
-from backends.campaign.record.codec import merged
+from backends.campaign.record.codec import decode, encode, merged
 from backends.campaign.record.run_record import SERIES_POINTS, Series
+from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, RunState, apply, fold
+from backends.hosts.preflight_finding import Bearing
 from tests.unit.campaign.strategies import HOSTS, RUN_IDS, journals, planned, sampled
 
 LEGAL = {
@@ -241,3 +244,18 @@ def test_a_series_is_thinned_the_same_in_any_batching(sizes: list[int]) -> None:
 
 def test_what_journal_files_of_other_versions_say_more_is_skipped() -> None:
     assert apply(CampaignState(), ev.Event(t=1.0)) == CampaignState()
+
+
+def test_what_preflight_warned_of_stands_beside_the_runs_that_it_is_about() -> None:
+    """Of a journal that does not say which they are, beside all."""
+    on_node2 = Bearing(hosts=(("node2",),))
+    between = Bearing(hosts=(("node1",), ("node2",)), profiles=("p",))
+    begun = ev.CampaignCreated(
+        t=0.0, campaign="c", warned=("load", "speed", "old"), bearings=(on_node2, between)
+    )
+    assert decode(encode(begun)) == begun
+    first = replace(assigned(RUN_IDS[0]), hosts=("node1",))
+    second = replace(assigned(RUN_IDS[1]), hosts=("node1", "node2"))
+    known = fold([begun, planned(RUN_IDS[0]), planned(RUN_IDS[1]), first, second])
+    warned = {run.run_id: run.warned for run in run_results(known)}
+    assert warned == {RUN_IDS[0]: ("old",), RUN_IDS[1]: ("load", "speed", "old")}

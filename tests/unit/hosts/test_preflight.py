@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from backends.hosts.host_facts import (
     Gpu,
@@ -25,7 +27,7 @@ from backends.hosts.preflight import (
     other_devices,
     preflight,
 )
-from backends.hosts.preflight_finding import Finding, Level, worst
+from backends.hosts.preflight_finding import Bearing, Finding, Level, in_spite_of, worst
 from backends.hosts.probe import parse_probe
 from backends.inventory.host_entry import Host
 from backends.transports.transport import Completed, HostUnreachableError, Problem
@@ -461,3 +463,72 @@ def test_facts_of_a_torn_probe_are_no_trouble() -> None:
     torn: HostFacts = parse_probe(b"", 0.0, 0.0)
     found = host_findings("n1", torn, gpus_needed=False)
     assert messages(found, Level.WARN) == ["disk space of work_dir is unknown"]
+
+
+# --- which runs a finding is about ----------------------------------------------------------------
+
+NAMES = ("node1", "node2", "node3")
+DEVICES = st.dictionaries(
+    st.sampled_from(NAMES),
+    st.lists(st.integers(0, 3), min_size=1, max_size=4, unique=True).map(tuple),
+    min_size=1,
+)
+
+
+def bearings(findings: Sequence[Finding]) -> list[tuple[str, Bearing]]:
+    return list(in_spite_of(findings, force=True).warnings)
+
+
+@given(DEVICES, st.sampled_from(["on-cpus", "on-gpus"]), st.sampled_from(NAMES), st.integers(0, 3))
+def test_a_slow_gpu_is_said_of_the_runs_that_have_it_and_of_no_other(
+    devices: Mapping[str, tuple[int, ...]], profile: str, host: str, index: int
+) -> None:
+    gpus = [dataclasses.replace(GPU, index=number) for number in range(4)]
+    gpus[index] = dataclasses.replace(gpus[index], throttle_reasons=("power brake",))
+    facts = dataclasses.replace(FACTS, gpus=tuple(gpus))
+    found = host_findings(host, facts, gpus_needed=False, on_gpus=("on-gpus",))
+    [(text, bearing)] = bearings(found)
+    assert text == f"{host}: GPU{index} is slowed down: power brake"
+    has_it = profile == "on-gpus" and index in devices.get(host, ())
+    assert bearing.concerns(profile, tuple(devices), devices) == has_it
+
+
+@given(st.sets(st.sampled_from(NAMES), min_size=1), st.sampled_from(["on-cpus", "on-gpus"]))
+def test_a_difference_is_said_of_the_runs_on_hosts_that_differ(
+    hosts: set[str], profile: str
+) -> None:
+    """The first two are alike."""
+    other = dataclasses.replace(FACTS, boot_id="c", driver_version="1", kernel="7.0")
+    facts = {name: dataclasses.replace(FACTS, boot_id=name) for name in NAMES[:2]}
+    found = bearings(differences({**facts, NAMES[2]: other}, ("on-gpus",)))
+    said = {
+        text.partition(" differs")[0]
+        for text, bearing in found
+        if bearing.concerns(profile, hosts, {})
+    }
+    mixed = NAMES[2] in hosts and len(hosts) > 1
+    assert said == ({"kernel", *(["GPU driver"] * (profile == "on-gpus"))} if mixed else set())
+
+
+@given(st.sets(st.sampled_from(NAMES), min_size=1))
+def test_one_machine_under_two_names_is_said_of_runs_on_both(hosts: set[str]) -> None:
+    facts = {name: dataclasses.replace(FACTS, boot_id="a") for name in NAMES[:2]}
+    [(_, bearing)] = bearings(
+        differences({**facts, NAMES[2]: dataclasses.replace(FACTS, boot_id="b")})
+    )
+    assert bearing.concerns("p", hosts, {}) == (set(NAMES[:2]) <= hosts)
+
+
+def test_what_a_profile_needs_is_said_of_its_runs() -> None:
+    image = {"container": {"image": "docker://pytorch", "runtime": "apptainer"}}
+    first, second = planned(image), planned()
+    second = dataclasses.replace(
+        second, profile=second.profile.model_copy(update={"name": "other"})
+    )
+    found = needs_of([first, planned(), second], [(Host("node1"), False)])["node1"]
+    shared = next(need for need in found if need.value == "sh")
+    own = next(need for need in found if need.kind == "image")
+    assert own.bearing("node1").concerns("p", ["node1"], {})
+    assert not own.bearing("node1").concerns("other", ["node1"], {})
+    assert not own.bearing("node1").concerns("p", ["node2"], {})
+    assert all(shared.bearing("node1").concerns(name, ["node1"], {}) for name in ("p", "other"))
