@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from textual import on
 from textual.command import CommandList, CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.dom import DOMNode
 from textual.markup import escape
 from textual.widget import Widget
+from textual.widgets import Input, OptionList
 
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
@@ -38,7 +40,18 @@ class Console(Protocol):
 
 
 class Palette(CommandPalette):
-    """Textual's; its list is not moved in before it was laid out, which ends the program there."""
+    """Textual's; its list is not moved in before it was laid out, and it is left once, also by two
+    keys at a time: either ends the program there."""
+
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    def _chosen_before(self, event: Input.Submitted | OptionList.OptionSelected) -> None:
+        if not self.is_current:
+            event.prevent_default()
+
+    def _action_escape(self) -> None:
+        if self.is_current:
+            super()._action_escape()
 
     def _action_command_list(self, action: str) -> None:
         if self.query_one(CommandList).size:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from backends.campaign.record.run_state import RunState
@@ -14,6 +16,27 @@ from profiles.cleantext import clean_text
 from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tui.theme import ACCENT, BAD, GOOD, LINE, MUTED, TEXT, WARN
+
+_LEAD = re.compile(r"\s*(?:[^\w\s]\s+)?(?:(?:stop|warn) )?")
+"""What stands before the words of a line: spaces, a symbol, how grave it is."""
+
+
+class Hanging:
+    """Lines that go on, where they have no room, below the words that they began with."""
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in self.text.split(allow_blank=True):
+            found = _LEAD.match(line.plain)
+            lead, words = line.divide([found.end() if found else 0])
+            room = max(1, options.max_width - lead.cell_len)
+            parts = words.wrap(console, room) if words else [words]
+            for number, part in enumerate(parts):
+                before = Text(" " * lead.cell_len) if number else lead
+                yield Text.assemble(before, part, no_wrap=True)
+
 
 HOST_STATES = {
     HostState.UNKNOWN: ("○", "unknown", MUTED),

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.text import Text
 
 from backends.campaign.plan.cost_estimate import plan_price
 from backends.campaign.plan.plan import Plan
@@ -27,6 +33,7 @@ from tests.console.fakes import FakeController, FakeFinding, FakeWorkspace, v100
 from tests.console.test_matrix import one_case_marked, open_matrix
 from tui.matrix_marks import Marks, new_marks, selection
 from tui.screens.start_dialog import StartDialog
+from tui.text import Hanging
 
 IN_USE = FakeFinding("stop", "in use: alice", "wait, ask, or leave the host out", "node3")
 
@@ -154,3 +161,22 @@ async def test_settings_of_one_name_stay_those_of_their_profile(workspace: FakeW
     by_profile = {planned.profile.name: planned.settings for planned in plan.cases}
     assert by_profile["oneflow-resnet50"]["data_root"] == "/data/ofrecord"
     assert "data_root" not in by_profile["cpu-smoke"] or "data_root" in shared
+
+
+@given(
+    st.sampled_from(["", "  ", "▲ ", "    → ", "    warn ", "    stop "]),
+    st.lists(st.text("abcdefgh,:", min_size=1, max_size=9), min_size=1, max_size=30),
+    st.integers(24, 80),
+)
+def test_a_line_goes_on_below_the_words_that_it_began_with(
+    lead: str, words: list[str], width: int
+) -> None:
+    shown = Console(width=width, file=io.StringIO(), color_system=None)
+    shown.print(Hanging(Text(lead + " ".join(words))))
+    assert isinstance(shown.file, io.StringIO)
+    first, *rest = shown.file.getvalue().rstrip("\n").split("\n")
+    assert first.startswith(lead)
+    for line in rest:
+        assert line.startswith(" " * len(lead))
+        assert line[len(lead)] != " "
+    assert " ".join([first.removeprefix(lead), *rest]).split() == words

@@ -33,6 +33,7 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeSummary, FakeWorkspace, unprobed
 from tests.console.test_matrix_choices import one_case_marked, open_matrix
 from tui import typed_ahead
+from tui.command_palette import Palette
 from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Prompt, Reading
 from tui.screens.matrix_page import MatrixPage
@@ -224,6 +225,29 @@ async def test_a_palette_without_a_list_yet_moves_nowhere(
             assert app._exception is None
             while len(app.screen_stack) > 1:
                 await pilot.press("escape")
+
+
+@pytest.mark.parametrize("second", ["enter", "escape"])
+async def test_a_palette_that_was_left_is_not_left_again(
+    workspace: FakeWorkspace, second: str
+) -> None:
+    """By a key that came before it had gone: it chooses nothing, and ends nothing."""
+    async with console(workspace, LARGE) as (app, pilot):
+        page = app.screen
+        await type_ahead(app, pilot, "ctrl+p", *"help")
+        palette = app.screen
+        assert isinstance(palette, Palette)
+        await until(pilot, lambda: palette._list_visible)
+        palette._select_or_command()
+        palette._select_or_command()
+        if second == "enter":
+            palette.post_message(Input.Submitted(palette.query_one(Input), ""))
+        else:
+            palette._action_escape()
+        await settled(app)
+        assert app._exception is None
+        assert not isinstance(app.screen, Palette)
+        assert app.screen_stack[0] is page
 
 
 async def test_nobody_is_locked_in_by_what_does_not_come(

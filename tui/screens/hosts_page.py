@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     Column("state", "State", 13),
     Column("name", "Host", 12),
-    Column("address", "Address", 15, from_width=100),
+    Column("address", "Address", 15, from_width=100, most=24),
     Column("devices", "Devices", 23),
     Column("load", "Load", 9, right=True, from_width=90),
     Column("memory", "Mem GiB", 9, right=True, from_width=100),

@@ -17,7 +17,7 @@ from tui.key_bindings import bindings
 from tui.screens.dialogs import Dialog, Pages
 from tui.screens.start_text import checklist_text, left_out_text, plan_text, unreachable
 from tui.session import Session
-from tui.text import problem
+from tui.text import Hanging, problem
 from tui.theme import MUTED, WARN
 
 CHECKING = "checking the hosts …"
@@ -45,7 +45,7 @@ class StartDialog(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         with self.box(), Pages():
-            yield Static(plan_text(self._plan, self._away), id="plan", markup=False)
+            yield Static(Hanging(plan_text(self._plan, self._away)), id="plan", markup=False)
             yield Static(Text(CHECKING, MUTED), id="checks", markup=False)
 
     def on_mount(self) -> None:
@@ -114,7 +114,7 @@ class StartDialog(Dialog[str]):
         return plan if plan.cases else None
 
     def _say(self, text: Text) -> None:
-        self.query_one("#checks", Static).update(text)
+        self.query_one("#checks", Static).update(Hanging(text))
 
     def action_start(self) -> None:
         self._go(self._plan, self._findings or (), force=False)
@@ -135,7 +135,7 @@ class StartDialog(Dialog[str]):
     @work(exclusive=True, group="start", description="start the campaign")
     async def _go(self, plan: Plan, findings: Sequence[Finding], *, force: bool) -> None:
         self._starting = True
-        self.query_one("#plan", Static).update(plan_text(plan, self._away))
+        self.query_one("#plan", Static).update(Hanging(plan_text(plan, self._away)))
         self._say(Text("starting …", MUTED))
         self.refresh_bindings()
         try:
