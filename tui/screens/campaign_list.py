@@ -94,14 +94,15 @@ class CampaignList(Dialog[str]):
             return bool(self._summaries)
         if action == "compare":
             return len(self._marked) > 1
-        if self._session.readonly and action in ("resume", "keep"):
+        if (chosen := self._chosen()) is None:
             return False
-        chosen = self._chosen()
-        if action == "mark":
-            return chosen is not None and chosen.total > 0
-        if action == "keep":
-            return chosen is not None and chosen.state == "unfinished"
-        return chosen is not None and (action == "open" or chosen.state != "finished")
+        changes = not self._session.readonly
+        return {
+            "open": True,
+            "mark": chosen.total > 0,
+            "keep": changes and chosen.state == "unfinished",
+            "resume": changes and chosen.state != "finished",
+        }[action]
 
     def action_filter(self) -> None:
         self.query_one(TablePanel).start_filter()
