@@ -35,6 +35,7 @@ from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.state import CampaignState, RunState
 from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
 from backends.campaign.run.factory import RunFactory
+from backends.clocks import sleep
 from backends.engines.engine import Engine
 from backends.inventory.notify_settings import NotifySettings
 from profiles.errors import DlperfError
@@ -338,7 +339,7 @@ class CampaignController:
 
     async def _keep_lock(self) -> None:
         while True:
-            await asyncio.sleep(HEARTBEAT_S)
+            await sleep(HEARTBEAT_S)
             if not await asyncio.to_thread(self._lock.renew):
                 raise LostLockError(self.path)
 

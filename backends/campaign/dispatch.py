@@ -26,7 +26,7 @@ from backends.campaign.run.end_reason import Ended, judge_allocation_end, retry_
 from backends.campaign.run.factory import RunFactory
 from backends.campaign.run.start_on_hosts import Deferred
 from backends.campaign.run.supervisor import RunSupervisor
-from backends.clocks import loop_time
+from backends.clocks import loop_time, timeout
 from backends.engines.engine import (
     Allocation,
     AllocationEnd,
@@ -209,9 +209,9 @@ class Dispatcher:
                     await self._plan_retry(run)
 
     async def _changed(self, until: float | None) -> None:
-        timeout = None if until is None else max(0.0, until - self._monotonic())
+        wait_s = None if until is None else max(0.0, until - self._monotonic())
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(timeout):  # wait_for would swallow a cancellation
+            async with timeout(wait_s):  # wait_for would swallow a cancellation
                 await self._wake.wait()
 
     async def _give_up_hopeless(self) -> None:

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
-from backends.clocks import loop_time
+from backends.clocks import loop_time, sleep, timeout
 from backends.engines.engine import (
     AllocatedHost,
     Allocation,
@@ -284,7 +284,7 @@ class DirectEngine:
         while True:
             with contextlib.suppress(TimeoutError):
                 # Python 3.11's wait_for would swallow a cancellation that comes with the event.
-                async with asyncio.timeout(REPROBE_EVERY_S):
+                async with timeout(REPROBE_EVERY_S):
                     await self._look_again.wait()
             self._look_again.clear()
             doubtful = [
@@ -303,7 +303,7 @@ class DirectEngine:
     async def _look_at_leases(self, changed: Callable[[], None]) -> None:
         """Hosts that others held join when they are free."""
         while True:
-            await asyncio.sleep(LEASE_LOOK_EVERY_S * (0.5 + self._jitter()))
+            await sleep(LEASE_LOOK_EVERY_S * (0.5 + self._jitter()))
             held = [use for use in self._hosts.values() if use.held_by]
             holders = await asyncio.gather(*(self._holder(use.host.name) for use in held))
             for use, holder in zip(held, holders, strict=True):

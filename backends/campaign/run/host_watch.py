@@ -13,6 +13,7 @@ from itertools import chain
 from backends.campaign.folder.raw_log_writer import RawLog
 from backends.campaign.folder.regular_file import open_to_read
 from backends.campaign.record.run_record import RunRecord
+from backends.clocks import sleep
 from backends.engines.engine import AllocatedHost
 from backends.hosts.telemetry import read_telemetry, telemetry_command
 from backends.hosts.telemetry_summary import Span, Telemetry, summarise
@@ -50,7 +51,7 @@ class HostWatch:
                 # The run's own log tells of a lost host; a full disk may have room later.
                 with contextlib.suppress(HostUnreachableError, DiskFullError):
                     await self._host.transport.stream(command, self._take, spare=True)
-                await asyncio.sleep(AGAIN_AFTER_S)
+                await sleep(AGAIN_AFTER_S)
                 await self._log.reopen()
         finally:
             await self._log.close()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from backends.clocks import loop_time
+from backends.clocks import loop_time, sleep
 from backends.transports.transport import HostUnreachableError, Problem
 
 FIRST_DELAY_S = 0.5
@@ -63,7 +62,7 @@ class Contact:
                     delay = FIRST_DELAY_S
                 if not error.problem.transient or self._away_s >= limit_s:
                     raise error from caught
-                await asyncio.sleep(delay * (0.7 + 0.6 * self._jitter()))
+                await sleep(delay * (0.7 + 0.6 * self._jitter()))
                 delay = min(delay * 1.6, LONGEST_DELAY_S)
             else:
                 self.is_back()

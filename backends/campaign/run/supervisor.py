@@ -40,6 +40,7 @@ from backends.campaign.run.recovery import MEASURED_AGAIN
 from backends.campaign.run.slow_rank_feed import SlowRankFeed
 from backends.campaign.run.stall import StallWatch
 from backends.campaign.run.start_on_hosts import CANCEL_GRACE_S, Deferred, Start
+from backends.clocks import loop_time, sleep
 from backends.engines.engine import AllocationEnd, EndKind
 from backends.remote.wrapper_messages import RemoteError, RunPhase, RunStatus
 from backends.transports.transport import HostUnreachableError
@@ -94,7 +95,7 @@ class RunSupervisor:
         self.members = tuple(members)
         self._recorder = recorder
         self._clock = clock
-        self._now = asyncio.get_running_loop().time  # which nobody sets
+        self._now = loop_time
         self._fingerprint = fingerprint
         self._warnings = warnings
         self._watches = tuple(watches)
@@ -376,7 +377,7 @@ class RunSupervisor:
                             break
                 else:  # a connection had died unnoticed: the readings are there, only not here
                     self._watch.reading_came(self._now())
-            await asyncio.sleep(self._watch.next_look_s)
+            await sleep(self._watch.next_look_s)
         last = await self.members[0].log.last_lines()
         step = self.feed.last[0] if self.feed.last else None
         return judge_stall(self.feed.count, step, self._launch.stall_timeout, last)
