@@ -45,6 +45,34 @@ class Child:
 
 
 @dataclass(frozen=True, slots=True)
+class Throttling:
+    """One GPU is slowed down while a workload runs.
+
+    Parameters
+    ----------
+    gpu: its index. after_s: seconds since the workload's start.
+    mask: nvidia-smi's clocks event reasons. sm_clock_mhz: what is left.
+    """
+
+    gpu: int
+    after_s: float
+    mask: int
+    sm_clock_mhz: int
+
+
+@dataclass(frozen=True, slots=True)
+class GpuLoad:
+    """What a workload does to the GPUs of its host with these indices."""
+
+    gpus: tuple[int, ...]
+    memory_mib: int = 12_000
+    power_w: float = 268.0
+    temperature_c: int = 61
+    utilization_pct: int = 97
+    throttling: Throttling | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """One host's part in a run, as the host sees it.
 
@@ -58,6 +86,7 @@ class Workload:
     on_term_child_s: how long what the handler starts first takes, a copier of the checkpoint say,
         and the handler waits for it; 0: it starts nothing.
     children: what it leaves running.
+    load: on its GPUs; None: on all that the host has.
     """
 
     output: Output = silence
@@ -68,6 +97,7 @@ class Workload:
     on_term_status: int = TERMINATED
     on_term_child_s: float = 0.0
     children: tuple[Child, ...] = ()
+    load: GpuLoad | None = None
 
 
 HOLD = Workload(ends_after_s=FOREVER)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any  # a process's properties, by name
 
-from backends.simulated.fake_run import FOREVER, TERMINATED
+from backends.simulated.fake_run import FOREVER, TERMINATED, GpuLoad
 
 KILLED = 128 + 9
 TICKS_PER_S = 100
@@ -37,7 +37,7 @@ class Process:
 
     ``origin``: the run that it was started for, whether anything on the host still tells. ``tree``:
     the supervisor whose descendant it is; ``helper``: it belongs to the supervisor's own session.
-    ``parent``: whose handler of TERM has started it. See
+    ``parent``: whose handler of TERM has started it. ``load``: on GPUs. See
     :class:`~backends.simulated.fake_run.Child` for the rest.
     """
 
@@ -55,6 +55,7 @@ class Process:
     terminating: bool = False
     on_term_child_s: float = 0.0
     parent: Process | None = None
+    load: GpuLoad | None = None
 
     @property
     def alive(self) -> bool:

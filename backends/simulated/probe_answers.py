@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import re
+import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from functools import cache
 
-from backends.simulated.kernel import Process
+from backends.simulated.fake_run import GpuLoad
+from backends.simulated.kernel import TICKS_PER_S, Process
 from backends.simulated.machine import Machine
 from backends.simulated.spec import GpuSpec
 
-BUSY_UTILIZATION_PCT = 97
-BUSY_POWER_W = 268.0
-BUSY_TEMPERATURE_C = 61
+IDLE_MHZ = 135
+_IDLE = 1
 USER = "bench"
 
 
@@ -63,7 +64,12 @@ WATCHED = (
     *("temperature.gpu", "clocks.max.sm", "ecc.errors.uncorrected.volatile.total"),
     "clocks_event_reasons.active",
 )
-_UNIT = re.compile(r" (?:MiB|%|W|MHz)$")
+_UNITS = {
+    **dict.fromkeys(("memory.total", "memory.used"), "MiB"),
+    "utilization.gpu": "%",
+    **dict.fromkeys(("power.draw", "power.limit"), "W"),
+    **dict.fromkeys(("clocks.current.sm", "clocks.max.sm"), "MHz"),
+}
 
 
 def _gpu_sections(machine: Machine) -> Iterable[tuple[str, str]]:
@@ -75,11 +81,14 @@ def _gpu_sections(machine: Machine) -> Iterable[tuple[str, str]]:
     for number, foreign in enumerate(spec.foreign):
         pid = 90_000 + number
         name = foreign.command.split(" ")[0]
-        apps.append(f"{_uuid(machine, foreign.gpu_index)}, {pid}, {foreign.memory_mib} MiB, {name}")
+        uuid = _uuid(machine.wrapper.host, foreign.gpu_index)
+        apps.append(f"{uuid}, {pid}, {foreign.memory_mib} MiB, {name}")
         owners.append(f"{pid} - {foreign.user} {foreign.command}")
     for process in machine.at_work():
-        for index in range(len(spec.gpus)):
-            apps.append(f"{_uuid(machine, index)}, {process.pid}, 12000 MiB, python3")
+        load = process.load or GpuLoad(tuple(range(len(spec.gpus))))
+        for index in load.gpus:
+            held = f"{load.memory_mib} MiB, python3"
+            apps.append(f"{_uuid(machine.wrapper.host, index)}, {process.pid}, {held}")
         owners.append(f"{process.pid} {process.run_id} {USER} python3 train.py")
     yield "gpu-processes", "\n".join(apps)
     yield "gpu-owners", "\n".join(owners)
@@ -87,14 +96,13 @@ def _gpu_sections(machine: Machine) -> Iterable[tuple[str, str]]:
     yield "topology", spec.topology
 
 
-def _uuid(machine: Machine, index: int) -> str:
-    return f"GPU-{hashlib.sha256(f'{machine.wrapper.host}/{index}'.encode()).hexdigest()[:12]}"
+@cache
+def _uuid(host: str, index: int) -> str:
+    return f"GPU-{hashlib.sha256(f'{host}/{index}'.encode()).hexdigest()[:12]}"
 
 
 def gpu_header(fields: Sequence[str]) -> str:
-    units = {"memory.total": "MiB", "memory.used": "MiB", "utilization.gpu": "%"}
-    units |= {"power.draw": "W", "power.limit": "W", "clocks.current.sm": "MHz"}
-    names = [f"{field} [{units[field]}]" if field in units else field for field in fields]
+    names = [f"{field} [{_UNITS[field]}]" if field in _UNITS else field for field in fields]
     return ", ".join(names) + "\n"
 
 
@@ -109,42 +117,66 @@ def gpu_rows(
     machine: Machine, fields: Sequence[str], chosen: Sequence[int] = (), *, units: bool = True
 ) -> str:
     """One line per GPU, or per chosen one; a field that the model does not know is "[N/A]"."""
-    busy = {foreign.gpu_index for foreign in machine.spec.foreign}
-    if machine.at_work():
-        busy |= set(range(len(machine.spec.gpus)))
+    at_work = _at_work(machine)
+    wall = datetime.fromtimestamp(machine.kernel.wall, UTC)
+    now = f"{wall:%Y/%m/%d %H:%M:%S}.{wall.microsecond // 1000:03d}"
+    ends = [f" {_UNITS[field]}" if units and field in _UNITS else "" for field in fields]
     lines = []
     for index, gpu in enumerate(machine.spec.gpus):
-        if chosen and index not in chosen:
-            continue
-        cells = _cells(machine, index, gpu, busy=index in busy)
-        row = [cells.get(field, "[N/A]") for field in fields]
-        lines.append(", ".join(row if units else [_UNIT.sub("", cell) for cell in row]))
+        if not chosen or index in chosen:
+            values = _values(machine, index, gpu, at_work.get(index)) | {"timestamp": now}
+            told = (values.get(field, "[N/A]") for field in fields)
+            lines.append(
+                ", ".join([f"{value}{end}" for value, end in zip(told, ends, strict=True)])
+            )
     return "".join(f"{line}\n" for line in lines)
 
 
-def _cells(machine: Machine, index: int, gpu: GpuSpec, *, busy: bool) -> dict[str, str]:
-    wall = datetime.fromtimestamp(machine.kernel.wall, UTC)
-    reasons = f"0x{gpu.throttle or (0 if busy else 1):016x}"
-    used = max(gpu.memory_used_mib, 12_000 if busy else 0)
-    utilization = BUSY_UTILIZATION_PCT if busy else gpu.utilization_pct
+def _at_work(machine: Machine) -> dict[int, tuple[GpuLoad, float]]:
+    """By GPU that something computes on: what it does there, and for how many seconds now."""
+    everything = GpuLoad(tuple(range(len(machine.spec.gpus))))
+    found = {foreign.gpu_index: (everything, 0.0) for foreign in machine.spec.foreign}
+    for process in machine.at_work():
+        load = process.load or everything
+        since_s = machine.kernel.uptime_s - process.ticks / TICKS_PER_S
+        found |= dict.fromkeys(load.gpus, (load, since_s))
+    return found
+
+
+def _values(
+    machine: Machine, index: int, gpu: GpuSpec, at_work: tuple[GpuLoad, float] | None
+) -> dict[str, str | int]:
+    """By nvidia-smi's names; without units."""
+    used, utilization, power_w = gpu.memory_used_mib, gpu.utilization_pct, gpu.power_w
+    temperature, clock, mask = gpu.temperature_c, gpu.sm_clock_mhz, gpu.throttle
+    if at_work is not None:
+        load, since_s = at_work
+        used, utilization = max(used, load.memory_mib), load.utilization_pct
+        power_w = load.power_w + 6.0 * math.sin(0.7 * machine.kernel.now + index)
+        temperature = max(temperature, load.temperature_c + index % 3)
+        slowed = load.throttling
+        if slowed is not None and slowed.gpu == index and since_s >= slowed.after_s:
+            clock, mask = slowed.sm_clock_mhz, mask | slowed.mask
+    else:
+        clock = IDLE_MHZ
+        mask = mask or _IDLE
     return {
-        "timestamp": wall.strftime("%Y/%m/%d %H:%M:%S.%f")[:-3],
-        "index": str(index),
+        "index": index,
         "name": gpu.name,
-        "uuid": _uuid(machine, index),
+        "uuid": _uuid(machine.wrapper.host, index),
         "pci.bus_id": f"00000000:{index + 1:02X}:00.0",
         "driver_version": machine.spec.driver,
-        "memory.total": f"{gpu.memory_mib} MiB",
-        "memory.used": f"{used} MiB",
-        "utilization.gpu": f"{utilization} %",
-        "power.draw": f"{BUSY_POWER_W if busy else gpu.power_w:.2f} W",
-        "power.limit": f"{gpu.power_limit_w:.2f} W",
-        "temperature.gpu": str(BUSY_TEMPERATURE_C if busy else gpu.temperature_c),
-        "clocks.current.sm": f"{gpu.sm_clock_mhz} MHz",
-        "clocks.max.sm": f"{gpu.sm_clock_mhz} MHz",
-        "ecc.errors.uncorrected.volatile.total": str(gpu.ecc_uncorrected),
+        "memory.total": gpu.memory_mib,
+        "memory.used": used,
+        "utilization.gpu": utilization,
+        "power.draw": f"{power_w:.2f}",
+        "power.limit": f"{gpu.power_limit_w:.2f}",
+        "temperature.gpu": temperature,
+        "clocks.current.sm": clock,
+        "clocks.max.sm": gpu.sm_clock_mhz,
+        "ecc.errors.uncorrected.volatile.total": gpu.ecc_uncorrected,
         "mig.mode.current": "[N/A]",
-        "clocks_event_reasons.active": reasons,
+        "clocks_event_reasons.active": (reasons := f"0x{mask:016x}"),
         "clocks_throttle_reasons.active": reasons,
     }
 

@@ -188,7 +188,9 @@ def _follow(machine: Machine, execution: Execution, run_id: str, offset: int) ->
 def _telemetry(
     machine: Machine, execution: Execution, chosen: Sequence[int], *, gpus: bool
 ) -> Routine:
-    """What ``telemetry.sh`` prints, until nobody reads any more; of the chosen GPUs, if any."""
+    """What ``telemetry.sh`` prints, until nobody reads any more; of the chosen GPUs, if any.
+    First a line that is none of its own."""
+    execution.say("SIMULATED\n")
     execution.say(
         answers.host_line(machine) + (answers.gpu_header(answers.WATCHED) if gpus else "")
     )

@@ -10,9 +10,14 @@ from backends.simulated.disk import Disk
 from backends.simulated.fake_run import HOLD, Workload
 from backends.simulated.machine import Machine, Network
 from backends.simulated.network import Link
-from backends.simulated.simulated_transport import SimulatedTransport, Timekeeper
+from backends.simulated.simulated_transport import (
+    PatientTimekeeper,
+    SimulatedTransport,
+    Timekeeper,
+)
 from backends.simulated.spec import HostSpec
 from backends.simulated.supervising import Asked, Workloads
+from backends.transports.credential import Credential
 from backends.transports.transport import Transport
 
 _HOLDS = b"exec sleep "
@@ -24,10 +29,11 @@ class SimulatedCluster:
     Parameters
     ----------
     specs: the machines by host name.
-    workloads: what runs do there; those that only hold their host are known already.
+    workloads: what runs do there; ``hold``: those that only hold their host.
     seed: pids, boot ids and ports follow from it.
     epoch: wall-clock time at the beginning, seconds since the epoch.
     speed: simulated seconds per second of the loop.
+    patient: time waits for a loop that is busy; then ``close`` ends it.
     shared_disk: all homes are one file system.
     """
 
@@ -40,14 +46,17 @@ class SimulatedCluster:
         epoch: float = 0.0,
         speed: float = 1.0,
         shared_disk: bool = False,
+        patient: bool = False,
+        hold: Workload = HOLD,
     ) -> None:
-        self.time = Timekeeper(speed)
+        self.time = PatientTimekeeper(speed) if patient else Timekeeper(speed)
+        self._patient = patient
         self._epoch = epoch
         network = Network(random.Random(f"{seed}/network"))  # noqa: S311 (no secret)
         disk = Disk() if shared_disk else None
 
         def workload(asked: Asked) -> Workload:
-            return HOLD if asked.script.startswith(_HOLDS) else workloads(asked)
+            return hold if asked.script.startswith(_HOLDS) else workloads(asked)
 
         self.machines = {
             name: Machine(
@@ -94,6 +103,12 @@ class SimulatedCluster:
     def ask_again(self) -> None:
         """Nobody is ever asked anything."""
 
+    def let_in_by(self) -> Mapping[str, Credential]:
+        """Nobody logs in."""
+        return {}
+
     async def close(self) -> None:
+        if self._patient:
+            self.time.end()
         for transport in self._transports.values():
             await transport.close()

@@ -12,21 +12,26 @@ from backends.simulated.network import Connection, Link
 from backends.simulated.shell import Execution, execute, hang_up
 from backends.transports.transport import Completed, HostUnreachableError, Problem
 
+LEAST_PATIENCE_S = 10.0
+"""With a host whose time flies, in our seconds: that we are busy is no silence of the host."""
+TICK_S, LONGEST_TICK_S = 1 / 200, 1 / 100
+
 
 class Timekeeper:
     """Carries simulated machines through an event loop's time, ``speed`` times as fast."""
 
     def __init__(self, speed: float = 1.0) -> None:
         self.speed = speed
-        self._began = asyncio.get_running_loop().time()
+        self._loop = asyncio.get_running_loop()
+        self._began = self._loop.time()
         # The machines go on whatever becomes of the task that happens to look at them.
         self._context = contextvars.copy_context()
         self._timers: dict[Machine, asyncio.TimerHandle] = {}
 
     @property
     def now(self) -> float:
-        """Simulated seconds since the beginning."""
-        return (asyncio.get_running_loop().time() - self._began) * self.speed
+        """Simulated seconds since the beginning; threads may ask, too."""
+        return (self._loop.time() - self._began) * self.speed
 
     def bring(self, machine: Machine) -> None:
         """Bring a machine to the present, and wake it when something happens on it next."""
@@ -35,15 +40,54 @@ class Timekeeper:
         if timer is not None:
             timer.cancel()
         if (at := machine.kernel.next_at) is not None:
-            loop = asyncio.get_running_loop()
             when = self._began + at / self.speed
-            self._timers[machine] = loop.call_at(
+            self._timers[machine] = self._loop.call_at(
                 when, self._due, machine, at, context=self._context
             )
+
+    def end(self) -> None:
+        """Time passes no more."""
+        for timer in self._timers.values():
+            timer.cancel()
 
     def _due(self, machine: Machine, at: float) -> None:
         machine.kernel.advance(at)  # exactly: the loop's clock may lag a rounding behind
         self.bring(machine)
+
+
+class PatientTimekeeper(Timekeeper):
+    """One whose machines wait while the event loop is busy, so that what follows them never falls
+    behind: what is read of a machine was printed a moment ago, however fast its time passes.
+
+    Only its ticks move the time. End it with :meth:`end`.
+    """
+
+    def __init__(self, speed: float) -> None:
+        super().__init__(speed)
+        self._now = 0.0
+        self._ticked = self._loop.time()
+        self._machines: dict[Machine, None] = {}
+        self._next = self._loop.call_later(TICK_S, self._tick, context=self._context)
+
+    @property
+    def now(self) -> float:
+        return self._now
+
+    def bring(self, machine: Machine) -> None:
+        self._machines[machine] = None
+        machine.kernel.advance(self._now)
+
+    def end(self) -> None:
+        self._next.cancel()
+
+    def _tick(self) -> None:
+        ours = self._loop.time()
+        self._now += min(ours - self._ticked, LONGEST_TICK_S) * self.speed
+        self._ticked = ours
+        for machine in self._machines:
+            if (at := machine.kernel.next_at) is not None and at <= self._now:
+                machine.kernel.advance(self._now)
+        self._next = self._loop.call_later(TICK_S, self._tick, context=self._context)
 
 
 class SimulatedTransport:
@@ -71,7 +115,9 @@ class SimulatedTransport:
         self, command: str, *, stdin: bytes = b"", timeout_s: float | None = None
     ) -> Completed:
         stdout = bytearray()
-        async with asyncio.timeout(None if timeout_s is None else timeout_s / self._time.speed):
+        if timeout_s is not None and self._time.speed > 1.0:
+            timeout_s = max(timeout_s / self._time.speed, LEAST_PATIENCE_S)
+        async with asyncio.timeout(timeout_s):
             status, stderr = await self._exchange(command, stdin, stdout.extend)
         return Completed(status, bytes(stdout), stderr)
 

@@ -259,6 +259,7 @@ class Launcher:
             on_term_status=workload.on_term_status,
             on_term_child_s=workload.on_term_child_s,
             holds_lease=supervisor.holds_lease,
+            load=workload.load,
         )
         kernel.run(self._print(files, workload.output(), main))
         if workload.on_term_output:
