@@ -250,10 +250,12 @@ class CampaignChanges:
 
         Raises
         ------
-        CampaignLockedError: a console is at work on it. ElsewhereError: it is a copy. Whatever
-        ``events_of`` raises, and then nothing is written. DlperfError: it cannot be written.
+        CampaignLockedError: a console is at work on it. ElsewhereError: it is a copy.
+        SelectionError: its hosts are simulated, and ours are not. Whatever ``events_of`` raises,
+        and then nothing is written. DlperfError: it cannot be written.
         """
         refuse_ways_out(path)
+        self._starter.refuse_other_world(path, state)
         check_place(path, state)
         events_of(state)
         lock = CampaignLock(path, self._clock)

@@ -174,6 +174,7 @@ class Starter:
             against,
             self._clock,
             share,
+            simulated=self._cluster.simulated,
         )
         return path, lock, Basis(setups, plan.hosts, plan.selection.attempts, queue=queue)
 
@@ -199,10 +200,12 @@ class Starter:
         CampaignLockedError: another console writes it. JournalError: it is not a campaign.
         FrozenError: what it began with is not there as it was.
         ForeignFileError: a symlink leads out of it.
+        SelectionError: its hosts are simulated and ours are not, or the other way round.
         """
         reader = CampaignReader(path)
         state = await asyncio.to_thread(reader.state)
         await asyncio.to_thread(refuse_ways_out, path)
+        self.refuse_other_world(path, state)
         if not adopt:
             check_place(path, state)
         basis = await asyncio.to_thread(self._basis, path, state, order is not None)
@@ -216,6 +219,26 @@ class Starter:
             lock.release()
             raise
         return await self._go_on(reader, lock, basis, order)
+
+    def refuse_other_world(self, path: Path, state: CampaignState) -> None:
+        """What was measured and what was made up are never in one campaign.
+
+        Raises
+        ------
+        SelectionError: its hosts are simulated and ours are not, or the other way round.
+        """
+        if state.simulated and not self._cluster.simulated:
+            raise SelectionError(
+                "this campaign is SIMULATED: its hosts were never there",
+                where=str(path),
+                remedy="go on with it in 'dlperf-tui demo'",
+            )
+        if self._cluster.simulated and not state.simulated:
+            raise SelectionError(
+                "this campaign was measured, and the demo's hosts are SIMULATED",
+                where=str(path),
+                remedy="go on with it in 'dlperf-tui', or 'dlperf-tui resume'",
+            )
 
     def _basis(self, path: Path, state: CampaignState, only_to_end: bool) -> Basis:
         if not state.frozen or (only_to_end and state.frozen_damage):

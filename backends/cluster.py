@@ -23,6 +23,7 @@ from profiles.errors import DlperfError, SelectionError
 if TYPE_CHECKING:
     from backends.engines.queue_hosts import QueueHosts
     from backends.inventory.queue import Queue
+    from backends.simulated.simulated_cluster import SimulatedCluster
     from backends.transports.credential import Credential
     from backends.transports.pool import TransportPool
     from backends.transports.transport import Prompter
@@ -35,6 +36,7 @@ class Cluster:
     ----------
     prompter: whom to ask what a login asks; without one nothing is ever asked.
     clock: seconds since the epoch.
+    simulated: hosts that are made up, by their names; None: real ones.
     """
 
     def __init__(
@@ -43,8 +45,10 @@ class Cluster:
         *,
         prompter: Prompter | None = None,
         clock: Callable[[], float] = time.time,
+        simulated: SimulatedCluster | None = None,
     ) -> None:
         self.inventory = inventory
+        self._simulated = simulated
         self.login_host = socket.gethostname().split(".")[0]
         self._prompter = prompter
         self._clock = clock
@@ -58,8 +62,15 @@ class Cluster:
     def prompter(self) -> Prompter | None:
         return self._prompter
 
+    @property
+    def simulated(self) -> bool:
+        """Nothing that is measured here was measured."""
+        return self._simulated is not None
+
     @cached_property
-    def pool(self) -> TransportPool:
+    def pool(self) -> TransportPool | SimulatedCluster:
+        if self._simulated is not None:
+            return self._simulated
         from backends.transports.pool import TransportPool  # noqa: PLC0415 (loads when needed)
 
         return TransportPool(self._all_hosts(), prompter=self._prompter)

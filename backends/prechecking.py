@@ -68,6 +68,8 @@ class Prechecks:
         return self._cluster.chosen(nodeset)
 
     def _refuse_queue(self) -> None:
+        if self._cluster.simulated:
+            raise SelectionError("SIMULATED hosts have nothing to measure", where="precheck")
         inventory = self._cluster.inventory
         if inventory.login is not None:
             raise SelectionError(

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from backends.results.gained_parameters import Assumed
     from backends.results.history import History
     from backends.results.run_result import RunResult
+    from backends.simulated.simulated_cluster import SimulatedCluster
     from backends.transports.transport import Prompter
     from profiles.format.catalog import Catalog
 
@@ -72,9 +73,10 @@ class Workspace:
         prompter: Prompter | None = None,
         clock: Callable[[], float] = time.time,
         role: Role = Role.CONSOLE,
+        simulated: SimulatedCluster | None = None,
     ) -> None:
         self.role = role
-        self.cluster = Cluster(inventory, prompter=prompter, clock=clock)
+        self.cluster = Cluster(inventory, prompter=prompter, clock=clock, simulated=simulated)
         self._catalog = catalog
         self.campaigns_dir = campaigns_dir
         self.profile_dirs = tuple(profile_dirs)

@@ -366,7 +366,12 @@ class DlperfApp(App[str]):
         from tui.screens.quit_question import quit_question  # noqa: PLC0415 - seldom needed
 
         let_in_by = self.session.workspace.cluster.let_in_by()
-        question = quit_question(live, let_in_by, measuring=self.session.measuring)
+        question = quit_question(
+            live,
+            let_in_by,
+            measuring=self.session.measuring,
+            simulated=self.session.simulated,
+        )
         self.push_screen(question, partial(self._quit_as, live))
 
     def _end_precheck(self, answer: str | None) -> None:

@@ -47,6 +47,17 @@ class Session:
         return inventory.path is None and inventory.login is None
 
     @property
+    def simulated(self) -> bool:
+        """The hosts are made up, and go with the console."""
+        return self.workspace.cluster.simulated
+
+    @property
+    def shows_simulated(self) -> bool:
+        """Something that is in sight was not measured."""
+        viewed = self.viewed
+        return self.simulated or (viewed is not None and viewed.simulated)
+
+    @property
     def live(self) -> CampaignSnapshot | None:
         """The campaign at work, as it is now; None when there is none."""
         return self.controller.snapshot() if self.controller else None
@@ -159,6 +170,11 @@ class Session:
         DlperfError: read-only, or it does not begin; what was at work is so again.
         """
         self._refuse_readonly()
+        if self.simulated:
+            raise DlperfError(
+                "no keeper can go on with it: SIMULATED hosts go with the console",
+                remedy="a later 'dlperf-tui demo' can go on with it",
+            )
         if path is not None:
             return await self._keeper_of(path)
         leaving = self._leaving

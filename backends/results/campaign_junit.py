@@ -20,7 +20,7 @@ def campaign_junit(campaign: str, runs: Sequence[RunResult]) -> str:
     skipped = sum(run.state not in (SUCCEEDED, "failed") for run in counted)
     suite = ET.Element(
         "testsuite",
-        name=one_line(campaign),
+        name=one_line("SIMULATED " * any(run.simulated for run in counted) + campaign),
         tests=str(len(counted)),
         failures=str(failed),
         errors="0",

@@ -36,7 +36,7 @@ def comparison_words(
     before = [
         w.environments_differ.format(baseline=ours, candidate=theirs) for ours, theirs in differing
     ]
-    if any(side.simulated for case in comparison.cases for side in _sides(case)):
+    if _simulated(comparison):
         before.append(w.simulated)
     both = [case for case in comparison.cases if case.baseline and case.candidate]
     if any(len({Concern.PACKED in side.concerns for side in _sides(case)}) > 1 for case in both):
@@ -143,6 +143,10 @@ def _by_medians(case: ComparedCase, w: Words) -> str:
     return w.by_medians.format(low=low, high=high, verdict=w.verdicts[case.by_medians])
 
 
+def _simulated(comparison: Comparison) -> bool:
+    return any(side.simulated for case in comparison.cases for side in _sides(case))
+
+
 def _ends(interval: RatioInterval | None) -> list[float] | None:
     return [interval.low, interval.high] if interval else None
 
@@ -178,6 +182,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
     w = words("en")
     return {
         "threshold": comparison.threshold,
+        "simulated": _simulated(comparison),
         "regressions": len(comparison.regressions),
         "inconclusive": len(comparison.of(Verdict.INCONCLUSIVE)),
         "decisive": [_name(case) for case in comparison.decisive],
@@ -228,7 +233,7 @@ def comparison_junit(comparison: Comparison, *, strict: bool = False) -> str:
     ]
     suite = ET.Element(
         "testsuite",
-        name="dlperf-tui compare",
+        name="dlperf-tui compare" + " SIMULATED" * _simulated(comparison),
         tests=str(len(comparison.cases)),
         failures=str(len(failing)),
         errors="0",

@@ -341,6 +341,7 @@ def _run(profile: Profile, entry: _Measured, repeat: int, beside: Mapping[str, f
         return replace(run, reason="; ".join(entry.failures))
     run = replace(
         run,
+        simulated=measurement.simulated,
         readings=measurement.readings,
         window=measurement.window,
         statistic=measurement.statistic,

@@ -189,6 +189,10 @@ IN_FP8 = KnownFailure("FP8", "|".join(_SAYING_FP8), (b"loat8", b"fp8", b"FP8"), 
 """What trainers say where they compute in FP8. Their settings alone, which all print, say nothing:
 the names of FP8's stand there too where it is off."""
 
+SIMULATED_LOG = "SIMULATED: no hardware was measured"
+"""How the first line of a log begins that a simulated host has printed."""
+SIMULATED = KnownFailure("SIMULATED", f"^{SIMULATED_LOG}", (SIMULATED_LOG.encode(),), "never")
+
 REMEDIES = {known.reason: known.remedy for known in BUILT_IN if known.remedy}
 """What helps most often, by the reason of a failure."""
 

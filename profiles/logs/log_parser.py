@@ -23,7 +23,14 @@ from profiles.format.measure_section import Window
 from profiles.format.profile import Metric, Profile
 from profiles.format.regex.line_pattern import LINE_LIMIT
 from profiles.format.rule_for_case import rule_for
-from profiles.logs.failures import BUILT_IN, IN_FP8, Failure, FailureScanner, from_profile
+from profiles.logs.failures import (
+    BUILT_IN,
+    IN_FP8,
+    SIMULATED,
+    Failure,
+    FailureScanner,
+    from_profile,
+)
 from profiles.logs.intervals import Intervals
 from profiles.logs.lines import cut_long_lines, lines_with
 from profiles.logs.metric_window import Edge, WindowedValues
@@ -156,6 +163,11 @@ class LogParser:
     def in_fp8(self) -> bool:
         """Whether the log's beginning or end says that FP8 is used."""
         return self._failures.has(IN_FP8)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the log says that a simulated host has printed it."""
+        return self._failures.has(SIMULATED)
 
     def _plan(self, profile: Profile, ranks: RankFilter) -> tuple[Search, ...]:
         sinks: list[tuple[LineReading, Sink]] = [(self.rule, self._sink)]

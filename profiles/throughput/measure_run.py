@@ -42,7 +42,7 @@ class Measurement:
     the run has failed; it is empty where the log has what the profile requires. ``readings`` is how
     many the log has, ``used`` how many counted. ``steady``: what was not steady in the window; None
     where its readings are too few to tell. ``ranks``: of a profiled run, read from the logs of all
-    its hosts.
+    its hosts. ``simulated``: the log says that no hardware was measured.
     """
 
     throughput: float | None
@@ -57,6 +57,7 @@ class Measurement:
     reason: str = ""
     steady: tuple[Disturbance, ...] | None = None
     ranks: tuple[RankTime, ...] = ()
+    simulated: bool = False
 
 
 def measure_run(
@@ -107,6 +108,7 @@ def measure_run(
         reason=reason,
         # Of the readings in the window, also where the figure is that of a summary line.
         steady=tally.disturbances if result.throughput is not None else None,
+        simulated=parser.simulated,
     )
 
 

@@ -226,7 +226,7 @@ async def test_a_simulated_campaign_says_so_on_every_page(workspace: FakeWorkspa
             await pilot.press(key)
             tick(app)
             await pilot.pause()
-            assert "SIMULATED" in screen_text(app).splitlines()[1]
+            assert "SIMULATED" in screen_text(app).splitlines()[0]
 
 
 async def test_tables_move_with_arrows_and_with_hjkl(workspace: FakeWorkspace) -> None:

@@ -13,6 +13,7 @@ from profiles.case_tag import parse_tag
 from profiles.errors import LogError, SelectionError
 from profiles.format.case import Case
 from profiles.format.profile import Profile
+from profiles.logs.failures import SIMULATED_LOG
 from profiles.logs.log_paths import GPUS, recognise
 from profiles.throughput.as_stated import MOST_GPUS, devices_stated, measure_as_stated, split
 from profiles.throughput.measure_run import Measurement
@@ -59,7 +60,7 @@ def _measured(
     case, told = _case(profile, path, arguments)
     measured, _parser, case = measure_as_stated(profile, path, case, told)
     sized = GPUS in told or devices_stated(measured.metrics) is not None
-    warnings = () if sized else (ASSUMED,)
+    warnings = (SIMULATED_LOG,) * measured.simulated + (() if sized else (ASSUMED,))
     return _document(path, profile, case, measured, warnings), bool(measured.reason)
 
 
@@ -124,6 +125,8 @@ def _document(
 def _print(document: dict[str, Any], device: str) -> None:
     value = document["throughput"]
     figure = "not measured" if value is None else f"{fixed(value, 3)} {document['unit']}"
+    if SIMULATED_LOG in document["warnings"]:
+        figure = f"SIMULATED {figure}"
     devices = f"{document['gpus']} {device}{'s' * (document['gpus'] != 1)}"
     rule = f"{document['statistic']}; {document['window']}; {devices}"
     print(f"{document['path']}: {figure} ({rule})")

@@ -18,7 +18,7 @@ from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
 from tui.cli.shared.print_table import print_rows
-from tui.kept_words import DESERTED, kept_words
+from tui.kept_words import DESERTED, kept_words, titled
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(told | _left(snapshot))
     else:
         _print_status(snapshot)
-        if snapshot.deserted:
+        if snapshot.deserted and snapshot.simulated:
+            say("go on with it in: dlperf-tui demo")
+        elif snapshot.deserted:
             _say_how_to_go_on(workspace, path)
     for remark in workspace.remarks(path):
         if remark != snapshot.state.damage or arguments.json:
@@ -112,7 +114,7 @@ def _watch(workspace: Workspace, arguments: argparse.Namespace) -> int:
 
 
 def _print_status(snapshot: CampaignSnapshot) -> None:
-    print(f"{snapshot.name}: {snapshot.summary}")
+    print(titled(snapshot))
     if snapshot.state.damage:
         print(f"  {snapshot.state.damage}")
     if snapshot.kept_by is not None:

@@ -96,11 +96,12 @@ class CampaignList(Dialog[str]):
             return len(self._marked) > 1
         if (chosen := self._chosen()) is None:
             return False
-        changes = not self._session.readonly
+        simulated = self._session.simulated  # hosts that are go on with no other campaign
+        changes = not self._session.readonly and chosen.simulated == simulated
         return {
             "open": True,
             "mark": chosen.total > 0,
-            "keep": changes and chosen.state == "unfinished",
+            "keep": changes and not simulated and chosen.state == "unfinished",
             "resume": changes and chosen.state != "finished",
         }[action]
 
@@ -154,8 +155,9 @@ class Unfinished(CampaignList):
 def unfinished_question(
     summaries: Sequence[CampaignSummary], session: Session
 ) -> Unfinished | None:
-    """The dialog to push on start, or None when everything is finished."""
-    left = [summary for summary in summaries if summary.state == "unfinished"]
+    """The dialog to push on start, or None when everything is finished. Simulated hosts go on with
+    no measured campaign, nor real ones with a simulated one: those are not asked about."""
+    left = [s for s in summaries if s.state == "unfinished" and s.simulated == session.simulated]
     if not left:
         return None
     return Unfinished(count(len(left), "unfinished campaign"), session, left).by_itself()

@@ -303,11 +303,10 @@ class HostsPage(Page):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "open":
             return not isinstance(self.focused, HostDetail)
-        if action == "precheck":
-            return self.session.workspace.cluster.inventory.login is None
-        if action == "login":
+        if action in ("precheck", "login"):
             ours = self.session.workspace.cluster.inventory.login is None
-            return ours and not self.session.readonly
+            there = ours and not self.session.simulated
+            return there and not (action == "login" and self.session.readonly)
         return super().check_action(action, parameters)
 
     def action_open(self) -> None:

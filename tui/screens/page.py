@@ -67,6 +67,7 @@ class Page(FrontScreen[None]):
             session.hosts,
             session.viewed,
             only_looks=session.readonly,
+            simulated=session.shows_simulated,
         )
         yield Tabs(self.PANEL)
         with Vertical(id="body"):
@@ -94,12 +95,12 @@ class Page(FrontScreen[None]):
         """Bring everything on the page up to date."""
         self._ticked = monotonic()
         viewed = self.viewed = self.session.viewed
-        self.query_one(Header).show(self.session.hosts, viewed)
+        session = self.session
+        self.query_one(Header).show(session.hosts, viewed, simulated=session.shows_simulated)
         tabs = self.query_one(Tabs)
         note = viewed.notes[-1] if viewed and viewed.notes else None
         tabs.note = note[2] if note else ""
         tabs.level = note[1] if note else "warn"
-        tabs.simulated = bool(viewed and viewed.simulated)
         self.pull()
 
     @on(KeyedTable.Moved)

@@ -13,12 +13,18 @@ from tui.text import count, plain
 
 
 def quit_question(
-    live: CampaignSnapshot, let_in_by: Mapping[str, Credential], *, measuring: bool = False
+    live: CampaignSnapshot,
+    let_in_by: Mapping[str, Credential],
+    *,
+    measuring: bool = False,
+    simulated: bool = False,
 ) -> Choice:
     """The answer is "keep", "detach", "cancel" or "stay"; what Enter takes is the keeper.
 
-    ``measuring``: a precheck is at work, too.
+    ``measuring``: a precheck is at work, too. ``simulated``: its hosts go with the console.
     """
+    if simulated:
+        return _of_simulated(live)
     left = live.total - live.done - live.active
     text = (
         f"{plain(live.name)} has {count(live.active, 'run')} at work and {left} to come. "
@@ -44,8 +50,24 @@ def quit_question(
     )
 
 
+def _of_simulated(live: CampaignSnapshot) -> Choice:
+    return Choice(
+        "Quit · SIMULATED",
+        f"{plain(live.name)} has {count(live.total - live.done, 'run')} that have not ended. The "
+        "simulated hosts go with this console, and what they are at with them. A later demo can "
+        "go on with the campaign.",
+        (
+            Answer("d", "quit: those runs are lost", "detach"),
+            Answer("c", "cancel every run on every host, and stay to see it", "cancel"),
+            Answer("s", "stay", "stay"),
+        ),
+    )
+
+
 def detached_words(left: CampaignSnapshot) -> str:
     """What is printed when only the runs go on."""
+    if left.simulated:
+        return f"{plain(left.name)} is not finished. Go on with it in: dlperf-tui demo"
     return (
         f"{count(left.active, 'run')} of {plain(left.name)} still at work on the hosts.\n"
         f"Re-attach with: dlperf-tui, or dlperf-tui resume {plain(left.path)}"

@@ -42,10 +42,12 @@ def header_text(
     campaign: CampaignSnapshot | None,
     *,
     only_looks: bool = False,
+    simulated: bool = False,
 ) -> Text:
     """The first line at ``width`` columns; what matters most is shortened last.
 
-    ``only_looks``: the console starts nothing, whatever it shows.
+    ``only_looks``: the console starts nothing, whatever it shows. ``simulated``: what it shows was
+    not measured; no dialog ever covers this line.
     """
     left = f" dlperf-tui · {shorten(plain(login), 20)} · {cluster_words(hosts)}"
     if campaign is None:
@@ -58,9 +60,12 @@ def header_text(
         elif campaign.read_only:
             right = f"{right} · read-only"
         name = plain(campaign.name)
-    room = width - cell_len(right) - cell_len(left) - 6
     text = Text(no_wrap=True, end="")
-    text.append(left[:11], f"bold {ACCENT}").append(left[11:])
+    text.append(left[:11], f"bold {ACCENT}")
+    if simulated:
+        text.append(" ").append(" SIMULATED ", f"reverse {WARN}")
+    text.append(left[11:])
+    room = width - cell_len(right) - text.cell_len - 6
     tail = Text(no_wrap=True, end="")
     if name and room >= 10:
         tail.append(shorten(name, room), "bold").append(" · ", MUTED)
@@ -87,22 +92,36 @@ class Header(Widget):
         campaign: CampaignSnapshot | None = None,
         *,
         only_looks: bool = False,
+        simulated: bool = False,
     ) -> None:
         super().__init__()
         self._login = login
         self._hosts = hosts
         self._campaign = campaign
         self._only_looks = only_looks
+        self._simulated = simulated
         self._shown = Text()
 
-    def show(self, hosts: tuple[HostSnapshot, ...], campaign: CampaignSnapshot | None) -> None:
-        self._hosts, self._campaign = hosts, campaign
+    def show(
+        self,
+        hosts: tuple[HostSnapshot, ...],
+        campaign: CampaignSnapshot | None,
+        *,
+        simulated: bool = False,
+    ) -> None:
+        self._hosts, self._campaign, self._simulated = hosts, campaign, simulated
         if self._text() != self._shown:
             self.refresh()
 
     def _text(self) -> Text:
-        width, only_looks = self.size.width, self._only_looks
-        return header_text(width, self._login, self._hosts, self._campaign, only_looks=only_looks)
+        return header_text(
+            self.size.width,
+            self._login,
+            self._hosts,
+            self._campaign,
+            only_looks=self._only_looks,
+            simulated=self._simulated,
+        )
 
     def render(self) -> Text:
         self._shown = self._text()
@@ -114,7 +133,6 @@ class Tabs(Widget):
 
     note: reactive[str] = reactive("")
     level: reactive[str] = reactive("warn")
-    simulated: reactive[bool] = reactive(False)
 
     class Clicked(Message):
         def __init__(self, page: str) -> None:
@@ -133,15 +151,10 @@ class Tabs(Widget):
             else:
                 text.append(f" {number}", ACCENT).append(f" {page.label} ", MUTED)
         tail = Text(no_wrap=True, end="")
-        if self.simulated:
-            tail.append(" SIMULATED ", f"reverse {WARN}").append(" ")
         if self.note:
-            room = self.size.width - text.cell_len - tail.cell_len - 4
+            room = self.size.width - text.cell_len - 4
             colour = BAD if self.level in GRAVE else WARN
-            tail = (
-                Text(no_wrap=True, end="").append(f"▲ {shorten(plain(self.note), room)} ", colour)
-                + tail
-            )
+            tail.append(f"▲ {shorten(plain(self.note), room)} ", colour)
         text.append(" " * max(0, self.size.width - text.cell_len - tail.cell_len))
         return text.append_text(tail)
 

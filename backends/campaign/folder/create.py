@@ -45,17 +45,21 @@ async def open_campaign(
     against: InSpiteOf,
     clock: Callable[[], float],
     share: Share = Share.PRIVATE,
+    *,
+    simulated: bool = False,
 ) -> tuple[Path, CampaignLock]:
     """Create a campaign for the plan and become its writer. What fails leaves nothing behind.
 
     ``setups``: of the plan's profiles. ``against``: what preflight found.
-    ``share``: who may read it.
+    ``share``: who may read it. ``simulated``: on hosts that are made up.
 
     Raises
     ------
     CannotCreateError: the directory cannot be written, or the disk is full.
     """
     slug = plan.selection.name or plan.cases[0].profile.name
+    if simulated:
+        slug = f"SIMULATED-{slug}"
     try:
         path = create_directory(campaigns, campaign_name(clock(), slug), share)
     except OSError as error:
@@ -75,6 +79,7 @@ async def open_campaign(
                 t=clock(),
                 campaign=path.name,
                 version=version(),
+                simulated=simulated,
                 forced=request.forced,
                 overridden=against.stops,
                 warned=tuple(text for text, _ in against.warnings),

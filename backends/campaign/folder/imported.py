@@ -98,7 +98,10 @@ def _write_journal(directory: Path, runs: Sequence[RunResult], now: float) -> Ca
 
 
 def _events(name: str, runs: Sequence[RunResult], now: float) -> Iterator[ev.Event]:
-    yield ev.CampaignCreated(t=now, campaign=name, version=version(), imported=True)
+    simulated = any(run.simulated for run in runs)
+    yield ev.CampaignCreated(
+        t=now, campaign=name, version=version(), simulated=simulated, imported=True
+    )
     for run in runs:
         yield ev.RunPlanned(
             t=now,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from backends.results.layouts.common import DEFAULT, LayoutOptions
+from backends.results.layouts.common import DEFAULT, LayoutOptions, simulated
 from backends.results.layouts.layout import Layout
 from backends.results.numbers import fixed
 from backends.results.results_json import to_json
@@ -23,7 +23,8 @@ def dlperf_document(
     """Two decimals as there, null where nothing was measured.
 
     The model alone is the key where one group has it; else batch size, precision and whatever more
-    it takes are appended as in DLPerf's log names: ``resnet50_b128_fp32``.
+    it takes are appended as in DLPerf's log names: ``resnet50_b128_fp32``. Before figures that
+    nobody measured stands ``SIMULATED_``.
     """
     names, decimals = _names(groups), options.throughput_decimals()
     return {
@@ -52,7 +53,8 @@ def _names(groups: Sequence[Group]) -> list[str]:
             batch = "" if group.batch_size is None else f"_b{group.batch_size}"
             names[i] += f"{batch}_{group.precision}" if group.precision else batch
     return [
-        _long_name(name, group) if names.count(name) > 1 else name
+        "SIMULATED_" * simulated([group])
+        + (_long_name(name, group) if names.count(name) > 1 else name)
         for name, group in zip(names, groups, strict=True)
     ]
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from backends.results.layouts.common import LayoutOptions
-from backends.results.render import Table, render_csv, render_markdown
+from backends.results.render import Column, Table, render_csv, render_markdown
 from backends.results.results_json import document, to_json
 from backends.results.run_result import RunResult
 from backends.results.summary import Group
+from backends.results.translations import Lang, words
 
 Format = Literal["md", "csv", "json"]
 
@@ -76,7 +77,9 @@ def layout_of_tables(
         return render_markdown(tables(results.groups, options))
 
     def tables_csv(results: Results, options: LayoutOptions) -> str:
-        return render_csv(tables(results.groups, options))
+        return render_csv(
+            [_with_mark(table, options.lang) for table in tables(results.groups, options)]
+        )
 
     writers: dict[Format, Writer] = {
         "md": markdown,
@@ -84,6 +87,17 @@ def layout_of_tables(
         "json": json or write_document,
     }
     return Layout(name, help, writers, fits, lacks, tables)
+
+
+def _with_mark(table: Table, lang: Lang) -> Table:
+    """CSV has no notes: where nobody measured the figures, each row says so."""
+    if words(lang).simulated not in table.notes:
+        return table
+    return replace(
+        table,
+        columns=(*table.columns, Column("measured", "left")),
+        rows=tuple((*row, "SIMULATED") for row in table.rows),
+    )
 
 
 def write_document(results: Results, _options: LayoutOptions) -> str:

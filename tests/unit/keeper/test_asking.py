@@ -16,6 +16,7 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.journal import FILE_NAME, write_now
 from backends.campaign.record.lock import FILE_NAME as LOCK
 from backends.campaign.record.lock import HEARTBEAT_S, STALE_AFTER_S, CampaignLock
+from backends.campaign.record.state import CampaignState
 from backends.campaign_changes import CampaignChanges
 from backends.campaign_start import Starter
 from backends.keeper.asking import NoAnswerError, ask
@@ -40,6 +41,8 @@ class Resumed(Exception):
 class NoHosts(Starter):
     def __init__(self, lock: CampaignLock) -> None:
         self._own = lock
+
+    def refuse_other_world(self, path: Path, state: CampaignState) -> None: ...
 
     async def resume(
         self, path: Path, *, take_over: bool, silent: float | None = None, **_: object

@@ -22,6 +22,7 @@ def summary_document(campaign: CampaignSummary) -> dict[str, Any]:
         "campaign": campaign.name,
         "path": str(campaign.path.absolute()),
         "state": campaign.state,
+        "simulated": campaign.simulated,
         "done": campaign.done,
         "failed": campaign.failed,
         "cancelled": campaign.cancelled,

@@ -50,7 +50,7 @@ async def see_through(
             loop.remove_signal_handler(number)
     if not finished:
         await controller.detach()
-        if lost.is_set():
+        if lost.is_set() and not workspace.cluster.simulated:
             await _leave_unseen(workspace, controller.path)
             return INTERRUPTED
         name = shlex.quote(controller.path.name)
@@ -82,6 +82,8 @@ def left_behind(left: CampaignSnapshot, name: str) -> Iterator[str]:
     """What becomes of a campaign that nobody follows any more, and how to come back to it."""
     if left.finished:
         yield "interrupted; the campaign has ended"
+    elif left.simulated:
+        yield "interrupted; the simulated hosts are gone. Go on with it in: dlperf-tui demo"
     elif left.held:
         yield f"interrupted; what is left is paused. Start it with: dlperf-tui unpause {name}"
         yield f"and then: dlperf-tui resume {name}"

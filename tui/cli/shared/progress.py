@@ -52,6 +52,7 @@ class Changes:
 
     def tell(self, now: CampaignSnapshot, out: Callable[[str], None]) -> None:
         """Since the last call; at the first, everything that has happened."""
+        mark = "SIMULATED " * now.simulated
         for view in now.runs:
             if self._ends_only and not view.state.ended:
                 continue
@@ -66,7 +67,7 @@ class Changes:
                     self._ended.add(view.run_id)
                     last = {run.run_id for run in now.state.latest_attempts()}
                     number = f"[{len(self._ended & last)}/{now.total}] "
-                out(clean_text(f"{number}{_line(view)}"))
+                out(clean_text(f"{mark}{number}{_line(view)}"))
                 self._shown[view.run_id] = state
         if now.held and not self._held:
             runs = "1 run" if now.paused == 1 else f"{now.paused} runs"
@@ -123,7 +124,8 @@ def bar_text(now: CampaignSnapshot, width: int) -> str:
     bar = "━" * filled + "╌" * (cells - filled)
     eta = f" · ETA {format_duration(now.eta_s)}" if now.eta_s is not None else ""
     paused = f" · {now.paused} paused" if now.paused else ""
-    lines = [f"{bar} {now.done}/{now.total} runs{paused}{eta}"]
+    mark = "SIMULATED " * now.simulated
+    lines = [f"{mark}{bar} {now.done}/{now.total} runs{paused}{eta}"]
     for view in now.runs:
         if view.state.active:
             figure = ""

@@ -18,7 +18,7 @@ from tui.cli.shared.campaign_rows import campaign_rows, most_telling, run_rows
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.print_table import Rows, terminal_table
 from tui.cli.shared.progress import Changes
-from tui.kept_words import DESERTED, kept_words
+from tui.kept_words import DESERTED, kept_words, titled
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,6 +60,7 @@ def watch_all(workspace: Workspace) -> int:
     def tell(campaigns: tuple[CampaignSummary, ...], out: Callable[[str], None]) -> None:
         for campaign in campaigns:
             line = f"{campaign.path.name} {campaign.state} {campaign.done}/{campaign.total}"
+            line = f"SIMULATED {line}" if campaign.simulated else line
             line = clean_text(f"{line} {_lost(campaign)}{campaign.problem}".rstrip())
             if known.get(campaign.path) != line:
                 known[campaign.path] = line
@@ -93,7 +94,7 @@ def _kept(shown: CampaignSnapshot) -> str:
 
 def _drawn_one(shown: CampaignSnapshot, console: Console) -> tuple[str, Rows]:
     runs, more = most_telling(shown, console.height - _AROUND)
-    heading = f"{shown.name}: {shown.summary}"
+    heading = titled(shown)
     if not shown.finished:
         heading = f"{heading} · {_kept(shown)}"
     return (f"{heading} · {more} more runs" if more else heading), run_rows(runs)
