@@ -48,13 +48,22 @@ def read_source(path: Path) -> Source:
     ProfileError: the file cannot be read, is not TOML, or does not describe a profile.
     """
     try:
-        content = path.read_bytes()
-        text = content.decode()
+        return source_of(path, path.read_bytes())
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ProfileError(
             f"cannot read the profile: {reason}", where=str(path), remedy="check path and access"
         ) from error
+
+
+def source_of(path: Path, content: bytes) -> Source:
+    """The profile that this is when it stands in that file.
+
+    Raises
+    ------
+    UnicodeDecodeError: it is no text. ProfileError: it is not TOML, or describes no profile.
+    """
+    text = content.decode()
     try:
         data = read_toml(text)
     except tomllib.TOMLDecodeError as error:

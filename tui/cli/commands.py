@@ -53,6 +53,10 @@ COMMANDS = {
         "list the profiles, show one, check a file",
         example="dlperf-tui profiles show torch-resnet50",
     ),
+    "demo": Command(
+        "the console on four simulated hosts with eight V100 each; nothing is measured",
+        example="dlperf-tui demo --speed 20",
+    ),
     "sweep": Command(
         "find what runs of ours left on the hosts, and end it",
         changes=True,

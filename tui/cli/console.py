@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from profiles.errors import DlperfError
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import open_workspace
 from tui.garbage import imports_left_out
 
+if TYPE_CHECKING:
+    from backends.use_cases import Workspace
+    from tui.screens.login_questions import ConsolePrompter
+
 
 def run(arguments: argparse.Namespace) -> int:
-    """Opens it; what it leaves to say is printed when it has closed."""
+    """On the operator's hosts."""
+    return open_console(arguments, lambda prompter: open_workspace(arguments, prompter=prompter))
+
+
+def open_console(
+    arguments: argparse.Namespace, workspace: Callable[[ConsolePrompter], Workspace]
+) -> int:
+    """Opens it on a workspace that is made on its event loop; what it leaves to say is printed when
+    it has closed."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise DlperfError(
             "the console needs a terminal",
@@ -29,9 +44,11 @@ def run(arguments: argparse.Namespace) -> int:
         from tui.app import DlperfApp  # noqa: PLC0415 (Textual takes a quarter of a second)
         from tui.screens.login_questions import ConsolePrompter  # noqa: PLC0415
 
-    prompter = ConsolePrompter()
-    workspace = open_workspace(arguments, prompter=prompter)
-    told = DlperfApp(workspace, readonly=arguments.readonly, prompter=prompter).run()
-    if told:
+    async def sit() -> str | None:
+        prompter = ConsolePrompter()
+        app = DlperfApp(workspace(prompter), readonly=arguments.readonly, prompter=prompter)
+        return await app.run_async()
+
+    if told := asyncio.run(sit()):
         print(told)
     return OK

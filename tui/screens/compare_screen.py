@@ -58,7 +58,9 @@ class Compare(Dialog[None]):
     BINDINGS = bindings("compare")
 
     def __init__(self, session: Session, campaigns: Sequence[CampaignSummary]) -> None:
-        super().__init__(f"Compare · {count(len(campaigns), 'campaign')}")
+        simulated = session.simulated or any(one.simulated for one in campaigns)
+        mark = " · SIMULATED" * simulated  # the page that says so is covered
+        super().__init__(f"Compare · {count(len(campaigns), 'campaign')}{mark}")
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-huge")]
         self._session = session
         self._campaigns = sorted(campaigns, key=lambda one: (one.created_at or 0.0, one.name))

@@ -1,0 +1,242 @@
+"""The console on the demo's hosts: the real engine below it, at its fastest, by keys."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from backends import use_cases
+from backends.campaign.plan.selection import Selection
+from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.run_state import RunState
+from backends.demo import open_demo
+from backends.hosts.host_facts import HostState
+from backends.simulated.machine import Machine
+from backends.simulated.simulated_cluster import SimulatedCluster
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    SMALL,
+    console,
+    screen_text,
+    settled,
+    shows,
+    tick,
+    words,
+)
+from tests.console.fakes import FakeSummary, FakeWorkspace
+from tui.app import DlperfApp
+from tui.key_bindings import PANELS
+from tui.screens.campaign_list import CampaignList, unfinished_question
+from tui.session import Session
+
+SPEED = 60.0
+WITHIN_S = 60.0
+LEAVES = {"quit"}
+"""Actions that end the console."""
+
+
+@asynccontextmanager
+async def demo(
+    campaigns: Path, size: tuple[int, int] = LARGE, speed: float = SPEED
+) -> AsyncIterator[tuple[DlperfApp, Pilot[str]]]:
+    workspace = open_demo(campaigns, speed, time.time())
+    async with console(workspace, size) as (app, pilot):
+        await until(app, lambda: all(h.facts is not None for h in app.session.hosts))
+        await settled(app)
+        yield app, pilot
+        await app.session.close()
+
+
+async def until(app: DlperfApp, condition: Callable[[], object]) -> None:
+    """Of hosts that are at work all the time: nothing ever stands still."""
+    deadline = time.monotonic() + WITHIN_S
+    while not condition():
+        assert time.monotonic() < deadline, screen_text(app)
+        await asyncio.sleep(0.02)
+        tick(app)
+
+
+async def start(app: DlperfApp, *tags: str, profile: str = "oneflow-resnet50") -> None:
+    plan = app.session.workspace.plan(Selection((profile,), tags, repeats=2))
+    await app.session.start(plan)
+    app.watch_campaign()
+
+
+def states(app: DlperfApp) -> list[RunState]:
+    live = app.session.live
+    return [run.state for run in live.runs] if live is not None else []
+
+
+async def test_the_degraded_host_is_shown_with_its_remedy(tmp_path: Path) -> None:
+    async with demo(tmp_path, HUGE) as (app, pilot):
+        found = {host.name: host.state for host in app.session.hosts}
+        assert list(found.values()) == [HostState.READY] * 3 + [HostState.DEGRADED]
+        await pilot.press("1", "G")
+        await until(app, lambda: shows(app, "look at cooling"))
+        shown = "\n".join(words(part) for part in app.screen.query("#detail Static"))
+        assert "GPU5 is hot: 88 °C" in shown
+        assert "two NVLink quads" in shown  # of the report's matrix
+
+
+async def test_a_campaign_goes_from_the_matrix_to_its_results_by_keys(tmp_path: Path) -> None:
+    async with demo(tmp_path) as (app, pilot):
+        await pilot.press("2")
+        await until(app, lambda: shows(app, "oneflow-resnet50"))
+        await pilot.press("n", "space", "minus", "minus", "minus", "minus", "minus", "minus")
+        await until(app, lambda: shows(app, "1 case"))
+        await pilot.press("enter")
+        if app.current_mode != "runs":
+            await until(app, lambda: app.screen.is_modal or app.current_mode == "runs")
+        if app.screen.is_modal:
+            await until(app, lambda: shows(app, "Start"))
+            await settled(app)
+            await pilot.press("enter")
+        await until(app, lambda: RunState.RUNNING in states(app))
+        await until(app, lambda: app.current_mode == "runs" and shows(app, "samples/s"))
+        await until(app, lambda: finished(app))
+        assert states(app) == [RunState.SUCCEEDED]
+        [path] = tmp_path.iterdir()
+        assert "SIMULATED" in path.name
+        await pilot.press("4")
+        await until(app, lambda: shows(app, "1n1g"))
+        assert shows(app, "SIMULATED")
+
+
+async def test_runs_are_paused_cancelled_and_tried_again(tmp_path: Path) -> None:
+    async with demo(tmp_path, speed=3.0) as (app, pilot):
+        await start(app, "4n8g")
+        await pilot.press("3")
+        await until(app, lambda: RunState.RUNNING in states(app))
+        await pilot.press("j", "p")
+        await until(app, lambda: any(run.paused for run in runs(app)))
+        await pilot.press("k", "c")
+        await until(app, lambda: app.screen.is_modal)
+        await settled(app)
+        await pilot.press("y")
+        await until(app, lambda: RunState.CANCELLED in states(app))
+        [cancelled] = [run for run in runs(app) if run.state is RunState.CANCELLED]
+        assert cancelled.cleanup.verified  # nothing of it is left on the hosts
+        assert not any(machine.at_work() for machine in machines(app))
+        await until(app, lambda: not app.screen.is_modal)
+        await until(app, lambda: app.screen.check_action("retry", ()))
+        await pilot.press("t")
+        await until(app, lambda: RunState.RUNNING in states(app))
+        assert [run.attempt for run in runs(app)] == [1, 1, 2]
+
+
+def finished(app: DlperfApp) -> bool:
+    return app.session.live is not None and app.session.live.finished
+
+
+def runs(app: DlperfApp) -> list[RunRecord]:
+    live = app.session.live
+    return list(live.state.runs.values()) if live is not None else []
+
+
+def machines(app: DlperfApp) -> list[Machine]:
+    workspace = app.session.workspace
+    assert isinstance(workspace, use_cases.Workspace)
+    pool = workspace.cluster.pool
+    assert isinstance(pool, SimulatedCluster)
+    return list(pool.machines.values())
+
+
+async def test_no_screen_and_no_dialog_is_without_the_word(tmp_path: Path) -> None:
+    """At the size where dialogs cover most of the page."""
+    seen: set[str] = set()
+    async with demo(tmp_path, SMALL) as (app, pilot):
+
+        def say(what: str) -> None:
+            seen.add(type(app.screen).__name__)
+            assert "SIMULATED" in screen_text(app), f"{what}\n{screen_text(app)}"
+            assert "SIMULATED" in app.export_screenshot(), what
+
+        async def all_keys(page: str, digit: str) -> None:
+            for key in (*PANELS["app"].keys, *PANELS[page].keys):
+                if key.action in LEAVES or key.action.startswith("page"):
+                    continue
+                await pilot.press(digit)
+                await settled(app)
+                say(f"page {page}")
+                await pilot.press(key.keys.partition(",")[0])
+                await settled(app)
+                say(f"{page}: {key.action}")
+                while app.screen.is_modal:
+                    await pilot.press("escape")
+                    await settled(app)
+
+        await all_keys("hosts", "1")
+        await all_keys("matrix", "2")
+        await start(app, "1n1g")
+        await all_keys("runs", "3")
+        await until(app, lambda: finished(app))
+        await all_keys("results", "4")
+        assert {"HostsPage", "MatrixPage", "RunsPage", "ResultsPage"} < seen
+        assert len(seen) > 9, seen
+
+
+async def test_quitting_says_what_becomes_of_simulated_hosts_and_no_keeper_is_begun(
+    tmp_path: Path,
+) -> None:
+    async with demo(tmp_path, speed=5.0) as (app, pilot):
+        await start(app, "4n8g")
+        await until(app, lambda: RunState.RUNNING in states(app))
+        await pilot.press("q")
+        await until(app, lambda: app.screen.is_modal)
+        shown = screen_text(app)
+        assert "SIMULATED" in shown
+        assert "keeper" not in shown.partition("Quit")[2]
+        await settled(app)
+        await pilot.press("d")
+        await until(app, lambda: not app.is_running or app._exit)
+        assert "dlperf-tui demo" in str(app.return_value)
+    again = open_demo(tmp_path, SPEED, time.time() + 600.0)
+    async with console(again, LARGE) as (app, pilot):
+        await until(app, lambda: isinstance(app.screen, CampaignList))
+        await settled(app)
+        await pilot.press("r")
+        await until(app, lambda: app.session.controller is not None)
+        await until(app, lambda: finished(app))
+        assert app.session.live is not None
+        assert app.session.live.simulated
+        await app.session.close()
+
+
+def test_nobody_is_asked_to_go_on_with_campaigns_of_the_other_kind() -> None:
+    def left(name: str, *, simulated: bool) -> FakeSummary:
+        return FakeSummary(name, Path(name), "unfinished", 1, 2, simulated=simulated)
+
+    both = [left("measured", simulated=False), left("made up", simulated=True)]
+    for simulated, name in ((True, "made up"), (False, "measured")):
+        session = Session(FakeWorkspace(Path(), simulated=simulated))
+        asked = unfinished_question(both, session)
+        assert asked is not None
+        assert [summary.name for summary in asked._summaries or ()] == [name]
+    assert unfinished_question(both[1:], session) is None
+
+
+async def test_a_measured_campaign_shows_no_such_word(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        for digit in "1234":
+            await pilot.press(digit)
+            assert not shows(app, "SIMULATED")
+
+
+async def test_keys_are_answered_while_time_flies(tmp_path: Path) -> None:
+    """At 60 × with runs on all hosts the console has most of the time for its operator."""
+    async with demo(tmp_path) as (app, _):
+        await start(app, "1n1g", "1n8g", profile="ngc-pytorch-resnet50")
+        await until(app, lambda: states(app).count(RunState.RUNNING) >= 3)
+        loop = asyncio.get_running_loop()
+        late = []
+        for _ in range(40):
+            before = loop.time()
+            await asyncio.sleep(0.05)
+            late.append(loop.time() - before - 0.05)
+        assert sorted(late)[len(late) // 2] < 0.05, late

@@ -1,0 +1,113 @@
+"""What the demo's hosts print is what the profiles read, and comes to the published figures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from backends.campaign.plan.plan import PlannedCase
+from backends.campaign.plan.selection import Selection
+from backends.demo import SETTINGS, open_demo
+from backends.launchers.build import build
+from backends.launchers.launcher import LaunchRequest, LaunchSite
+from backends.simulated.fake_run import FOREVER
+from backends.simulated.training_programs import FIRST_LINE, Job, Misfortune, Program, asked_of
+from backends.use_cases import Workspace
+from profiles.throughput.measure_log_file import measure_file
+
+PUBLISHED = {
+    ("oneflow-resnet50", 128, "fp32"): {1: 383.760, 2: 747.295, 4: 1497.618, 8: 2942.321}
+    | {16: 5839.054, 32: 11548.451},
+    ("oneflow-resnet50", 160, "fp32"): {1: 382.324, 2: 755.956, 4: 1494.733, 8: 3016.431}
+    | {16: 5877.289, 32: 11623.889},
+    ("paddle-resnet50", 128, "fp32"): {1: 352.23, 2: 633.65, 4: 1357.45, 8: 2621.2}
+    | {16: 4890.44, 32: 9311.85},
+    ("ngc-tensorflow-resnet50", 256, "fp32"): {1: 414.73, 8: 3275.93, 32: 12671.9},
+    ("ngc-tensorflow-resnet50", 256, "amp"): {1: 1173.38, 8: 9310.31, 32: 33317.67},
+    ("ngc-pytorch-resnet50", 256, "amp"): {1: 859.24},
+}
+TAGS = {1: "1n1g", 2: "1n2g", 4: "1n4g", 8: "1n8g", 16: "2n8g", 32: "4n8g"}
+BEGAN = 1_795_226_400.0
+
+
+@pytest.fixture
+async def demo(tmp_path: Path) -> AsyncIterator[Workspace]:
+    workspace = open_demo(tmp_path, 60.0, time.time())
+    await workspace.cluster.probe()
+    yield workspace
+    await workspace.close()
+
+
+def planned(demo: Workspace, profile: str, batch: int, precision: str, gpus: int) -> PlannedCase:
+    values = {"batch_size": (str(batch),), "precision": (precision,)}
+    [case] = demo.plan(Selection((profile,), (TAGS[gpus],), values, 1)).cases
+    return case
+
+
+def asked(demo: Workspace, case: PlannedCase) -> tuple[Program, Job]:
+    """Through the real launcher, as the first host gets it."""
+    sites = [
+        LaunchSite(host, host.address, has_gpus=True, devices=tuple(range(case.case.gpus_per_node)))
+        for host in demo.cluster.inventory.hosts[: case.case.nodes]
+    ]
+    request = LaunchRequest(case.profile, case.case, sites, "run-1", 1, 29500, case.settings)
+    found = asked_of(build(request)[0].script)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("profile", "batch", "precision"), PUBLISHED)
+async def test_a_profiles_own_rule_finds_the_published_figure_in_what_is_printed(
+    demo: Workspace, tmp_path: Path, profile: str, batch: int, precision: str
+) -> None:
+    for gpus, published in PUBLISHED[profile, batch, precision].items():
+        case = planned(demo, profile, batch, precision, gpus)
+        program, job = asked(demo, case)
+        assert (job.gpus, job.batch_size, job.precision) == (gpus, batch, precision)
+        assert job.devices == tuple(range(min(gpus, 8)))
+        log = tmp_path / f"{gpus}.log"
+        log.write_bytes(
+            b"".join(text for _, text in program.workload(job, 1, BEGAN, None).output())
+        )
+        assert log.read_text().startswith(FIRST_LINE)
+        found, _ = measure_file(case.profile, log, case.case)
+        # Steps and repeats differ; Paddle's rule counts 99 steps for 100, as published.
+        assert found.throughput == pytest.approx(published, rel=0.012), (gpus, found)
+        assert not found.warnings
+
+
+@pytest.mark.parametrize("profile", SETTINGS)
+async def test_the_same_seed_prints_the_same_and_another_does_not(
+    demo: Workspace, profile: str
+) -> None:
+    name = demo.catalog.get(profile).parameters["batch_size"].default
+    program, job = asked(demo, planned(demo, profile, int(str(name)), "fp32", 8))
+    once, again, other = (
+        list(program.workload(job, seed, BEGAN, None).output()) for seed in (1, 1, 2)
+    )
+    assert once == again != other
+    assert [at for at, _ in once] == sorted(at for at, _ in once)
+
+
+@pytest.mark.parametrize("profile", SETTINGS)
+async def test_a_misfortune_happens_to_any_of_them(demo: Workspace, profile: str) -> None:
+    name = demo.catalog.get(profile).parameters["batch_size"].default
+    program, job = asked(demo, planned(demo, profile, int(str(name)), "fp32", 4))
+    whole = len(list(program.workload(job, 1, BEGAN, None).output()))
+    stalls = program.workload(job, 1, BEGAN, Misfortune.STALLS)
+    assert stalls.ends_after_s == FOREVER
+    assert 2 < len(list(stalls.output())) < whole
+    fails = program.workload(job, 1, BEGAN, Misfortune.OUT_OF_MEMORY)
+    assert fails.exit_status == 1
+    slow = program.workload(job, 1, BEGAN, Misfortune.THROTTLED)
+    assert slow.load is not None
+    assert slow.load.throttling is not None
+    assert slow.load.throttling.gpu in job.devices
+    assert 0 < slow.load.throttling.after_s < slow.ends_after_s
+
+
+def test_any_other_script_is_of_no_program() -> None:
+    assert asked_of("exec python3 train.py --batch_size=128") is None
