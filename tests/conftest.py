@@ -58,8 +58,10 @@ def slurm_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmClu
 
 @pytest.fixture
 def slurm(slurm_cluster: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlurmCluster]:
-    """A real Slurm of four idle nodes, which this process's own sinfo, sbatch … mean, too."""
+    """A real Slurm of four idle nodes, which this process's own sinfo, sbatch … mean, too, and
+    which this process asks often."""
     monkeypatch.setenv("SLURM_CONF", str(slurm_cluster.conf))
+    monkeypatch.setattr("backends.engines.slurm.job_watch.LOOK_EVERY_S", 1.0)
     yield slurm_cluster
     slurm_cluster.reset()
 
