@@ -155,6 +155,25 @@ async def test_a_campaign_is_opened_by_keys_typed_before_the_list_was_read(
         assert app.session.viewed_path == paths[down]
 
 
+@pytest.mark.parametrize("ahead", [True, False])
+async def test_campaigns_are_marked_by_keys_that_were_typed_at_the_list(
+    workspace: FakeWorkspace, ahead: bool
+) -> None:
+    """As fast as they may come; those that were typed before it was there mark nothing."""
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 1))
+    paths = [workspace.controller(plan, f"2026-11-2{day}-resnet50").path for day in (3, 2, 1)]
+    workspace.summaries = [FakeSummary(path.name, path, "finished", 1, 1) for path in paths]
+    async with console(workspace, LARGE) as (app, pilot):
+        if ahead:
+            await type_ahead(app, pilot, "O", "space", "space")
+        else:
+            await pilot.press("O")
+            await type_ahead(app, pilot, "space", "space")
+        dialog = app.screen
+        assert isinstance(dialog, CampaignList)
+        assert list(dialog._marked) == ([] if ahead else paths[:2])
+
+
 MARKING = ("space", "x", "a", "n")
 
 

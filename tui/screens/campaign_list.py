@@ -17,6 +17,7 @@ from tui.screens.campaign_text import COLUMNS, campaign_rows, summary_words
 from tui.screens.dialogs import Answer, Choice, Dialog
 from tui.session import Session
 from tui.text import count, plain, shorten
+from tui.typed_ahead import Sight
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable, current_key
 
@@ -29,7 +30,7 @@ class CampaignList(Dialog[str]):
 
     PANEL = "campaigns"
     BINDINGS = bindings("campaigns")
-    AHEAD = Dialog.AHEAD | {"open"}  # which starts nothing
+    AHEAD = Dialog.AHEAD | {"open", "mark", "compare"}  # which start nothing
     WORDS = (
         "Any campaign can be looked at; one that is not finished can be resumed; two or more that "
         "are marked can be compared."
@@ -48,6 +49,7 @@ class CampaignList(Dialog[str]):
         self._now = session.workspace.cluster.now()
         self._summaries = summaries
         self._marked: dict[Path, None] = {}
+        self._listed = Sight(self, self.paint)  # since when these campaigns are shown
 
     def compose(self) -> ComposeResult:
         with self.box(wide=True):
@@ -59,12 +61,14 @@ class CampaignList(Dialog[str]):
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()
         self._fill()
+        self._listed.changed()
 
     def show(self, summaries: Sequence[CampaignSummary]) -> None:
         """They have been read."""
         self._summaries = summaries
         if self.is_mounted:
             self._fill()
+            self._listed.changed()
             self.sight.renew()
 
     def _fill(self) -> None:
@@ -100,7 +104,7 @@ class CampaignList(Dialog[str]):
         changes = not self._session.readonly and chosen.simulated == simulated
         return {
             "open": True,
-            "mark": chosen.total > 0,
+            "mark": chosen.total > 0 and self._listed.seen,
             "keep": changes and not simulated and chosen.state == "unfinished",
             "resume": changes and chosen.state != "finished",
         }[action]
