@@ -58,6 +58,15 @@ async def test_the_table_tells_throughput_speedup_efficiency_cv_and_repeats(
         assert "images/s, median of the repeats · base 1n1g" in screen_text(app)
 
 
+@pytest.mark.parametrize("repeats", [1, 2])
+async def test_one_repeat_has_no_range(workspace: FakeWorkspace, repeats: int) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace, repeats=repeats)
+        await open_results(workspace, app, pilot)
+        await until(pilot, partial(shows, app, "│ median"))
+        assert shows(app, "│ range") == (repeats > 1)
+
+
 async def test_devices_of_hosts_without_gpus_are_not_called_gpus(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
