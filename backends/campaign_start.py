@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -310,6 +311,7 @@ class Starter:
         path = reader.directory
         state = await asyncio.to_thread(reader.state)  # now that nobody else writes it
         engine = self._engine(basis, path.name, state)
+        askers = time.time if self._cluster.simulated else None
         controller = CampaignController(
             path,
             lock,
@@ -322,7 +324,7 @@ class Starter:
             order=order,
             notify=self._cluster.inventory.notify,
             # Else there is nobody to plan anything for: others ask whoever goes on afterwards.
-            requests=RequestServer(path, self._clock) if order is None else None,
+            requests=RequestServer(path, self._clock, askers) if order is None else None,
             debug_log=DebugLog(path),
         )
         missing = [run for run in state.runs.values() if run.run_id not in reader.planned]

@@ -56,12 +56,18 @@ class Work(Protocol):
 
 
 class RequestServer:
-    """Belongs to whoever writes the journal. ``clock``: seconds since the epoch."""
+    """Belongs to whoever writes the journal. ``clock``: seconds since the epoch; ``askers``: those
+    who ask have another one, where the hosts are simulated and their time passes faster."""
 
-    def __init__(self, campaign: Path, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        campaign: Path,
+        clock: Callable[[], float],
+        askers: Callable[[], float] | None = None,
+    ) -> None:
         self._campaign = campaign
         self._clock = clock
-        self._spool = Spool(campaign, clock)
+        self._spool = Spool(campaign, askers or clock)
         self._noted = 0
 
     async def serve(self, work: Work) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -288,14 +287,18 @@ def test_real_hosts_get_nothing_of_it(
     assert after == before
 
 
-def test_one_that_is_interrupted_says_how_to_go_on(tmp_path: Path) -> None:
+def test_others_ask_the_one_at_work_and_one_that_is_interrupted_says_how_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     campaigns = tmp_path / "campaigns"
-    command = [*COMMAND, "--campaigns", str(campaigns), "demo", "--headless", "--speed", "5"]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
-    )
+    command = [*COMMAND, "--campaigns", str(campaigns), "demo", "--headless"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        wait_until(lambda: b"RunLaunched" in _journal(campaigns))
+        # Until the hosts' time is minutes ahead of that of who asks.
+        wait_until(lambda: _journal(campaigns).count(b"RunSucceeded") > 1)
+        [campaign] = campaigns.iterdir()
+        assert main(["pause", str(campaign)]) == 0
+        assert "runs paused" in capsys.readouterr().err
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     finally:
@@ -303,7 +306,6 @@ def test_one_that_is_interrupted_says_how_to_go_on(tmp_path: Path) -> None:
     assert process.returncode == 3, (out, err)
     assert "dlperf-tui demo" in err
     assert "resume" not in err
-    [campaign] = campaigns.iterdir()
     assert "SIMULATED" in campaign.name
 
 

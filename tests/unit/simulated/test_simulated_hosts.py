@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import io
+import time
 from collections.abc import Callable
 
 import pytest
 
+from backends.clocks import PACE, Pace, loop_time, sleep, timeout
 from backends.hosts.host_facts import HostState
 from backends.hosts.preflight import preflight
 from backends.hosts.probe import probe
 from backends.hosts.telemetry import read_telemetry, telemetry_command
 from backends.inventory.host_entry import Host
 from backends.remote.client import RemoteHost, RunPhase, RunSpec
-from backends.simulated.fake_run import FOREVER, Curve, Workload, training
+from backends.simulated.fake_run import (
+    FOREVER,
+    Curve,
+    GpuLoad,
+    Throttling,
+    Workload,
+    training,
+)
 from backends.simulated.simulated_cluster import SimulatedCluster
+from backends.simulated.simulated_transport import LONGEST_TICK_S, TICK_S
 from backends.simulated.spec import ForeignProcess, HostSpec, v100_host
 from backends.simulated.supervising import Asked
 from backends.transports.transport import HostUnreachableError, Problem
@@ -157,3 +167,69 @@ def test_a_curve_warms_up_and_is_the_same_for_the_same_seed() -> None:
     assert values[0] == pytest.approx(50, rel=0.1)
     assert values[9] == pytest.approx(100, rel=0.1)
     assert values[15] == pytest.approx(80, rel=0.1)
+
+
+async def test_a_patient_cluster_waits_for_who_was_busy() -> None:
+    """What comes after the pause is read a moment after it was printed, not minutes later."""
+    hosts = SimulatedCluster({"node1": HostSpec()}, counting, speed=FAST, patient=True)
+    remote = RemoteHost(hosts.get("node1"))
+    await remote.start(RunSpec("r", "exec train\n", lease="me"))
+    late: list[float] = []
+
+    def take(data: bytes) -> None:
+        last = int(data.split()[-1])
+        late.append(hosts.time.now - began - last)
+
+    began = hosts.time.now
+    following = asyncio.create_task(remote.follow("r", 0, take))
+    while len(late) < 5:
+        await asyncio.sleep(0.005)
+    before = hosts.time.now
+    time.sleep(0.3)
+    await asyncio.sleep(0)
+    assert hosts.time.now - before <= 2 * LONGEST_TICK_S * FAST < 0.3 * FAST / 2
+    assert (await following).phase is RunPhase.EXITED
+    assert max(late) < 10 * LONGEST_TICK_S * FAST
+    await hosts.close()
+    ended = hosts.time.now
+    await asyncio.sleep(5 * TICK_S)
+    assert hosts.time.now == ended
+
+
+async def test_waiting_goes_by_the_time_of_the_hosts() -> None:
+    now = [100.0]
+    loop = asyncio.get_running_loop()
+    assert abs(loop_time() - loop.time()) < 1.0
+    token = PACE.set(Pace(lambda: now[0], 50.0))
+    try:
+        assert loop_time() == 100.0
+        began = loop.time()
+        await sleep(5.0)
+        assert 0.09 < loop.time() - began < 2.0
+        with pytest.raises(TimeoutError):
+            async with timeout(5.0):
+                await asyncio.Event().wait()
+    finally:
+        PACE.reset(token)
+
+
+async def test_a_run_is_on_its_own_gpus_and_throttled_from_then_on() -> None:
+    load = GpuLoad((1,), power_w=250.0, throttling=Throttling(1, 20.0, 0x20, 1215))
+    hosts = cluster(lambda _: Workload(ends_after_s=FOREVER, load=load), node1=v100_host(2))
+    await RemoteHost(hosts.get("node1")).start(RunSpec("r", "exec train\n", lease="me"))
+    got = bytearray()
+    watching = asyncio.create_task(
+        hosts.get("node1").stream(telemetry_command(gpus=True), got.extend)
+    )
+    while got.count(b"host, ") < 8:
+        await asyncio.sleep(0.01)
+    watching.cancel()
+    seen = read_telemetry(io.BytesIO(got))
+    used = seen.gpus.groupby("gpu")["utilization"].max()
+    assert used[0] == 0
+    assert used[1] > 90
+    assert seen.gpus[seen.gpus["gpu"] == 0]["software thermal slowdown"].sum() == 0
+    slowed = seen.gpus[seen.gpus["clock_mhz"] == 1215]
+    assert set(slowed["gpu"]) == {1}
+    assert slowed["software thermal slowdown"].sum() > 5
+    assert seen.gpus[seen.gpus["gpu"] == 1]["clock_mhz"].iloc[0] == 1530
