@@ -121,6 +121,24 @@ DIALOGS: Mapping[str, Panel] = {
             HELP,
         ),
     ),
+    "export": Panel(
+        "Export",
+        "The results as the report and every layout have them, in English or Chinese. Tables can "
+        "be put in another order, or have rows as columns, and are written as they stand.",
+        (
+            Key("v", "layout(1)", "Layout", "the next layout; the report is the last", footer=1),
+            Key("f", "format", "Format", "aligned, or as the file is written", footer=2),
+            Key("L", "language", "Language", "English or Chinese", footer=3),
+            Key("s", "sort", "Sort", "by the next column", footer=4),
+            Key("S", "reverse", "Reverse", "the largest first, or the smallest", footer=9),
+            Key("p", "transpose", "Pivot", "rows as columns", footer=5),
+            Key("y", "copy", "Copy", "copy all of it to the clipboard", footer=8),
+            Key("enter", "write", "Write", "write it to a file", footer=6),
+            Key("V", "layout(-1)", "Before", "the layout before", footer=10),
+            Key("escape", "leave", "Close", "back to the results", footer=7, said="Esc"),
+            HELP,
+        ),
+    ),
     "compare": Panel(
         "Compare",
         "Every campaign against one of them, the oldest at first, by the rules of "

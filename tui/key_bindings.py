@@ -272,7 +272,7 @@ PANELS: Mapping[str, Panel] = {
         "The grade says what a figure is good for: A a claim, B a table, C orientation, D is a "
         "number, no more; the panel of the case says why.",
         (
-            Key("e", "export", "Export", "write the report, or one of its layouts", footer=1),
+            Key("e", "export", "Export", "every layout on the screen; write or copy it", footer=1),
             Key("enter", "open", "Repeats", "every repeat of the case", footer=2, palette=False),
             Key("v", "view", "Curve", "the curve, or all about the case", footer=3),
             Key(
@@ -283,7 +283,9 @@ PANELS: Mapping[str, Panel] = {
                 footer=4,
             ),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=5),
-            Key("escape", "back", "Back", "back to the list", 6, said="Esc", palette=False),
+            Key("s", "sort", "Sort", "by throughput, speedup, efficiency, CV or grade", footer=6),
+            Key("S", "reverse", "Reverse", "the largest first, or the smallest", footer=7),
+            Key("escape", "back", "Back", "back to the list", 8, said="Esc", palette=False),
         ),
     ),
     "scroll": Panel("Text", "", SCROLL),

@@ -19,7 +19,12 @@ from backends.results.translations import Lang, pick
 
 def finding_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[str]:
     """At least one sentence per finding of ``case``, in the order of its flags."""
-    return [line for finding in case.findings for line in _lines(finding, case, group, lang)]
+    return [line for _, line in graded_lines(case, group, lang)]
+
+
+def graded_lines(case: CaseResult, group: Group, lang: Lang = "en") -> list[tuple[Grade, str]]:
+    """The same, each with the best grade that it allows."""
+    return [(f.ceiling, line) for f in case.findings for line in _lines(f, case, group, lang)]
 
 
 def grade_reasons(case: CaseResult, group: Group, lang: Lang = "en") -> list[str]:

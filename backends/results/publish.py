@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -16,8 +17,9 @@ from backends.results.layouts import (
     pivot,
     speedup,
 )
+from backends.results.layouts.arrange import AS_IT_IS
 from backends.results.layouts.common import DEFAULT, LayoutOptions
-from backends.results.layouts.layout import NO_RUNS, Format, Results
+from backends.results.layouts.layout import NO_RUNS, Format, Layout, Results
 from backends.results.run_result import RunResult
 from backends.results.summary import Center, summarise
 from profiles.errors import SelectionError
@@ -73,7 +75,21 @@ def publish(
     if not chosen.fits(results.groups):
         what, remedy = chosen.lacks if results.groups else NO_RUNS
         raise SelectionError(what, where=campaign, remedy=remedy)
+    _refuse_column(chosen, results, options)
     return chosen.writers[written_as](results, options)
+
+
+def _refuse_column(layout: Layout, results: Results, options: LayoutOptions) -> None:
+    """One that none of the tables has."""
+    column = options.arrangement.column
+    if column is None or layout.tables is None:
+        return
+    tables = layout.tables(results.groups, replace(options, arrangement=AS_IT_IS))
+    most = max(len(table.columns) for table in tables)
+    if column >= most:
+        raise SelectionError(
+            f"there are {most} columns, not {column + 1}", where="--sort", remedy="give one of them"
+        )
 
 
 def _refuse_options(layout: str, format: Format, options: LayoutOptions) -> None:
@@ -89,6 +105,12 @@ def _refuse_options(layout: str, format: Format, options: LayoutOptions) -> None
                     where=name,
                     remedy="leave it out",
                 )
+    if options.arrangement != DEFAULT.arrangement and format == "json":
+        raise SelectionError(
+            "JSON has no rows to put in order",
+            where="--sort, --transpose",
+            remedy="leave them out",
+        )
     if options.decimals is not None and format == "json" and layout != dlperf_json.LAYOUT.name:
         raise SelectionError(
             "figures in JSON have every digit", where="--decimals", remedy="leave it out"

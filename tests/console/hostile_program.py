@@ -10,6 +10,7 @@ import asyncio
 import dataclasses
 import inspect
 import os
+import shutil
 import sys
 import time
 from collections.abc import Sequence
@@ -21,14 +22,19 @@ from typing import Any
 from textual import events
 from textual.pilot import Pilot
 
+from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.plan import Plan
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.cleanup_doubts import Cleanup, Doubt, Why
 from backends.campaign.record.codec import encode
+from backends.campaign.record.run_results import run_results
 from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.hosts.host_facts import Concern, GpuProcess, HostSnapshot, HostState, Topology
 from backends.remote.lease import Lease
+from backends.results.gained_parameters import Assumed, no_defaults, with_defaults
+from backends.results.run_result import RunResult
+from backends.results.side_by_side import named_apart
 from profiles.errors import DlperfError
 from tests.console.fakes import (
     START,
@@ -132,6 +138,15 @@ class HostileWorkspace(FakeWorkspace):
         made.state = dataclasses.replace(made.state, campaign=self.text())
         made.note(self.text(), "error")
         return made
+
+    def remarks(self, path: Path) -> tuple[str, ...]:
+        return (self.text(), self.text())
+
+    def runs_together(
+        self, paths: Sequence[Path]
+    ) -> tuple[tuple[tuple[RunResult, ...], ...], tuple[Assumed, ...]]:
+        runs = [run_results(self.load(path).state) for path in paths]
+        return with_defaults(named_apart(paths, runs), no_defaults)
 
     def load(self, path: Path) -> CampaignSnapshot:
         reader = journal.JournalReader(path / journal.FILE_NAME)
@@ -285,9 +300,13 @@ def main(seed: int, directory: Path, done: int) -> int:
     prompter = ConsolePrompter()
     workspace = HostileWorkspace(directory, random, prompter)
     write_campaign(directory / "past", random)
-    workspace.summaries.append(
-        FakeSummary(hostile_text(random), directory / "past", "unfinished", 4, 12)
-    )
+    (directory / "same").mkdir()
+    shutil.copy(directory / "past" / journal.FILE_NAME, directory / "same")
+    for name in ("past", "same"):
+        about = About((hostile_text(random),), hostile_text(random))
+        workspace.summaries.append(
+            FakeSummary(hostile_text(random), directory / name, "unfinished", 4, 12, about=about)
+        )
     app = ToldApp(workspace, prompter=prompter, done=done)
     told = app.run()
     print(told)

@@ -6,6 +6,7 @@ sequence with numbers carries :data:`NUMBER`, so that it is told from the consol
 
 from __future__ import annotations
 
+import base64
 import re
 from random import Random
 
@@ -92,6 +93,7 @@ _TOKEN = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b[ -/]*.?|[^\x1b]+", re.DOTALL
 )
 _OWN = re.compile(r"\x1b\]22;[a-z-]*\x07")  # the shape of the pointer
+_COPIED = re.compile(r"\x1b\]52;c;([A-Za-z0-9+/]+={0,2})\x07")  # what was asked for with y
 _UNSAFE = re.compile(
     f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f{BIDI}\u2028\u2029\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -110,6 +112,24 @@ def leaks(received: bytes) -> list[str]:
         elif token[1:2] == "[":
             if NUMBER in token or len(token) < 3:
                 found.append(repr(token))
-        elif not _OWN.fullmatch(token):
+        elif not (_OWN.fullmatch(token) or _is_harmless_copy(token)):
             found.append(repr(token[:80]))
     return found
+
+
+def copies(received: bytes) -> int:
+    """How often the console put harmless text into the clipboard."""
+    tokens = _TOKEN.findall(received.decode("utf-8", "replace"))
+    return sum(_is_harmless_copy(token) for token in tokens)
+
+
+def _is_harmless_copy(token: str) -> bool:
+    """Ours is base64 of text in which nothing is unsafe; of what is hostile it would not be."""
+    match = _COPIED.fullmatch(token)
+    if match is None:
+        return False
+    try:
+        text = base64.b64decode(match.group(1), validate=True).decode("utf-8")
+    except ValueError:
+        return False
+    return len(text) > len(WORD) and not _UNSAFE.search(text)

@@ -387,7 +387,7 @@ def test_an_axis_that_begins_above_zero_has_round_ticks_and_holds_all(
     top = bottom + span
     scale = value_scale(top, rows, bottom)
     assert scale.limits[0] <= bottom
-    assert scale.limits[1] >= top - 0.002 * max(span, top)
+    assert scale.limits[1] >= top - 0.003 * span
     values = [value for value, _ in scale.ticks]
     step = values[1] - values[0]
     assert values[0] == pytest.approx(round(values[0] / step) * step, abs=1e-9 * top)
@@ -404,6 +404,7 @@ def test_efficiency_is_held_against_a_hundred_and_says_where_its_axis_begins() -
     assert "axis not from 0" in plot.legend
     shown = picture(plot, 60, 16)
     assert "100%┤" in shown
+    assert next(row for row in shown.splitlines() if "100%┤" in row).count("⠒") > 20, "the ideal"
     assert "0┤" not in shown.replace("100%┤", "").replace("90%┤", "")
     low = [Measured(1, 8, 30.0)]
     from_zero = scaling_plot([("b", [*EFFICIENCIES, *low])], width=60, quantity=Quantity.EFFICIENCY)

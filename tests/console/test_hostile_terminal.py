@@ -11,18 +11,53 @@ from pathlib import Path
 
 import pytest
 
-from tests.console.hostile_text import PIECES, WORD, hostile_log, leaks
+from tests.console.hostile_text import PIECES, WORD, copies, hostile_log, leaks
 from tests.support.console_terminal import Terminal
 
 ROOT = Path(__file__).resolve().parents[2]
 
 # "o" opens the campaign that was left before its end, read-only.
 RUNS = ("o", "j", "j", "v", "v", "v", "L", "enter", "G", "g", "escape", "z", "z", "/", "e")
-PAST = ("enter", "escape", "N", "escape", "?", "escape", "4", "j", "j", "enter", "escape", "v", "e")
+PAST = (
+    "enter",
+    "escape",
+    "N",
+    "escape",
+    "?",
+    "escape",
+    "4",
+    "j",
+    "j",
+    "enter",
+    "escape",
+    "v",
+    "c",
+    "s",
+)
+# Every layout but the last ones, copied; then the two that are on disk side by side.
+EXPORT = (
+    "c",
+    "s",
+    "e",
+    "y",
+    "v",
+    "y",
+    "L",
+    "f",
+    "s",
+    "p",
+    "V",
+    "V",
+    "y",
+    "enter",
+    "escape",
+    "escape",
+)
+COMPARE = ("O", "space", "space", "c", "j", "v", "v", "c", "b", "r", "/", "E", "escape", "escape")
 # "r" probes again, and the login asks two questions.
 HOSTS = ("escape", "1", "j", "enter", "l", "j", "escape", "j", "r", "escape", "escape")
 MATRIX = ("2", "d", "j", "escape", "o", "escape", "p", "escape", "tab", "j", "s", "escape", "k")
-LOOK = (*RUNS, *PAST, *HOSTS, *MATRIX)
+LOOK = (*RUNS, *PAST, *EXPORT, *COMPARE, "escape", *HOSTS, *MATRIX)
 START = ("enter", "F", "escape")
 LIVE = ("O", "escape", "v", "v", "f", "c", "escape", "C", "escape", "N", "escape")
 LEAVE = ("4", "3", "ctrl+p", "escape", "escape", "escape", "q", "d")
@@ -52,6 +87,7 @@ def test_nothing_that_means_harm_reaches_the_terminal(
     assert code == 0, terminal.received[-3000:]
     assert (tmp_path / "live").exists(), "no campaign was started"
     assert terminal.received.count(WORD.encode()) > 300, "the harm was not even shown"
+    assert copies(terminal.received) == 3
 
 
 def test_the_test_sees_what_would_do_harm() -> None:

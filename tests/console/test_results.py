@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from backends.campaign.folder.export_report import formats_of
 from backends.campaign.plan.selection import Selection
 from backends.results.publish import LAYOUTS
 from tests.console import fakes
@@ -24,9 +26,13 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.screens.dialogs import Choice, Prompt
-from tui.screens.results_page import Repeats, ResultsPage
+from tui.screens.export_sheet import ExportSheet
+from tui.screens.repeats import Repeats
+from tui.screens.result_text import SORTS
+from tui.screens.results_page import ResultsPage
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
+from tui.widgets.scaling_plot import Quantity
 
 
 async def open_results(
@@ -159,27 +165,53 @@ async def test_enter_shows_every_repeat_with_its_distance_from_the_median(
         await until(pilot, lambda: isinstance(app.screen, ResultsPage))
 
 
-async def export(app: DlperfApp, pilot: Pilot[str], path: Path | str, what: str = "r") -> None:
+async def open_export(app: DlperfApp, pilot: Pilot[str]) -> ExportSheet:
     await pilot.press("e")
-    await until(pilot, partial(shows, app, "Write what?"))
-    await pilot.press(what)
+    await until(pilot, lambda: isinstance(app.screen, ExportSheet))
+    sheet = app.screen
+    assert isinstance(sheet, ExportSheet)
+    await until(pilot, lambda: sheet._written is not None)
+    return sheet
+
+
+async def choose(sheet: ExportSheet, pilot: Pilot[str], layout: str, format: str) -> None:
+    """Go to a layout and a format by keys."""
+    for _ in sheet._layouts:
+        if sheet._shown != layout:
+            await pilot.press("v")
+    for _ in sheet._formats:
+        if sheet._format != format:
+            await pilot.press("f")
+    await until(pilot, lambda: sheet._written is not None)
+    assert (sheet._shown, sheet._format) == (layout, format)
+
+
+async def export(
+    app: DlperfApp, pilot: Pilot[str], path: Path | str, layout: str = "report", format: str = "md"
+) -> None:
+    if not isinstance(app.screen, ExportSheet):
+        await open_export(app, pilot)
+    assert isinstance(app.screen, ExportSheet)
+    await choose(app.screen, pilot, layout, format)
+    await pilot.press("enter")
     await until(pilot, lambda: isinstance(app.screen, Prompt))
     app.screen.query_one(Input).value = str(path)
     await pilot.press("enter")
 
 
-async def test_e_exports_the_report_by_default_into_the_campaign(workspace: FakeWorkspace) -> None:
+async def test_the_report_goes_by_default_into_the_campaign(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         controller = begin(app, workspace)
         await open_results(workspace, app, pilot)
         controller.path.mkdir(exist_ok=True)
-        await pilot.press("e")
-        await until(pilot, partial(shows, app, "Write what?"))
+        sheet = await open_export(app, pilot)
+        await pilot.press("V")
+        await until(pilot, lambda: sheet._written is not None)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         assert app.screen.query_one(Input).value == str(controller.path / "report.md")
         await pilot.press("enter")
-        await until(pilot, partial(shows, app, "report written to"))
+        await until(pilot, partial(shows, app, "written to"))
         report = (controller.path / "report.md").read_text(encoding="utf-8")
         assert "29.67" in report
 
@@ -195,12 +227,13 @@ async def test_an_export_asks_before_it_writes_over_another_file(
         await export(app, pilot, mine)
         await until(pilot, lambda: isinstance(app.screen, Choice))
         await pilot.press("n")
-        await until(pilot, lambda: isinstance(app.screen, ResultsPage))
+        await until(pilot, lambda: isinstance(app.screen, ExportSheet))
         assert mine.read_text(encoding="utf-8") == "mine"
         await export(app, pilot, mine)
         await until(pilot, lambda: isinstance(app.screen, Choice))
         await pilot.press("y")
         await until(pilot, lambda: "29.67" in mine.read_text(encoding="utf-8"))
+        await until(pilot, lambda: isinstance(app.screen, ResultsPage))
 
 
 async def test_an_export_shows_all_of_its_path_and_asks_before_it_makes_directories(
@@ -210,7 +243,8 @@ async def test_an_export_shows_all_of_its_path_and_asks_before_it_makes_director
     async with console(workspace, (80, 24)) as (app, pilot):
         begin(app, workspace)
         await open_results(workspace, app, pilot)
-        await pilot.press("e", "r")
+        await open_export(app, pilot)
+        await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         app.screen.query_one(Input).value = str(target)
         await pilot.pause()
@@ -218,7 +252,7 @@ async def test_an_export_shows_all_of_its_path_and_asks_before_it_makes_director
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "There is no directory"))
         await pilot.press("n")
-        await until(pilot, lambda: isinstance(app.screen, ResultsPage))
+        await until(pilot, lambda: isinstance(app.screen, ExportSheet))
         assert not target.parent.parent.exists()
         await export(app, pilot, target)
         await until(pilot, partial(shows, app, "There is no directory"))
@@ -228,29 +262,85 @@ async def test_an_export_shows_all_of_its_path_and_asks_before_it_makes_director
 
 OF_OTHER_RUNS = {"collectives", "llm", "mlperf"}
 """Layouts that these runs, in images/s, have nothing for."""
+FITTING = [name for name in LAYOUTS if name not in OF_OTHER_RUNS]
 
 
-async def test_every_layout_can_be_exported_in_each_of_its_formats(
+@pytest.mark.parametrize("layout", [*FITTING, "report"])
+async def test_what_is_written_is_what_was_shown_in_every_format_and_language(
+    workspace: FakeWorkspace, tmp_path: Path, layout: str
+) -> None:
+    async with console(workspace, (200, 30)) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        sheet = await open_export(app, pilot)
+        assert sheet._layouts == [*FITTING, "report"]
+        texts = {}
+        for format in formats_of(None if layout == "report" else layout):
+            for lang in ("en", "zh"):
+                target = tmp_path / f"{layout}.{lang}.{format}"
+                if not isinstance(app.screen, ExportSheet):
+                    sheet = await open_export(app, pilot)
+                if sheet._lang != lang:
+                    await pilot.press("L")
+                await choose(sheet, pilot, layout, format)
+                shown = sheet._written
+                await export(app, pilot, target, layout, format)
+                await until(pilot, target.exists)
+                await until(pilot, lambda: isinstance(app.screen, ResultsPage))
+                texts[format, lang] = target.read_text(encoding="utf-8")
+                if layout not in ("report", "pivot"):  # whose links go from where they lie
+                    assert texts[format, lang] == shown
+        json = [text for (format, _), text in texts.items() if format == "json"]
+        assert all(text.startswith("{") for text in json)
+        if ("md", "zh") in texts:
+            assert texts["md", "zh"] != texts["md", "en"]
+            assert any("一" <= character <= "鿿" for character in texts["md", "zh"])
+
+
+async def test_a_table_is_sorted_reversed_and_turned_by_keys_and_written_so(
     workspace: FakeWorkspace, tmp_path: Path
 ) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         begin(app, workspace)
         await open_results(workspace, app, pilot)
-        await pilot.press("e")
-        await until(pilot, partial(shows, app, "Write what?"))
-        fitting = [layout for layout in LAYOUTS.values() if layout.name not in OF_OTHER_RUNS]
-        for layout in LAYOUTS.values():
-            assert (f"{layout.name}: " in screen_text(app)) == (layout in fitting)
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, ResultsPage))
-        for number, layout in enumerate(fitting, 1):
-            for format in layout.formats:
-                target = tmp_path / f"{layout.name}.{format}"
-                await export(app, pilot, target, str(number))
-                await until(pilot, target.exists)
-                text = target.read_text(encoding="utf-8")
-                assert text.startswith("{") == (format == "json"), text[:80]
-                await until(pilot, lambda: isinstance(app.screen, ResultsPage))
+        sheet = await open_export(app, pilot)
+        assert "S Reverse" not in screen_text(app), "nothing is sorted yet"
+        for _ in range(3):
+            await pilot.press("s")
+            await until(pilot, lambda: sheet._written is not None)
+        assert shows(app, "by gpu num, smallest first")
+        await pilot.press("S")
+        await until(pilot, partial(shows, app, "by gpu num, largest first"))
+        await until(pilot, lambda: sheet._written is not None)
+        rows = [line.split()[3] for line in screen_text(app).splitlines() if " 13210 " in line]
+        assert rows[:4] == ["32", "16", "8", "1"]
+        await pilot.press("p")
+        await until(pilot, partial(shows, app, "rows as columns"))
+        await until(pilot, lambda: sheet._written is not None)
+        assert shows(app, "gpu num")
+        line = next(line for line in screen_text(app).splitlines() if "│ gpu num" in line)
+        assert line.strip("│ ").split() == ["gpu", "num", "32", "16", "8", "1"]
+        target = tmp_path / "turned.md"
+        await export(app, pilot, target, "speedup", "md")
+        await until(pilot, target.exists)
+        assert "| gpu num | 32 | 16 | 8 | 1 |" in target.read_text(encoding="utf-8")
+
+
+async def test_what_is_copied_is_what_would_be_written_and_does_nothing_where_it_is_pasted(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.fails = {"1n8g": "\x1b]52;c;AAAA\x07harm\x9b2J"}
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        sheet = await open_export(app, pilot)
+        await pilot.press("y")
+        await until(pilot, partial(shows, app, "copied to the clipboard"))
+        assert app.clipboard == sheet._written
+        await choose(sheet, pilot, "report", "md")
+        await pilot.press("y")
+        assert "harm" in app.clipboard
+        assert all(c == "\n" or c.isprintable() for c in app.clipboard)
 
 
 async def test_an_export_that_cannot_be_written_says_so(
@@ -263,6 +353,80 @@ async def test_an_export_that_cannot_be_written_says_so(
         await export(app, pilot, tmp_path / "file" / "report.md")
         await until(pilot, partial(shows, app, "cannot write the report"))
         assert "choose a directory that may be written" in screen_text(app)
+        assert isinstance(app.screen, ExportSheet)
+
+
+async def test_rows_are_sorted_by_key_and_the_cursor_stays_on_its_case(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_results(workspace, app, pilot)
+        table = page.main_panel().table
+        as_they_are = table.shown_keys
+        before = table.current_key
+        await pilot.press("s", "S")
+        assert shows(app, "by throughput ▾")
+        assert table.shown_keys == as_they_are[::-1]
+        assert table.current_key == before
+        await pilot.press(*["s"] * (len(SORTS) - 1))
+        assert table.shown_keys == as_they_are
+
+
+async def test_outliers_among_the_repeats_are_named(workspace: FakeWorkspace) -> None:
+    async with console(workspace, (200, 60)) as (app, pilot):
+        controller = begin(app, workspace, ("1n1g", "1n8g"), repeats=7)
+        page = await open_results(workspace, app, pilot, 3000)
+        run = next(run for run in controller.state.runs.values() if run.repeat == 4)
+        slow = replace(run, throughput=(run.throughput or 0.0) * 0.9)
+        controller.state = replace(
+            controller.state, runs={**controller.state.runs, run.run_id: slow}
+        )
+        page._summarised = None
+        tick(app)
+        await pilot.pause()
+        assert shows(app, "#4")
+        assert shows(app, "○ outlier")
+        assert shows(app, "all cases, from the median of each")
+        assert shows(app, "repeat 4 is an outlier")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Repeats))
+        assert shows(app, "outlier; it counts")
+
+
+async def test_the_reasons_of_a_grade_have_the_grade_that_they_allow(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace, repeats=2)
+        await open_results(workspace, app, pilot)
+        assert shows(app, "C, for 1 reason below")
+        assert shows(app, "▲ C 2 repeats: too few")
+        assert shows(app, "▲ B nobody watched its machines")
+
+
+@pytest.mark.parametrize("quantity", list(Quantity)[1:])
+async def test_c_draws_the_next_quantity_with_its_projection(
+    workspace: FakeWorkspace, quantity: Quantity
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace, repeats=7)
+        page = await open_results(workspace, app, pilot, 3000)
+        await until(pilot, partial(shows, app, "PROJECTED 64:"))
+        await pilot.press(*["c"] * list(Quantity).index(quantity))
+        said = {Quantity.EFFICIENCY: "Efficiency over GPUs", Quantity.PER_DEVICE: "per GPU over"}
+        assert shows(app, said[quantity])
+        plot = page.query_one(Chart)._plot
+        case = next(case for case in page._groups[0].cases if case.case == "4n8g")
+        value = {
+            Quantity.EFFICIENCY: 100 * (case.efficiency or 0),
+            Quantity.PER_DEVICE: (case.throughput or 0) / 32,
+        }[quantity]
+        assert (32.0, pytest.approx(value)) in plot.lines[0].points + plot.lines[1].points
+        assert any(line.bars for line in plot.lines)
+        (farther,) = (line for line in plot.lines if line.band)
+        low, high = farther.band or (0.0, 0.0)
+        assert low < farther.points[-1][1] < high
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -96,6 +96,8 @@ def projecting(app: DlperfApp) -> bool:
         pytest.param(("3", 20.0, "enter"), True, id="run-log"),
         pytest.param(("4", 600.0, "j"), True, id="results"),
         pytest.param(("4", 600.0, "enter"), True, id="repeats"),
+        pytest.param(("4", 600.0, "c", "j", "s"), True, id="results-efficiency"),
+        pytest.param(("4", 600.0, "e"), True, id="export"),
         pytest.param(("3", "question_mark"), True, id="help"),
         pytest.param(("3", 20.0, "q"), True, id="quit"),
         pytest.param(("2", "enter"), False, id="start"),

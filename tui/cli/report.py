@@ -10,6 +10,7 @@ from backends.campaign.folder.artifacts import precheck_document
 from backends.campaign.folder.bundle import SUFFIX
 from backends.campaign.record.run_results import run_results
 from backends.results.campaign_junit import campaign_junit
+from backends.results.layouts.arrange import Arrangement
 from backends.results.layouts.common import LayoutOptions
 from backends.results.publish import FORMATS, LAYOUTS, publish
 from backends.results.result_files import write_atomically, write_figures
@@ -46,6 +47,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--decimals", metavar="N", type=int, choices=range(10), help="of the throughput, 0 to 9"
     )
+    parser.add_argument(
+        "--sort", metavar="N", type=int, help="rows by column N, the largest first with -N"
+    )
+    parser.add_argument("--transpose", action="store_true", help="rows as columns")
     parser.add_argument("--figures", action="store_true", help="SVG figures beside the markdown")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path)
     parser.add_argument(
@@ -84,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         style=arguments.style,
         columns=None if arguments.columns is None else tuple(arguments.columns.split(",")),
         decimals=arguments.decimals,
+        arrangement=_arrangement(arguments),
     )
     text = publish(
         " + ".join(names),
@@ -116,6 +122,14 @@ def run(arguments: argparse.Namespace) -> int:
         for _title, name in write_figures(where, groups, arguments.lang, export=where not in paths):
             say(f"written: {where / name}")
     return OK
+
+
+def _arrangement(arguments: argparse.Namespace) -> Arrangement:
+    number = arguments.sort
+    if number == 0:
+        raise SelectionError("columns are counted from 1", where="--sort", remedy="give 1 or more")
+    column = None if number is None else abs(number) - 1
+    return Arrangement(column, (number or 0) < 0, arguments.transpose)
 
 
 def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
@@ -166,6 +180,8 @@ def _refuse_with_whole(arguments: argparse.Namespace) -> None:
         ("--figures", arguments.figures),
         ("--columns", arguments.columns is not None),
         ("--decimals", arguments.decimals is not None),
+        ("--sort", arguments.sort is not None),
+        ("--transpose", arguments.transpose),
         ("-o", arguments.output is not None and arguments.format is None),
     )
     for name, given in others:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from rich.text import Text
 
-from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, expected_repeats
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
 from backends.results.findings import Concern, Grade
-from backends.results.grade_words import finding_lines
+from backends.results.grade_words import graded_lines
 from backends.results.layouts.cells import (
     count_cell,
     efficiency_interval_cell,
     speedup_interval_cell,
 )
-from backends.results.numbers import NOTHING, percent, signed_percent
+from backends.results.numbers import NOTHING, percent
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
 from backends.results.statistics import Spread
@@ -26,7 +26,7 @@ from backends.results.summary import Group, on_cpus
 from backends.results.telemetry_words import usual_lines
 from backends.results.translations import EN
 from profiles.format.case import Case
-from tui.text import cell, join, number, plain
+from tui.text import cell, count, join, number, plain
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
 
@@ -40,15 +40,6 @@ _COLUMNS = (
     Column("n", "n", 3, right=True),
     Column("grade", "Gr", 2),
     Column("flags", "Flags", None),
-)
-
-REPEAT_COLUMNS = (
-    Column("repeat", "#", 3, right=True),
-    Column("state", "State", 11),
-    Column("throughput", "samples/s", 10, right=True),
-    Column("off", "vs median", 9, right=True),
-    Column("hosts", "Hosts", 14, most=40),
-    Column("note", "Note", None),
 )
 
 SHORT = {
@@ -107,9 +98,28 @@ def result_columns(groups: Sequence[Group]) -> tuple[Column, ...]:
     return tuple(named.get(column.key, column) for column in _COLUMNS)
 
 
-def result_rows(groups: Sequence[Group]) -> list[Row]:
+SORTS: Mapping[str, Callable[[CaseResult], Any] | None] = {  # Any: what can be put in order
+    "case": None,
+    "throughput": lambda case: case.throughput,
+    "speedup": lambda case: case.speedup,
+    "efficiency": lambda case: case.efficiency,
+    "CV": lambda case: case.spread.cv if case.spread else None,
+    "grade": lambda case: case.grade,
+}
+"""What rows can be sorted by; None: as the groups have them."""
+
+
+def result_rows(
+    groups: Sequence[Group], by: str = "case", *, descending: bool = False
+) -> list[Row]:
+    """Cases without a value come last."""
     several = len({group.profile for group in groups}) > 1
-    return [_row(group, case, several=several) for group in groups for case in group.cases]
+    pairs = [(group, case) for group in groups for case in group.cases]
+    if (value := SORTS[by]) is not None:
+        told = [pair for pair in pairs if value(pair[1]) is not None]
+        rest = [pair for pair in pairs if value(pair[1]) is None]
+        pairs = sorted(told, key=lambda pair: value(pair[1]), reverse=descending) + rest
+    return [_row(group, case, several=several) for group, case in pairs]
 
 
 def _row(group: Group, case: CaseResult, *, several: bool) -> Row:
@@ -176,7 +186,7 @@ def case_text(case: CaseResult, group: Group, rule: AutoRepeats | None = None) -
                 if spread.interval
                 else "– (needs 6 repeats)",
             ),
-            ("grade", str(case.grade or "–")),
+            ("grade", _grade_words(case)),
             *_repeats_rows(case, rule),
             (f"per {one}", number((case.throughput or 0.0) / case.gpus)),
             *_scaling_rows(case, group),
@@ -190,10 +200,13 @@ def case_text(case: CaseResult, group: Group, rule: AutoRepeats | None = None) -
         rows += _published_rows(case)
         for name, value in rows:
             text.append(f"{plain(name):<13}", MUTED).append(f"{plain(value)}\n")
-    lines = finding_lines(case, group)
+    lines = graded_lines(case, group)
     text.append("\n")
-    for line in lines:
-        text.append("▲ ", WARN).append(f"{plain(line)}\n")
+    for allows, line in lines:
+        text.append("▲ ", WARN)
+        if allows > Grade.A:
+            text.append(f"{allows} ", f"bold {_GRADE_COLOURS[allows]}")
+        text.append(f"{plain(line)}\n")
     if case.grade is Grade.A and not lines:
         text.append("✓ ", ACCENT).append("nothing to distrust\n")
     text.rstrip()
@@ -205,6 +218,14 @@ def _range_row(spread: Spread) -> list[tuple[str, str]]:
     if spread.n < 2:
         return []
     return [("range", f"{number(spread.minimum)} to {number(spread.maximum)}")]
+
+
+def _grade_words(case: CaseResult) -> str:
+    """Below stands what allows no better one, with the letter before it."""
+    if case.grade is None or case.grade is Grade.A:
+        return str(case.grade or NOTHING)
+    reasons = sum(finding.ceiling is case.grade for finding in case.findings)
+    return f"{case.grade}, for {count(reasons, 'reason')} below"
 
 
 def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str, str]]:
@@ -243,31 +264,3 @@ def _published_rows(case: CaseResult) -> list[tuple[str, str]]:
 
 def _bracketed(interval: str) -> str:
     return "" if interval == NOTHING else f" ({interval})"
-
-
-def repeat_rows(case: CaseResult) -> list[Row]:
-    """Every repeat with its distance from the median; replaced attempts below."""
-    median = case.spread.median if case.spread else None
-    rows = []
-    for run in (*case.runs, *case.superseded):
-        off = run.measured / median - 1 if run.measured and median else None
-        note = plain(run.reason) or ", ".join(plain(w) for w in run.warnings)
-        attempt = f"attempt {run.attempt}" if run.attempt > 1 else ""
-        replaced = "replaced by a later attempt" if run in case.superseded else ""
-        packed = f"packed beside {len(run.shared_with)}" if run.shared_with else ""
-        said = " · ".join(part for part in (attempt, replaced, packed, note) if part)
-        good = run.state == "succeeded"
-        rows.append(
-            Row(
-                run.run_id,
-                (
-                    cell(run.repeat, right=True),
-                    cell(f"{'✓' if good else '✗'} {run.state}", "" if good else BAD),
-                    cell(number(run.measured), right=True),
-                    cell("–" if off is None else signed_percent(off, 2), right=True),
-                    cell(fold_nodeset(run.hosts) if run.hosts else "–"),
-                    cell(said, MUTED),
-                ),
-            )
-        )
-    return rows

@@ -173,10 +173,11 @@ def value_scale(top: float, rows: int, bottom: float = 0.0, unit: str = "") -> S
     """
     dots = DOTS * rows - 1 - MIDDLE
     dot = max(top - bottom, SMALLEST_TOP) / dots
+    highest = top - 0.002 * (top - bottom)
     found: list[tuple[float, int, float, float]] = []
     for apart in range(min(2, rows - 1), rows):
         step = nice_step(DOTS * apart * dot, 1)
-        while (start := _at_or_below(bottom, step)) + dots * step / (DOTS * apart) < top * 0.998:
+        while (start := _at_or_below(bottom, step)) + dots * step / (DOTS * apart) < highest:
             step = nice_step(1.5 * step, 1)
         waste = step / (DOTS * apart * dot) - 1
         number = (rows - 1) // apart + 1

@@ -155,7 +155,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         fixed = sum(c.width for c in chosen if c.width is not None)
         rest = total - fixed - 2 * self.cell_padding * len(chosen)
         widths = {c.key: c.width or 0 for c in chosen}
-        spare = rest - max((self._needs(c) for c in chosen if c.width is None), default=0)
+        flexible = [max(self._needs(c), self.FLEX_MIN) for c in chosen if c.width is None]
+        spare = rest - max(flexible, default=0)
         for column in chosen:
             if spare < 0 and column.width is not None:
                 given = max(0, min(column.width - self._has_needed(column), -spare))

@@ -2,48 +2,78 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from backends.campaign.folder.artifacts import precheck_document, report_context
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState
 from backends.results.campaign_report import render_report
+from backends.results.layouts.common import DEFAULT, LayoutOptions
+from backends.results.layouts.layout import Format
 from backends.results.publish import LAYOUTS, publish
 from backends.results.result_files import write_atomically
 from backends.results.side_by_side import logs_from
 from backends.results.summary import summarise
 from profiles.errors import DlperfError
 
+Written = Format | Literal["html"]
+REPORT_FORMATS: tuple[Written, ...] = ("md", "html")
 
-def export(state: CampaignState, campaign: Path, target: Path, layout: str | None = None) -> None:
-    """Write a report of the campaign that lies in ``campaign`` to ``target``; blocking.
 
-    ``layout``: None for the whole report, as markdown; else in the format that the name ends in,
-    where the layout has it.
+@dataclass(frozen=True, slots=True)
+class Export:
+    """``layout``: None for the whole report, of which ``options`` are the language alone."""
+
+    layout: str | None = None
+    format: Written = "md"
+    options: LayoutOptions = DEFAULT
+
+
+def formats_of(layout: str | None) -> tuple[Written, ...]:
+    """In which a layout, or the whole report, can be written; its own first."""
+    return REPORT_FORMATS if layout is None else LAYOUTS[layout].formats
+
+
+def exported(state: CampaignState, campaign: Path, what: Export, where: Path) -> str:
+    """The text of an export of the campaign that lies in ``campaign``, with the paths of logs as
+    they are found from the directory ``where``; blocking.
+
+    Raises
+    ------
+    SelectionError: there is nothing to report.
+    """
+    if what.layout is None and what.format == "html":
+        from backends.campaign.folder.whole_report import html_of  # noqa: PLC0415 (seldom needed)
+
+        return html_of(state, campaign, lang=what.options.lang)
+    runs = run_results(state)
+    if what.format != "json":  # whose document names the campaign
+        runs = logs_from(runs, campaign, where)
+    if what.layout is None or what.format == "html":
+        context = report_context(state, campaign)
+        return render_report(context, runs, summarise(runs), what.options.lang)
+    return publish(
+        state.campaign,
+        runs,
+        path=campaign,
+        layout=what.layout,
+        format=what.format,
+        options=what.options,
+        precheck=precheck_document(campaign),
+    )
+
+
+def export(state: CampaignState, campaign: Path, target: Path, what: Export) -> None:
+    """Write an export to ``target``; blocking.
 
     Raises
     ------
     DlperfError: there is nothing to report, or the file cannot be written.
     """
-    runs = logs_from(run_results(state), campaign, target.parent)
-    if layout is None:
-        text = render_report(report_context(state, campaign), runs, summarise(runs))
-    else:
-        ending = target.suffix.removeprefix(".")
-        known = (format for format in LAYOUTS[layout].formats if format == ending)
-        format = next(known, None)
-        if format == "json":
-            runs = run_results(state)  # the document names the campaign
-        text = publish(
-            state.campaign,
-            runs,
-            path=campaign,
-            layout=layout,
-            format=format,
-            precheck=precheck_document(campaign),
-        )
     try:
-        write_atomically(target, text)
+        write_atomically(target, exported(state, campaign, what, target.parent))
     except OSError as error:
         raise DlperfError(
             f"cannot write the report: {error.strerror or error}",

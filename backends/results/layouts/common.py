@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backends.results.findings import Concern
+from backends.results.layouts.arrange import AS_IT_IS, Arrangement
 from backends.results.scaling_loss import Scaling, scaling
 from backends.results.summary import Group, parameters_text
 from backends.results.translations import Lang, Words
@@ -20,12 +21,14 @@ DASH = "-"
 
 @dataclass(frozen=True, slots=True)
 class LayoutOptions:
-    """``columns`` and ``style`` are the speedup layout's; ``decimals`` the throughput's."""
+    """``columns`` and ``style`` are the speedup layout's; ``decimals`` the throughput's;
+    ``arrangement`` that of every table."""
 
     lang: Lang = "en"
     style: Style = "full"
     columns: tuple[str, ...] | None = None
     decimals: int | None = None
+    arrangement: Arrangement = AS_IT_IS
 
     def throughput_decimals(self, usual: int = 2) -> int:
         return usual if self.decimals is None else self.decimals

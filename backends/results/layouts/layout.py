@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from backends.results.layouts.arrange import arranged
 from backends.results.layouts.common import LayoutOptions
 from backends.results.render import Column, Table, render_csv, render_markdown
 from backends.results.results_json import document, to_json
@@ -73,20 +74,22 @@ def layout_of_tables(
     ``csv``, ``json``: what is written instead of these.
     """
 
+    def shown(groups: Sequence[Group], options: LayoutOptions) -> tuple[Table, ...]:
+        return arranged(tables(groups, options), options.arrangement)
+
     def markdown(results: Results, options: LayoutOptions) -> str:
-        return render_markdown(tables(results.groups, options))
+        return render_markdown(shown(results.groups, options))
 
     def tables_csv(results: Results, options: LayoutOptions) -> str:
-        return render_csv(
-            [_with_mark(table, options.lang) for table in tables(results.groups, options)]
-        )
+        marked = [_with_mark(table, options.lang) for table in tables(results.groups, options)]
+        return render_csv(arranged(marked, options.arrangement))
 
     writers: dict[Format, Writer] = {
         "md": markdown,
         "csv": csv or tables_csv,
         "json": json or write_document,
     }
-    return Layout(name, help, writers, fits, lacks, tables)
+    return Layout(name, help, writers, fits, lacks, shown)
 
 
 def _with_mark(table: Table, lang: Lang) -> Table:

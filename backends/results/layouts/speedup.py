@@ -8,6 +8,7 @@ from backends.results.case_result import CaseResult
 from backends.results.dataframe import results_csv
 from backends.results.device_words import words_of
 from backends.results.findings import Concern
+from backends.results.layouts.arrange import arranged
 from backends.results.layouts.cells import (
     count_cell,
     cv_cell,
@@ -151,10 +152,10 @@ def _cells(group: Group, decimals: int) -> Mapping[str, Callable[[CaseResult], s
 
 
 def _csv(results: Results, options: LayoutOptions) -> str:
-    """The long table of results.csv, unless columns, a style or decimals were chosen."""
+    """The long table of results.csv, unless columns, a style, decimals or an order were chosen."""
     if options == LayoutOptions(lang=options.lang):
         return results_csv(results.groups)
-    return render_csv(speedup_tables(results.groups, options))
+    return render_csv(arranged(speedup_tables(results.groups, options), options.arrangement))
 
 
 LAYOUT = layout_of_tables(

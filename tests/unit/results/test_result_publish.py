@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import pytest
 
+from backends.results.layouts.arrange import Arrangement
 from backends.results.layouts.common import LayoutOptions
 from backends.results.layouts.layout import Layout
 from backends.results.publish import LAYOUTS, publish
@@ -106,6 +107,14 @@ def test_compare_layout_tells_one_framework_from_itself(runs_of):
         ({"format": "pdf"}, "no format 'pdf'"),
         ({"layout": "dlperf-json", "format": "csv"}, "dlperf-json is no csv"),
         ({"options": LayoutOptions(columns=("colour",))}, "unknown column 'colour'"),
+        (
+            {"options": LayoutOptions(arrangement=Arrangement(99))},
+            r"--sort: there are \d+ columns, not 100; give one of them",
+        ),
+        (
+            {"format": "json", "options": LayoutOptions(arrangement=Arrangement(transposed=True))},
+            "JSON has no rows to put in order",
+        ),
     ],
 )
 def test_what_does_not_exist_is_told(runs, arguments, message):

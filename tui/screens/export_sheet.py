@@ -1,0 +1,305 @@
+"""Every layout of the results on the screen, in every language; written, or copied, as it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import get_args
+
+from rich.text import Text
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import ScrollableContainer
+from textual.widgets import Static
+
+from backends.campaign.folder.export_report import (
+    Export,
+    Written,
+    export,
+    exported,
+    formats_of,
+)
+from backends.campaign.record.status_view import CampaignSnapshot
+from backends.results.layouts.arrange import AS_IT_IS, Arrangement
+from backends.results.layouts.common import LayoutOptions
+from backends.results.publish import LAYOUTS
+from backends.results.render import Column
+from backends.results.summary import Group
+from backends.results.translations import Lang
+from profiles.errors import DlperfError
+from tui.key_bindings import bindings
+from tui.messages import Problem, Said
+from tui.screens.dialogs import Answer, Choice, Dialog, Prompt
+from tui.screens.export_text import chosen_line, file_text, order_words, safe_text, tables_text
+from tui.text import plain, problem
+from tui.theme import MUTED
+from tui.typed_ahead import typed_ahead
+from tui.widgets.filter_table import set_frame
+
+REPORT, TABLE = "report", "table"
+LANGUAGES: tuple[Lang, ...] = get_args(Lang)
+REPORT_HAS = "environment, tables, figures, what to distrust"
+BOTH = 34
+"""Lines from which a table stands above the file that is made of it."""
+MOST_COPIED = 75_000
+"""Bytes that terminals can be expected to take for the clipboard (xterm takes no more)."""
+
+
+class Preview(ScrollableContainer, can_focus=True):
+    """As wide and as long as it is."""
+
+    PANEL = "scroll"
+    BINDINGS = bindings("scroll")
+
+    def compose(self) -> ComposeResult:
+        yield Static(classes="preview", markup=False)
+
+    def show(self, text: Text) -> None:
+        self.query_one(Static).update(text)
+        self.scroll_home(animate=False)
+
+
+class ExportSheet(Dialog[None]):
+    """Of a campaign as it was when this was opened."""
+
+    PANEL = "export"
+    BINDINGS = bindings("export")
+
+    def __init__(self, viewed: CampaignSnapshot, groups: Sequence[Group]) -> None:
+        super().__init__(f"Export · {plain(viewed.name)}")
+        self._viewed = viewed
+        self._groups = groups
+        self._layouts = [*(one.name for one in LAYOUTS.values() if one.fits(groups)), REPORT]
+        self._shown = self._layouts[0]
+        self._format = self._formats[0]
+        self._lang: Lang = LANGUAGES[0]
+        self._order = AS_IT_IS
+        self._columns: tuple[Column, ...] = ()
+        self._written: str | None = None
+
+    def compose(self) -> ComposeResult:
+        with self.box(whole=True):
+            yield Static(id="choices", markup=False)
+            yield Preview(id="laid-out", classes="panel")
+            yield Preview(id="as-written", classes="panel")
+
+    def on_mount(self) -> None:
+        self.query_one("#laid-out").focus()
+        self._renew()
+
+    def on_resize(self) -> None:
+        super().on_resize()
+        self._show_choices()
+
+    # What is chosen ----------------------------------------------------------------------------
+
+    @property
+    def _laid_out_by(self) -> str | None:
+        return None if self._shown == REPORT else self._shown
+
+    @property
+    def _formats(self) -> list[str]:
+        """On the screen a table is one, too; it is written in the layout's own format."""
+        return [*([TABLE] if self._lays_out_tables else []), *formats_of(self._laid_out_by)]
+
+    @property
+    def _lays_out_tables(self) -> bool:
+        return self._laid_out_by is not None and LAYOUTS[self._laid_out_by].tables is not None
+
+    @property
+    def _arranges(self) -> bool:
+        return self._lays_out_tables and self._format != "json"
+
+    @property
+    def _options(self) -> LayoutOptions:
+        return LayoutOptions(
+            lang=self._lang, arrangement=self._order if self._arranges else AS_IT_IS
+        )
+
+    @property
+    def _wanted(self) -> Export:
+        known = formats_of(self._laid_out_by)
+        written: Written = next((one for one in known if one == self._format), known[0])
+        return Export(self._laid_out_by, written, self._options)
+
+    # What is shown -----------------------------------------------------------------------------
+
+    def _renew(self) -> None:
+        self._show_choices()
+        self._lay_out(self._wanted)
+        self.sight.changed()
+        self.refresh_bindings()
+
+    def _show_choices(self) -> None:
+        lines = [
+            chosen_line("Layout", self._layouts, self._shown),
+            chosen_line("Format", self._formats, self._format)
+            .append("   ")
+            .append_text(chosen_line("Language", LANGUAGES, self._lang)),
+        ]
+        order = self._order if self._arranges else AS_IT_IS
+        said = order_words(self._columns, order.column, descending=order.descending)
+        said += ", rows as columns" if order.transposed else ""
+        about = LAYOUTS[self._laid_out_by].help if self._laid_out_by else REPORT_HAS
+        lines.append(Text(f"{'Order':<9} {said}", MUTED, no_wrap=True, end=""))
+        self.query_one("#choices", Static).update(Text("\n").join(lines))
+        set_frame(self.query_one("#laid-out"), about)
+        set_frame(self.query_one("#as-written"), f"as {self._wanted.format} is written")
+        both = self.app.size.height >= BOTH and self._format == TABLE
+        self.query_one("#as-written").display = both
+
+    @work(exclusive=True, group="preview", description="lay the results out")
+    async def _lay_out(self, what: Export) -> None:
+        self._written = None
+        try:
+            written, tables, columns = await asyncio.to_thread(self._laid_out, what)
+        except DlperfError as error:
+            written, tables, columns = None, problem(error), ()
+        if not self.here:
+            return
+        self._written, self._columns = written, columns
+        text = Text() if written is None else file_text(written)
+        self.query_one("#laid-out", Preview).show(text if tables is None else tables)
+        self.query_one("#as-written", Preview).show(text)
+        self._show_choices()
+        self.sight.changed()
+        self.refresh_bindings()
+
+    def _laid_out(self, what: Export) -> tuple[str, Text | None, tuple[Column, ...]]:
+        """The text of the file, its tables aligned where that is the format, and the columns that
+        they can be sorted by."""
+        written = exported(self._viewed.state, self._viewed.path, what, self._viewed.path)
+        lays = LAYOUTS[what.layout].tables if what.layout is not None else None
+        if lays is None:
+            return written, None, ()
+        columns = lays(self._groups, replace(what.options, arrangement=AS_IT_IS))[0].columns
+        if self._format != TABLE:
+            return written, None, columns
+        return written, tables_text(lays(self._groups, what.options)), columns
+
+    # Keys --------------------------------------------------------------------------------------
+
+    def able(self, action: str) -> bool:
+        if action in ("layout", "language", "leave", "help"):
+            return True
+        if action == "format":
+            return len(self._formats) > 1
+        if action in ("sort", "transpose"):
+            return self._arranges and bool(self._columns)
+        if action == "reverse":
+            return self._arranges and self._order.column is not None
+        return self._written is not None
+
+    def action_layout(self, step: int) -> None:
+        place = (self._layouts.index(self._shown) + step) % len(self._layouts)
+        self._shown = self._layouts[place]
+        if self._format not in self._formats:
+            self._format = self._formats[0]
+        self._order = replace(self._order, column=None)
+        self._renew()
+
+    def action_format(self) -> None:
+        place = self._formats.index(self._format) + 1
+        self._format = self._formats[place % len(self._formats)]
+        self._renew()
+
+    def action_language(self) -> None:
+        self._lang = LANGUAGES[(LANGUAGES.index(self._lang) + 1) % len(LANGUAGES)]
+        self._renew()
+
+    def action_sort(self) -> None:
+        column = -1 if self._order.column is None else self._order.column
+        following = column + 1 if column + 1 < len(self._columns) else None
+        self._arrange(replace(self._order, column=following))
+
+    def action_reverse(self) -> None:
+        self._arrange(replace(self._order, descending=not self._order.descending))
+
+    def action_transpose(self) -> None:
+        self._arrange(replace(self._order, transposed=not self._order.transposed))
+
+    def _arrange(self, order: Arrangement) -> None:
+        self._order = order
+        self._renew()
+
+    def action_copy(self) -> None:
+        if self._written is None:
+            return
+        text = safe_text(self._written)
+        size = len(text.encode())
+        self.app.copy_to_clipboard(text)
+        said = f"copied to the clipboard, {size:,} bytes"
+        if size * 4 // 3 > MOST_COPIED:
+            said += "; many terminals take no more than 56,000: write it to a file"
+        self.app.notify(said, markup=False)
+
+    # Writing -----------------------------------------------------------------------------------
+
+    def action_write(self) -> None:
+        if self._written is None:
+            return
+        what = self._wanted
+
+        def answered(answer: str | None) -> None:
+            if answer:
+                self._export_to(what, answer)
+
+        value = str(_proposed(self._viewed.path, what))
+        words = "Write it to this file:"
+        self.app.push_screen(
+            Prompt("Export", words, value=value, lasting=True, meaning=_whole), answered
+        )
+
+    @work(exclusive=True, group="export", description="ask before writing over a file")
+    async def _export_to(self, what: Export, answer: str) -> None:
+        with typed_ahead(self).held():
+            path, question = await asyncio.to_thread(_destination, answer)
+
+            def answered(said: str | None) -> None:
+                if said == "yes":
+                    self._export(what, path)
+
+            if question is None or _kept_up_to_date(self._viewed.path, what, path):
+                answered("yes")
+            else:
+                self.app.push_screen(question, answered)
+
+    @work(exclusive=True, group="write", description="write the report, or one of its layouts")
+    async def _export(self, what: Export, path: Path) -> None:
+        try:
+            await asyncio.to_thread(export, self._viewed.state, self._viewed.path, path, what)
+        except DlperfError as error:
+            self.app.post_message(Problem(error))
+        else:
+            self.app.post_message(Said(f"written to {path}"))
+            self.finish()
+
+
+def _kept_up_to_date(campaign: Path, what: Export, path: Path) -> bool:
+    """The campaign rewrites it by itself."""
+    return what == Export() and path == campaign / "report.md"
+
+
+def _proposed(campaign: Path, what: Export) -> Path:
+    lang = "" if what.options.lang == "en" else f".{what.options.lang}"
+    return campaign / f"{what.layout or REPORT}{lang}.{what.format}"
+
+
+def _whole(text: str) -> str:
+    """The path that was typed, from the root on."""
+    return str(Path(text).expanduser().absolute()) if text.strip() else "no file is named"
+
+
+def _destination(text: str) -> tuple[Path, Choice | None]:
+    """The path that was typed, and what is to be asked before anything is written there."""
+    path = Path(text).expanduser()
+    if path.exists():
+        answers = (Answer("y", "write over it", "yes"), Answer("n", "leave it", "no"))
+        return path, Choice("Export", f"{path} exists already.", answers)
+    missing = [parent for parent in path.parents if not parent.exists()]
+    if missing:
+        answers = (Answer("y", "make it", "yes"), Answer("n", "write nothing", "no"))
+        return path, Choice("Export", f"There is no directory {path.parent}.", answers)
+    return path, None

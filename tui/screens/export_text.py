@@ -1,0 +1,83 @@
+"""What an export looks like: its tables aligned, or the text of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from backends.results.render import Align, Column, Table
+from profiles.cleantext import clean_text
+from tui.theme import ACCENT, MUTED
+
+MOST_LINES = 2_000
+"""Of a preview; the file has all."""
+
+
+def tables_text(tables: Sequence[Table]) -> Text:
+    """Titles, captions, aligned cells and notes, as wide as they are."""
+    return _lines([line for table in tables for line in _table_lines(table)])
+
+
+def file_text(text: str) -> Text:
+    """What is written, line by line, safe to show."""
+    return _lines([Text(clean_text(line)) for line in text.split("\n")])
+
+
+def safe_text(text: str) -> str:
+    """What is written, so that it does nothing where it is pasted."""
+    return "\n".join(map(clean_text, text.split("\n")))
+
+
+def _lines(lines: list[Text]) -> Text:
+    text = Text("\n", end="", no_wrap=True).join(lines[:MOST_LINES])
+    if len(lines) > MOST_LINES:
+        text.append(f"\n… {len(lines) - MOST_LINES:,} more lines are in the file", MUTED)
+    return text
+
+
+def _table_lines(table: Table) -> Iterator[Text]:
+    cells = [[clean_text(cell) for cell in row] for row in (table.headings, *table.rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    if table.title:
+        yield Text(clean_text(table.title), "bold")
+    if table.caption:
+        yield Text(clean_text(table.caption), MUTED)
+    for number, row in enumerate(cells):
+        padded = (
+            _padded(cell, width, column.align)
+            for cell, width, column in zip(row, widths, table.columns, strict=True)
+        )
+        yield Text("  ".join(padded).rstrip(), MUTED if number == 0 else "")
+    for note in table.notes:
+        yield Text(clean_text(note), MUTED)
+    if table.links:
+        yield Text(f"logs: {len(table.links)}, linked in the file", MUTED)
+    yield Text()
+
+
+def _padded(cell: str, width: int, align: Align) -> str:
+    room = width - cell_len(cell)
+    if align == "left":
+        return cell + " " * room
+    before = room if align == "right" else room // 2
+    return " " * before + cell + " " * (room - before)
+
+
+def chosen_line(name: str, choices: Sequence[str], chosen: str) -> Text:
+    """ "Format  [md] csv json" """
+    text = Text(f"{name:<9}", MUTED, no_wrap=True, end="")
+    for choice in choices:
+        if choice == chosen:
+            text.append(f"[{choice}]", f"bold {ACCENT}")
+        else:
+            text.append(f" {choice} ")
+    return text
+
+
+def order_words(columns: Sequence[Column], column: int | None, *, descending: bool) -> str:
+    if column is None:
+        return "as laid out"
+    heading = clean_text(columns[column].heading) if column < len(columns) else "–"
+    return f"by {heading or 'the first column'}, {'largest' if descending else 'smallest'} first"

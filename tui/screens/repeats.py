@@ -1,0 +1,139 @@
+"""The repeats of a case: where they lie, which are odd, and each by itself."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.widgets import Static
+
+from backends.inventory.nodesets import fold_nodeset
+from backends.results.case_result import CaseResult
+from backends.results.numbers import signed_percent
+from backends.results.run_result import RunResult
+from backends.results.summary import Group
+from tui.key_bindings import bindings
+from tui.screens.dialogs import FRAME, WIDE_BOX, Dialog
+from tui.screens.result_text import case_label
+from tui.text import cell, count, number, plain
+from tui.theme import BAD, MUTED, WARN
+from tui.widgets.distribution import LEGEND, distribution_line, limits
+from tui.widgets.keyed_table import Column, KeyedTable, Row
+
+REPEAT_COLUMNS = (
+    Column("repeat", "#", 3, right=True),
+    Column("state", "State", 11),
+    Column("throughput", "samples/s", 10, right=True),
+    Column("off", "vs median", 9, right=True),
+    Column("hosts", "Hosts", 14, most=40),
+    Column("note", "Note", None),
+)
+
+
+def repeat_rows(case: CaseResult) -> list[Row]:
+    """Every repeat with its distance from the median; replaced attempts below."""
+    strange = outliers(case)
+    return [_row(run, case, strange) for run in (*case.runs, *case.superseded)]
+
+
+def outliers(case: CaseResult) -> tuple[RunResult, ...]:
+    if case.spread is None:
+        return ()
+    return tuple(case.measured_runs[position] for position in case.spread.outliers)
+
+
+def off_median(run: RunResult, case: CaseResult) -> float | None:
+    """Relative."""
+    median = case.spread.median if case.spread else None
+    return run.measured / median - 1 if run.measured and median else None
+
+
+def _row(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...]) -> Row:
+    off = off_median(run, case)
+    note = plain(run.reason) or ", ".join(plain(w) for w in run.warnings)
+    parts = (
+        "outlier; it counts" if run in strange else "",
+        f"attempt {run.attempt}" if run.attempt > 1 else "",
+        "replaced by a later attempt" if run in case.superseded else "",
+        f"packed beside {len(run.shared_with)}" if run.shared_with else "",
+        note,
+    )
+    good = run.state == "succeeded"
+    return Row(
+        run.run_id,
+        (
+            cell(run.repeat, right=True),
+            cell(f"{'✓' if good else '✗'} {run.state}", "" if good else BAD),
+            cell(number(run.measured), right=True),
+            cell("–" if off is None else signed_percent(off, 2), right=True),
+            cell(fold_nodeset(run.hosts) if run.hosts else "–"),
+            cell(" · ".join(filter(None, parts)), WARN if run in strange else MUTED),
+        ),
+    )
+
+
+def distribution_text(case: CaseResult, width: int) -> Text:
+    """The repeats on a line, between the slowest and the fastest, and what its signs mean."""
+    across = limits([case])
+    if across is None:
+        return Text("no repeat has succeeded yet", MUTED, end="")
+    text = distribution_line(case, across, width)
+    low, high = (f"{number(end)}" for end in across)
+    text.append(f"\n{low}{high:>{max(1, width - len(low))}}\n", MUTED)
+    return text.append(LEGEND, MUTED)
+
+
+def repeats_text(case: CaseResult, group: Group, width: int) -> Text:
+    """Beside the case: its repeats one by one, and how all cases of its group scatter."""
+    text = distribution_text(case, width).append("\n\n")
+    strange = outliers(case)
+    for run in (*case.runs, *case.superseded):
+        off = off_median(run, case)
+        odd = "○ outlier" if run in strange else "" if run.succeeded else f"✗ {run.state}"
+        text.append(f"{f'#{run.repeat}':>4} {number(run.measured):>12} ")
+        text.append(f"{'–' if off is None else signed_percent(off, 2):>8}  ", MUTED)
+        text.append(odd, WARN if run in strange else BAD)
+        text.append(f"{'  ' * bool(odd)}{plain(fold_nodeset(run.hosts)) if run.hosts else ''}\n")
+    return text.append("\n").append_text(_all_cases(group, width))
+
+
+def _all_cases(group: Group, width: int) -> Text:
+    """On one scale of percents from each one's own median."""
+    measured = group.measured_cases
+    medians = {case.case: case.spread.median for case in measured if case.spread}
+    off = [value / medians[c.case] - 1 for c in measured for value in c.throughputs]
+    if not off or len(measured) < 2:
+        return Text(end="")
+    low, high = min(*off, -0.001), max(*off, 0.001)
+    tag = max(len(case.case) for case in measured) + 1
+    room = max(8, width - tag)
+    text = Text("all cases, from the median of each\n", MUTED, end="")
+    for case in measured:
+        median = medians[case.case]
+        text.append(f"{case.case:<{tag}}")
+        across = (median * (1 + low), median * (1 + high))
+        text.append_text(distribution_line(case, across, room)).append("\n")
+    first, last = signed_percent(low, 2), signed_percent(high, 2)
+    text.append(f"{'':<{tag}}{first}{last:>{max(1, room - len(first))}}", MUTED)
+    return text
+
+
+class Repeats(Dialog[str]):
+    """Every repeat of a case."""
+
+    PANEL = "repeats"
+    BINDINGS = bindings("repeats")
+
+    def __init__(self, case: CaseResult) -> None:
+        done = f"{case.succeeded} of {count(case.repeats, 'repeat')} succeeded"
+        super().__init__(f"{plain(case_label(case))} · {done}")
+        self._case = case
+
+    def compose(self) -> ComposeResult:
+        width = min(WIDE_BOX, self.app.size.width * 96 // 100) - FRAME
+        with self.box(wide=True):
+            yield Static(distribution_text(self._case, width), markup=False)
+            yield KeyedTable(REPEAT_COLUMNS)
+
+    def on_mount(self) -> None:
+        self.query_one(KeyedTable).focus()
+        self.query_one(KeyedTable).refill(repeat_rows(self._case))
