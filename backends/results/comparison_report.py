@@ -36,6 +36,14 @@ def comparison_words(
     before = [
         w.environments_differ.format(baseline=ours, candidate=theirs) for ours, theirs in differing
     ]
+    after = (*_assumed(comparison, lang), *_exit_lines(comparison, w))
+    return (*before, *cautions(comparison, lang)), after
+
+
+def cautions(comparison: Comparison, lang: Lang = "en") -> tuple[str, ...]:
+    """What else than the environments may show in the ratios."""
+    w = words(lang)
+    before = []
     if _simulated(comparison):
         before.append(w.simulated)
     both = [case for case in comparison.cases if case.baseline and case.candidate]
@@ -47,7 +55,7 @@ def comparison_words(
                 "部分用例仅一方为打包运行（共用主机）：比值也包含其影响。",
             )
         )
-    return tuple(before), (*_assumed(comparison, lang), *_exit_lines(comparison, w))
+    return tuple(before)
 
 
 def _assumed(comparison: Comparison, lang: Lang) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -308,3 +309,13 @@ async def test_keys_of_any_haste_leave_it_whole(workspace: FakeWorkspace) -> Non
             while not isinstance(app.screen, CampaignList):
                 assert app._exception is None, keys
                 await pilot.press("escape")
+
+
+async def test_simulated_campaigns_say_so(workspace: FakeWorkspace) -> None:
+    workspace.simulated = True
+    await three(workspace)
+    workspace.summaries = [replace(one, simulated=True) for one in workspace.summaries]
+    async with console(workspace, HUGE) as (app, pilot):
+        await open_compare(app, pilot, 2)
+        assert shows(app, "Compare · 2 campaigns · SIMULATED")
+        assert shows(app, "2 SIMULATED: ")

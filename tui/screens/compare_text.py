@@ -11,7 +11,7 @@ from backends.hosts.fingerprint import Part, side_by_side
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.comparison import ComparedCase, Verdict
-from backends.results.comparison_report import comparison_words, reason
+from backends.results.comparison_report import cautions, comparison_words, reason
 from backends.results.grade_words import finding_lines
 from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.numbers import fixed, percent
@@ -225,11 +225,12 @@ def campaigns_panel(found: SideBySide, now: float) -> Text:
             text.append_text(problem(other.problem)).append("\n")
     text.append("\n").append_text(environments_text([side.environment for side in found.sides]))
     for other in found.others:
-        for line in comparison_words(other.comparison)[1] if other.comparison else ():
-            text.append("\n")
-            if len(found.others) > 1:
-                text.append(f"{other.place + 1} ", series_colour(other.place))
-            text.append(f"{plain(line)}")
+        if other.comparison is not None:
+            lines = [(line, WARN) for line in cautions(other.comparison)]
+            lines += [(line, "") for line in comparison_words(other.comparison)[1]]
+            for line, colour in lines:
+                text.append("\n").append(f"{other.place + 1} ", series_colour(other.place))
+                text.append(f"{plain(line)}", colour)
     return text
 
 

@@ -81,7 +81,7 @@ def layout_of_tables(
         return render_markdown(shown(results.groups, options))
 
     def tables_csv(results: Results, options: LayoutOptions) -> str:
-        marked = [_with_mark(table, options.lang) for table in tables(results.groups, options)]
+        marked = [with_mark(table, options.lang) for table in tables(results.groups, options)]
         return render_csv(arranged(marked, options.arrangement))
 
     writers: dict[Format, Writer] = {
@@ -92,7 +92,7 @@ def layout_of_tables(
     return Layout(name, help, writers, fits, lacks, shown)
 
 
-def _with_mark(table: Table, lang: Lang) -> Table:
+def with_mark(table: Table, lang: Lang) -> Table:
     """CSV has no notes: where nobody measured the figures, each row says so."""
     if words(lang).simulated not in table.notes:
         return table

@@ -24,7 +24,7 @@ from backends.results.layouts.common import (
     speedup_notes,
     throughput_caption,
 )
-from backends.results.layouts.layout import Results, layout_of_tables
+from backends.results.layouts.layout import Results, layout_of_tables, with_mark
 from backends.results.numbers import NOTHING, fixed, percent
 from backends.results.ratios import Method
 from backends.results.render import Column, Table, render_csv
@@ -155,7 +155,8 @@ def _csv(results: Results, options: LayoutOptions) -> str:
     """The long table of results.csv, unless columns, a style, decimals or an order were chosen."""
     if options == LayoutOptions(lang=options.lang):
         return results_csv(results.groups)
-    return render_csv(arranged(speedup_tables(results.groups, options), options.arrangement))
+    tables = [with_mark(t, options.lang) for t in speedup_tables(results.groups, options)]
+    return render_csv(arranged(tables, options.arrangement))
 
 
 LAYOUT = layout_of_tables(
