@@ -264,7 +264,7 @@ class Workspace:
         from backends.campaign.folder.campaign_views import CampaignViews  # noqa: PLC0415 (late)
         from backends.campaign.run.measured_again import measured_again  # noqa: PLC0415 (late)
 
-        return CampaignViews(self.clock, measured_again)
+        return CampaignViews(self.clock, measured_again, self.writer)
 
     def state(self, path: Path) -> CampaignState:
         """Any campaign's state from its journal; raises JournalError where there is none.

@@ -45,42 +45,48 @@ PAGES: Mapping[str, PageEntry] = {
 }
 """The pages by name, in the order of their digits. A new one is an entry here and its file."""
 
+_EVERYWHERE = (
+    *(
+        Key(str(digit), f"page('{name}')", page.label, page.help)
+        for digit, (name, page) in enumerate(PAGES.items(), 1)
+    ),
+    Key("tab", "app.focus_next", "Next panel", "to the next panel", palette=False),
+    Key("shift+tab", "app.focus_previous", "Back", "to the panel before", palette=False),
+    Key(
+        "ctrl+p",
+        "command_palette",
+        "Palette",
+        "find any action by name",
+        footer=92,
+        palette=False,
+    ),
+    Key("O", "campaigns", "Campaigns", "look at another campaign, or resume one", footer=90),
+    Key("N", "notes", "Notes", "what the engine had to say about the campaign", footer=91),
+    Key("T", "theme", "Theme", "light colours, or dark ones", footer=94),
+    Key("ctrl+l", "redraw", "Redraw", "paint the whole screen again", 93, said="^l"),
+    Key("question_mark", "help", "Help", "explain the focused panel", said="?", footer=LAST),
+    Key(
+        "q",
+        "quit",
+        "Quit",
+        "leave; a keeper can go on with the campaign",
+        footer=LAST - 1,
+    ),
+)
+
+_REPLAY = (
+    Key("full_stop", "play", "Play", "stand still, or go on", 1, said="."),
+    Key("greater_than_sign", "faster(1)", "Faster", "up to 100 times", 2, said=">"),
+    Key("less_than_sign", "faster(-1)", "Slower", "down to as it was", 3, said="<"),
+    Key("0", "restart", "Again", "from the beginning", 4),
+)
+
 PANELS: Mapping[str, Panel] = {
-    "app": Panel(
+    "app": Panel("Everywhere", "", _EVERYWHERE),
+    "replay": Panel(
         "Everywhere",
-        "",
-        (
-            *(
-                Key(str(digit), f"page('{name}')", page.label, page.help)
-                for digit, (name, page) in enumerate(PAGES.items(), 1)
-            ),
-            Key("tab", "app.focus_next", "Next panel", "to the next panel", palette=False),
-            Key("shift+tab", "app.focus_previous", "Back", "to the panel before", palette=False),
-            Key(
-                "ctrl+p",
-                "command_palette",
-                "Palette",
-                "find any action by name",
-                footer=92,
-                palette=False,
-            ),
-            Key(
-                "O", "campaigns", "Campaigns", "look at another campaign, or resume one", footer=90
-            ),
-            Key("N", "notes", "Notes", "what the engine had to say about the campaign", footer=91),
-            Key("T", "theme", "Theme", "light colours, or dark ones", footer=94),
-            Key("ctrl+l", "redraw", "Redraw", "paint the whole screen again", 93, said="^l"),
-            Key(
-                "question_mark", "help", "Help", "explain the focused panel", said="?", footer=LAST
-            ),
-            Key(
-                "q",
-                "quit",
-                "Quit",
-                "leave; a keeper can go on with the campaign",
-                footer=LAST - 1,
-            ),
-        ),
+        "This is a replay: what was recorded, as it came. Nothing is asked of a host.",
+        (*_REPLAY, *(key for key in _EVERYWHERE if key.action != "campaigns")),
     ),
     "table": Panel(
         "Table",

@@ -34,7 +34,12 @@ class Panel:
     keys: tuple[Key, ...]
 
 
-_CHARACTERS = frozenset({"space", "slash", "question_mark", "plus", "equals_sign", "minus"})
+_CHARACTERS = frozenset(
+    {
+        *("space", "slash", "question_mark", "plus", "equals_sign", "minus"),
+        *("full_stop", "less_than_sign", "greater_than_sign"),
+    }
+)
 
 LAST = 99
 """The rank of a key that the footer always has, at its end."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,8 @@ class Session:
         self.opened: CampaignSnapshot | None = None
         self._lost: CampaignSnapshot | None = None  # opened, and no longer readable
         self.precheck: PrecheckAtWork | None = None
+        self.playing: Callable[[], str] | None = None
+        """Of a replay: how it plays and where it is, in words."""
         self._leaving: asyncio.Task[Begun] | None = None
         self._loading = threading.Lock()
 

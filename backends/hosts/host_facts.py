@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
@@ -106,7 +107,7 @@ class HostFacts:
     numa_nodes: int
     memory_mib: int
     memory_available_mib: int
-    load1: float
+    load1: float  # NaN: facts of a moment are not known, as of a host that was recorded
     users: tuple[str, ...]
     python: str | None  # version of python3, None where missing
     driver_version: str | None
@@ -143,6 +144,11 @@ class HostFacts:
             topology=None,
             nccl_library="",
         )
+
+    @property
+    def of_a_moment(self) -> bool:
+        """Load and free memory are known."""
+        return not math.isnan(self.load1)
 
     @property
     def certain_clock_offset_s(self) -> float:

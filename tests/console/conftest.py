@@ -75,7 +75,7 @@ async def console(
 
 
 def tick(app: DlperfApp) -> None:
-    """What the clockwork does four times a second, now."""
+    """What the clockwork does twice a second, now."""
     getattr(app.screen, "tick", lambda: None)()
 
 

@@ -18,12 +18,14 @@ import tui.widgets
 from tui.app import DlperfApp
 from tui.key_bindings import PANELS, key_name
 from tui.key_types import Key
+from tui.replaying import ReplayApp
 from tui.screens.help import help_text, notes_text
 
 
 def panel_classes() -> Iterator[type[DOMNode]]:
     """Every class of the console that names a panel."""
     yield DlperfApp
+    yield ReplayApp
     for package in (tui.screens, tui.widgets):
         for info in pkgutil.iter_modules(package.__path__):
             module = importlib.import_module(f"{package.__name__}.{info.name}")

@@ -184,10 +184,10 @@ async def test_the_palette_offers_what_other_pages_do_and_does_it_there(
         begin(app, workspace)
         workspace.clock.tick(600)
         tick(app)
-        await pilot.press("ctrl+p", *"writethereport")
+        await pilot.press("ctrl+p", *"everylayout")
         await until(pilot, lambda: "Results: Export  (e)" in screen_text(app))
         await pilot.press("down", "enter")
-        await until(pilot, lambda: "Write what?" in screen_text(app))
+        await until(pilot, lambda: "Export ·" in screen_text(app))
         assert app.current_mode == "results"
 
 

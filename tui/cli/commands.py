@@ -111,6 +111,10 @@ COMMANDS = {
     "status": Command(
         "how far campaigns have come", example="dlperf-tui status 2026-11-21-resnet50 --watch"
     ),
+    "replay": Command(
+        "the console over a recorded campaign, as it was, 1 to 100 times as fast",
+        example="dlperf-tui replay 2026-11-21-resnet50 --speed 20",
+    ),
     "logs": Command(
         "the raw log of a run; -f follows it",
         example="dlperf-tui logs 2026-11-21-resnet50 -f -n 20",

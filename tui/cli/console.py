@@ -19,16 +19,8 @@ if TYPE_CHECKING:
     from tui.screens.login_questions import ConsolePrompter
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """On the operator's hosts."""
-    return open_console(arguments, lambda prompter: open_workspace(arguments, prompter=prompter))
-
-
-def open_console(
-    arguments: argparse.Namespace, workspace: Callable[[ConsolePrompter], Workspace]
-) -> int:
-    """Opens it on a workspace that is made on its event loop; what it leaves to say is printed when
-    it has closed."""
+def check_terminal() -> None:
+    """Raise DlperfError where the console cannot be shown."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise DlperfError(
             "the console needs a terminal",
@@ -40,6 +32,19 @@ def open_console(
             remedy="set TERM to what this terminal is, such as xterm-256color, or see --help for "
             "the commands that need none",
         )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """On the operator's hosts."""
+    return open_console(arguments, lambda prompter: open_workspace(arguments, prompter=prompter))
+
+
+def open_console(
+    arguments: argparse.Namespace, workspace: Callable[[ConsolePrompter], Workspace]
+) -> int:
+    """Opens it on a workspace that is made on its event loop; what it leaves to say is printed when
+    it has closed."""
+    check_terminal()
     with imports_left_out():
         from tui.app import DlperfApp  # noqa: PLC0415 (Textual takes a quarter of a second)
         from tui.screens.login_questions import ConsolePrompter  # noqa: PLC0415

@@ -16,7 +16,7 @@ from tui.text import GRAVE, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.keybar import panel_of
 
-_RANK = {"table": 1, "scroll": 1, "app": 2}
+_RANK = {"table": 1, "scroll": 1, "app": 2, "replay": 2}
 
 
 def focused_panels(screen: Screen[Any]) -> tuple[str, ...]:

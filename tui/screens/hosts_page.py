@@ -147,7 +147,8 @@ class HostRows:
 
 
 def _cells(host: HostSnapshot, own: Mapping[str, str]) -> tuple[Text, ...]:
-    load = f"{host.facts.load1:.1f}/{host.facts.cpus}" if host.facts else "–"
+    known = host.facts is not None and host.facts.of_a_moment
+    load = f"{host.facts.load1:.1f}/{host.facts.cpus}" if host.facts and known else "–"
     return (
         host_state(host.state),
         cell(host.name, "bold"),
@@ -166,6 +167,8 @@ def _age_cell(old: str) -> Text:
 def _memory(facts: HostFacts | None) -> str:
     if facts is None:
         return "–"
+    if not facts.of_a_moment:
+        return gib(facts.memory_mib)
     return f"{gib(facts.memory_mib - facts.memory_available_mib)}/{gib(facts.memory_mib)}"
 
 
@@ -303,9 +306,12 @@ class HostsPage(Page):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "open":
             return not isinstance(self.focused, HostDetail)
+        there = self.session.playing is None
+        if action in ("probe_one", "probe_all"):
+            return there
         if action in ("precheck", "login"):
             ours = self.session.workspace.cluster.inventory.login is None
-            there = ours and not self.session.simulated
+            there = there and ours and not self.session.simulated
             return there and not (action == "login" and self.session.readonly)
         return super().check_action(action, parameters)
 

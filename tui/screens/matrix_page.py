@@ -221,15 +221,15 @@ class MatrixPage(Page):
         self._show_grid()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "start" and self.session.playing is not None:
+            return False
         if action == "explain":
             return self._asked.explainable
         part = self.focused_marks
         if action == "scaling":
             return part is not None and "batch_size" in part.profile.parameters
-        if action == "parameters":
-            return part is not None and bool(part.profile.parameters)
-        if action == "settings":
-            return part is not None and bool(part.profile.settings)
+        if action in ("parameters", "settings"):
+            return part is not None and bool(getattr(part.profile, action))
         if action == "repeats" and part is not None:
             now = self._asked.repeats or part.profile.matrix.repeats
             return self._asked.auto or parameters != (-1,) or now > 1

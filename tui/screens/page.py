@@ -101,6 +101,7 @@ class Page(FrontScreen[None]):
         note = viewed.notes[-1] if viewed and viewed.notes else None
         tabs.note = note[2] if note else ""
         tabs.level = note[1] if note else "warn"
+        tabs.replay = self.session.playing() if self.session.playing is not None else ""
         self.pull()
 
     @on(KeyedTable.Moved)

@@ -176,6 +176,8 @@ class ResultsPage(Page):
             repeats.show(f"Repeats · {case_label(case)}", repeats_text(case, group, width))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "export" and self.session.playing is not None:
+            return False  # into a copy that goes with the replay
         if action == "reverse":
             return bool(self._groups) and SORTS[self._sorted_by] is not None
         if action in ("open", "export", "sort"):

@@ -133,6 +133,7 @@ class Tabs(Widget):
 
     note: reactive[str] = reactive("")
     level: reactive[str] = reactive("warn")
+    replay: reactive[str] = reactive("")
 
     class Clicked(Message):
         def __init__(self, page: str) -> None:
@@ -151,8 +152,10 @@ class Tabs(Widget):
             else:
                 text.append(f" {number}", ACCENT).append(f" {page.label} ", MUTED)
         tail = Text(no_wrap=True, end="")
+        if self.replay:
+            tail.append(f" REPLAY {self.replay} ", f"reverse {ACCENT}").append(" ")
         if self.note:
-            room = self.size.width - text.cell_len - 4
+            room = self.size.width - text.cell_len - tail.cell_len - 4
             colour = BAD if self.level in GRAVE else WARN
             tail.append(f"▲ {shorten(plain(self.note), room)} ", colour)
         text.append(" " * max(0, self.size.width - text.cell_len - tail.cell_len))

@@ -132,10 +132,13 @@ def _system(facts: HostFacts) -> Text:
 
 
 def _capacity(facts: HostFacts) -> Text:
-    memory = f"{gib(facts.memory_mib - facts.memory_available_mib)} of {gib(facts.memory_mib)} GiB"
+    memory, load = f"{gib(facts.memory_mib)} GiB", []
+    if facts.of_a_moment:
+        memory = f"{gib(facts.memory_mib - facts.memory_available_mib)} of {memory}"
+        load = [f"load {facts.load1:.1f}"]
     parts: list[Text | str | tuple[str, str]] = [
         f"{count(facts.cpus, 'CPU')}, {count(facts.numa_nodes, 'NUMA node')}",
-        f"load {facts.load1:.1f}",
+        *load,
         f"memory {memory}",
     ]
     return join(parts, " · ").append("\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from backends.campaign.folder.directory_identity import elsewhere_words
 from backends.campaign.folder.reader import CampaignReader
-from backends.campaign.record.lock import CampaignLock
+from backends.campaign.record.lock import Holder
 from backends.campaign.record.state import CampaignState
 from backends.campaign.record.status_view import CampaignSnapshot, Kept, take
 
@@ -19,15 +19,18 @@ class CampaignViews:
     ----------
     clock: seconds since the epoch.
     complete: with what the journal has lost, at a moment; it may read whole logs.
+    writer: who is at work on a campaign, if anybody.
     """
 
     def __init__(
         self,
         clock: Callable[[], float],
         complete: Callable[[CampaignState, Path, float], CampaignState],
+        writer: Callable[[Path], Holder | None],
     ) -> None:
         self._clock = clock
         self._complete = complete
+        self._writer = writer
         self._completed: dict[Path, tuple[CampaignState, CampaignState]] = {}
         self._readers: dict[Path, CampaignReader] = {}
         self._kept: dict[Path, Kept] = {}
@@ -38,7 +41,7 @@ class CampaignViews:
         reader = self._reader(path)
         state = self._with_what_is_lost(path, reader.state())
         kept = self._kept.setdefault(path, Kept())
-        writer = None if state.finished else CampaignLock(path, self._clock).living()
+        writer = None if state.finished else self._writer(path)
         shown = take(
             state,
             path,

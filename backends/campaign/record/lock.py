@@ -35,6 +35,7 @@ class Role(StrEnum):
 
     CONSOLE = "console"  # or a command: somebody sits at its terminal
     KEEPER = "keeper"
+    REPLAY = "replay"  # of what another wrote
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""A recorded campaign, seen again as it was: the console follows a copy that grows as it did."""

@@ -1,0 +1,96 @@
+"""A copy of a recorded campaign that grows on disk as the campaign did."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from backends.campaign.folder.paths import KEEPER_LOG, SPOOL
+from backends.campaign.folder.regular_file import open_to_read
+from backends.campaign.record.journal import FILE_NAME as JOURNAL
+from backends.campaign.record.lock import FILE_NAME as LOCK
+from backends.replay.recording import Recording, Track
+from profiles.errors import DlperfError
+
+_NOT_OF_THE_PAST = (JOURNAL, LOCK, KEEPER_LOG, SPOOL, "results.csv", "results.json", "report.md")
+"""Written by whoever was at work on it, and again and again."""
+
+
+class Playback:
+    """The copy in ``directory``, which it makes; :meth:`show` it the moments in their order.
+
+    Raises
+    ------
+    DlperfError: it cannot be written. Every method blocks.
+    """
+
+    def __init__(self, recording: Recording, directory: Path) -> None:
+        self.directory = directory
+        self._recording = recording
+        self._written = dict.fromkeys(recording.tracks, 0)
+        with _told(directory):
+            directory.mkdir(mode=0o700)
+            for path in _others(recording):
+                target = directory / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(recording.source / path, target, follow_symlinks=False)
+
+    def show(self, now: float) -> None:
+        """Add what had come until then: logs and telemetry before what the journal says of them."""
+        with _told(self.directory):
+            for path in reversed(tuple(self._written)):
+                self._grow(path, self._recording.tracks[path], now)
+
+    def _grow(self, path: str, track: Track, now: float) -> None:
+        written, size, whole = self._written[path], track.size_at(now), track.points[-1][1]
+        if size > written:
+            more = self._bytes(path, written, size - written)
+            if size < whole and not track.exact:
+                more = more[: more.rfind(b"\n") + 1]
+            target = self.directory / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("ab") as file:
+                file.write(more)
+            written += len(more)
+            self._written[path] = written
+        if size >= whole:
+            del self._written[path]
+
+    def _bytes(self, path: str, at: int, count: int) -> bytes:
+        if path == JOURNAL:
+            return self._recording.lines[at : at + count]
+        fd = open_to_read(self._recording.source / path)
+        if fd is None:  # gone meanwhile
+            return b""
+        with os.fdopen(fd, "rb") as file:
+            file.seek(at)
+            return file.read(count)
+
+
+def _others(recording: Recording) -> Iterator[Path]:
+    """Of which nobody knows when they came: there from the beginning."""
+    for folder, folders, files in os.walk(recording.source):
+        here = Path(folder).relative_to(recording.source)
+        folders[:] = [name for name in folders if str(here / name) not in _NOT_OF_THE_PAST]
+        for name in files:
+            path = here / name
+            fixed = str(path) not in recording.tracks and str(path) not in _NOT_OF_THE_PAST
+            fd = open_to_read(recording.source / path) if fixed else None
+            if fd is not None:
+                os.close(fd)
+                yield path
+
+
+@contextlib.contextmanager
+def _told(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DlperfError(
+            f"the replay cannot be written: {error.strerror}",
+            where=str(directory),
+            remedy="free space there, or name another place with TMPDIR",
+        ) from error

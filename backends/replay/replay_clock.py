@@ -1,0 +1,53 @@
+"""The time of a replay: it runs as fast as somebody wants, and stands still when told to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+SPEEDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+
+
+class ReplayClock:
+    """Called: seconds since the epoch, from ``begin`` to ``end`` and no further.
+
+    Parameters
+    ----------
+    monotonic: real seconds.
+    speed: of :data:`SPEEDS`, or between the slowest and the fastest.
+    """
+
+    def __init__(
+        self, begin: float, end: float, speed: float, monotonic: Callable[[], float]
+    ) -> None:
+        self.begin, self.end = begin, end
+        self.speed = speed
+        self.plays = True
+        self._monotonic = monotonic
+        self._shown, self._since = begin, monotonic()
+
+    def __call__(self) -> float:
+        passed = (self._monotonic() - self._since) * self.speed if self.plays else 0.0
+        return min(self._shown + passed, self.end)
+
+    @property
+    def over(self) -> bool:
+        return self() >= self.end
+
+    def toggle(self) -> None:
+        """Stand still, or go on."""
+        self._settle()
+        self.plays = not self.plays
+
+    def faster(self, steps: int) -> None:
+        """To the next faster of :data:`SPEEDS`; ``steps`` -1: to the next slower."""
+        self._settle()
+        ahead = [s for s in SPEEDS if (s > self.speed if steps > 0 else s < self.speed)]
+        if ahead:
+            self.speed = ahead[0] if steps > 0 else ahead[-1]
+
+    def restart(self) -> None:
+        """From the beginning."""
+        self._shown, self._since, self.plays = self.begin, self._monotonic(), True
+
+    def _settle(self) -> None:
+        self._shown, self._since = self(), self._monotonic()

@@ -1,0 +1,179 @@
+"""What the console asks of its engine, answered from a recording: no host is ever asked."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any  # JSON
+
+from pydantic import TypeAdapter, ValidationError
+
+from backends.campaign.folder.artifacts import ENVIRONMENT
+from backends.campaign.record.lock import Holder, Role
+from backends.cluster import Cluster
+from backends.hosts.host_condition import concerns, state_of
+from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
+from backends.inventory.host_entry import Host, Inventory
+from backends.replay.playback import Playback
+from backends.replay.recording import read_recording
+from backends.replay.replay_clock import ReplayClock
+from backends.use_cases import Workspace
+from profiles.cleantext import clean_text
+from profiles.errors import DlperfError
+
+if TYPE_CHECKING:
+    from backends.transports.pool import TransportPool
+
+MOST_ENVIRONMENT = 16 << 20
+_NOW_UNKNOWN = {"memory_available_mib": 0, "load1": math.nan, "users": (), "gpu_processes": ()}
+_GPU_NOW_UNKNOWN = dict.fromkeys(
+    ("memory_used_mib", "utilization_pct", "power_w", "temperature_c", "sm_clock_mhz")
+)
+"""Facts of a moment, which environment.json leaves out."""
+
+
+class RecordedCluster(Cluster):
+    """The hosts of a recorded campaign as they were when it began."""
+
+    def __init__(
+        self,
+        recorded: Sequence[HostSnapshot],
+        where: Path,
+        login: str,
+        clock: Callable[[], float],
+    ) -> None:
+        hosts = tuple(
+            Host(one.name, address=one.address, slots=one.slots or None) for one in recorded
+        )
+        super().__init__(Inventory(hosts, path=where), clock=clock)
+        self.login_host = login or self.login_host
+        self._known = {one.name: one for one in recorded}
+
+    @property
+    def pool(self) -> TransportPool:
+        """There is none: whatever wants a host is refused here."""
+        raise DlperfError(
+            "a replay asks no host anything",
+            remedy="leave it with q, and start dlperf-tui without replay",
+        )
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+    async def probe(self, names: Sequence[str] | None = None, **_: object) -> None:
+        """Nothing: they are what they were."""
+
+    async def refresh(self, older_than_s: float) -> None:
+        """As :meth:`probe`."""
+
+    async def watch(self, name: str, take: Callable[[bytes], None]) -> None:
+        """Nothing comes."""
+
+    async def offered_engine(self) -> str:
+        return ""
+
+
+class ReplayWorkspace(Workspace):
+    """Plays ``source``, a campaign's directory, from its beginning; close it when done.
+
+    Raises
+    ------
+    DlperfError: it cannot be replayed; see :func:`backends.replay.recording.read_recording`.
+    """
+
+    def __init__(
+        self,
+        source: Path,
+        speed: float,
+        *,
+        profile_dirs: Sequence[Path] = (),
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._recording = read_recording(source)
+        begin, end = self._recording.begin, self._recording.end
+        self.replay_clock = ReplayClock(begin, end, speed, monotonic)
+        self._directory = tempfile.TemporaryDirectory(prefix="dlperf-tui-replay-")
+        self._times = 0
+        super().__init__(
+            Inventory(()),
+            None,
+            Path(self._directory.name),
+            profile_dirs=profile_dirs,
+            clock=self.replay_clock,
+        )
+        host = clean_text(self._recording.host)
+        self.cluster = RecordedCluster(
+            recorded_hosts(source, begin),
+            source / ENVIRONMENT,
+            host,
+            self.replay_clock,
+        )
+        self._holder = Holder("a replay", host, 0, 0, "", Role.REPLAY)
+        self._playback = self._begin()
+
+    @property
+    def playback(self) -> Path:
+        """The campaign as it is at this moment of the replay."""
+        return self._playback.directory
+
+    def show(self) -> None:
+        """Bring it up to the moment. Blocking. Raises DlperfError."""
+        self._playback.show(self.replay_clock())
+
+    def restart(self) -> None:
+        """From the beginning, in a directory of its own. Blocking. Raises DlperfError."""
+        self.replay_clock.restart()
+        self._playback = self._begin()
+
+    def _begin(self) -> Playback:
+        self._times += 1
+        folder = self.campaigns_dir / str(self._times)
+        folder.mkdir()
+        playback = Playback(self._recording, folder / self._recording.source.name)
+        playback.show(self.replay_clock.begin)
+        return playback
+
+    def writer(self, path: Path) -> Holder | None:
+        return self._holder
+
+    async def close(self) -> None:
+        await super().close()
+        self._directory.cleanup()
+
+
+def recorded_hosts(source: Path, began: float) -> tuple[HostSnapshot, ...]:
+    """By a campaign's environment.json; none where that cannot be read."""
+    try:
+        with (source / ENVIRONMENT).open("rb") as file:
+            document = json.loads(file.read(MOST_ENVIRONMENT))
+        listed = [one for one in document["hosts"] if isinstance(one["name"], str)]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return ()
+    return tuple(_snapshot(one, _recorded_at(document, began)) for one in listed)
+
+
+def _recorded_at(document: Mapping[str, Any], began: float) -> float:
+    try:
+        return datetime.fromisoformat(document["recorded_at"]).timestamp()
+    except (ValueError, LookupError, TypeError):
+        return began
+
+
+def _snapshot(told: Mapping[str, Any], when: float) -> HostSnapshot:
+    name, address = told["name"], str(told.get("address", ""))
+    gpus = [_GPU_NOW_UNKNOWN | gpu for gpu in told.get("gpus", ()) if isinstance(gpu, dict)]
+    try:
+        facts = TypeAdapter(HostFacts).validate_python({**_NOW_UNKNOWN, **told, "gpus": gpus})
+    except ValidationError:
+        reason = str(told.get("reason", "")) or "nothing is recorded of it"
+        return HostSnapshot(name, address, HostState.UNREACHABLE, reason, probed_at=when)
+    state, reason = state_of(facts)
+    slots = len(facts.gpus) or facts.cpus
+    return HostSnapshot(
+        name, address, state, reason, facts, slots, concerns=concerns(facts), probed_at=when
+    )

@@ -1,0 +1,124 @@
+"""The console over a recorded campaign: its keys, and that it says what it is."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from backends.replay.replay_clock import SPEEDS
+from backends.replay.replay_workspace import ReplayWorkspace
+from tests.console.conftest import HUGE, LARGE, SMALL, Operator, screen_text, until
+from tui.cli.program import main
+from tui.replaying import ReplayApp
+from tui.widgets.keybar import offered
+
+RECORDED = Path(__file__).resolve().parents[2] / "docs" / "examples" / "h200-x2-resnet50-compile"
+OF_HOSTS = {"probe_one", "probe_all", "login", "precheck", "start", "export", "campaigns"}
+CHANGES = {"cancel_run", "cancel_all", "retry", "pause", "pause_all", "repeat", "diagnose"}
+
+
+class Stopwatch:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@asynccontextmanager
+async def replay(
+    size: tuple[int, int] = LARGE, speed: float = 10.0
+) -> AsyncIterator[tuple[ReplayApp, Pilot[str], Stopwatch]]:
+    watch = Stopwatch()
+    workspace = ReplayWorkspace(RECORDED, speed, monotonic=watch)
+    app = ReplayApp(workspace)
+    app.animation_level = "none"
+    async with app.run_test(size=size, notifications=True):
+        pilot = Operator(app)
+        await until(pilot, lambda: app.session.opened is not None and app.current_mode == "runs")
+        yield app, pilot, watch
+    if app.is_running or workspace.playback.exists():
+        await workspace.close()
+
+
+async def test_runs_come_as_they_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with replay() as (app, pilot, watch):
+        await until(pilot, lambda: "REPLAY ▶ ×10 0s of" in screen_text(app))
+        assert "succeeded" not in screen_text(app)
+        watch.now += 5.0
+        await until(pilot, lambda: "succeeded" in screen_text(app))
+        await until(pilot, lambda: "4,647.9" in screen_text(app))
+        watch.now += 1000.0
+        await until(pilot, lambda: "8/8 runs · finished" in screen_text(app))
+        await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))
+        await pilot.press("4")
+        await until(pilot, lambda: "6,767.1" in screen_text(app))
+        for key in ("0", "full_stop"):
+            await pilot.press(key)
+            await until(pilot, lambda: "0/6 runs" in screen_text(app))
+            watch.now += 1000.0
+            await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_its_time_is_the_operators(size: tuple[int, int]) -> None:
+    async with replay(size) as (app, pilot, watch):
+        await pilot.press("full_stop")
+        watch.now += 60.0
+        await until(pilot, lambda: "REPLAY ■ ×10 0s" in screen_text(app))
+        await until(pilot, lambda: ". Play" in screen_text(app))
+        await pilot.press("full_stop")
+        await until(pilot, lambda: "REPLAY ▶ ×10 0s" in screen_text(app))
+        await until(pilot, lambda: ". Pause" in screen_text(app))
+        for speed in SPEEDS[SPEEDS.index(10.0) + 1 :]:
+            await pilot.press("greater_than_sign")
+            await until(pilot, lambda speed=speed: f"×{speed:g} 0s" in screen_text(app))
+        for speed in reversed(SPEEDS[:-1]):
+            await pilot.press("less_than_sign")
+            await until(pilot, lambda speed=speed: f"×{speed:g} 0s" in screen_text(app))
+
+
+@pytest.mark.parametrize("page", ["1", "2", "3", "4"])
+async def test_nothing_is_offered_that_asks_a_host_or_changes_something(page: str) -> None:
+    async with replay(HUGE) as (app, pilot, watch):
+        watch.now += 5.0
+        await pilot.press(page)
+        await until(pilot, lambda: "REPLAY" in screen_text(app))
+        actions = {key.action.partition("(")[0] for key in offered(app.screen)}
+        assert {"play", "faster", "restart", "quit"} <= actions
+        assert not actions & (OF_HOSTS | CHANGES)
+        for key in ("r", "R", "s", "p", "c", "C", "t", "P", "plus", "e", "O", "enter"):
+            await pilot.press(key)
+            await pilot.press("escape")
+        assert app.session.controller is None
+        assert app.session.opened is not None
+        assert app.session.opened.path == app.session.workspace.playback  # type: ignore[attr-defined]
+
+
+async def test_help_says_that_it_is_a_replay() -> None:
+    async with replay() as (app, pilot, _):
+        await pilot.press("question_mark")
+        await until(pilot, lambda: "This is a replay" in screen_text(app))
+
+
+async def test_it_ends_and_leaves_nothing() -> None:
+    async with replay() as (app, pilot, _):
+        playback = app.session.viewed_path
+        assert playback is not None
+        await pilot.press("q")
+        await until(pilot, lambda: not playback.exists())
+
+
+@pytest.mark.parametrize("speed", ["0", "101", "fast", "nan", "-1", "inf"])
+def test_a_wrong_speed_is_one_line(speed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(RECORDED), f"--speed={speed}"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_without_a_terminal_it_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(RECORDED)]) == 2
+    assert "terminal" in capsys.readouterr().err

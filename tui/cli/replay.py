@@ -1,0 +1,43 @@
+"""``replay``: the console over a recorded campaign."""
+
+from __future__ import annotations
+
+import argparse
+
+from profiles.errors import SelectionError
+from tui.cli.console import check_terminal
+from tui.cli.shared.exit_codes import OK
+from tui.cli.shared.options import open_workspace
+from tui.garbage import imports_left_out
+
+SLOWEST, FASTEST = 1.0, 100.0
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("campaign", metavar="CAMPAIGN")
+    parser.add_argument(
+        "--speed",
+        metavar="X",
+        type=float,
+        default=10.0,
+        help="how fast time passes, 1 to 100; by default 10",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Nothing of the campaign is changed, and no host is asked."""
+    if not SLOWEST <= arguments.speed <= FASTEST:
+        raise SelectionError(
+            f"{arguments.speed:g} is no speed from {SLOWEST:g} to {FASTEST:g}",
+            where="--speed",
+            remedy="give one such as 10",
+        )
+    check_terminal()
+    with imports_left_out():
+        from backends.replay.replay_workspace import ReplayWorkspace  # noqa: PLC0415 (as the app)
+        from tui.replaying import ReplayApp  # noqa: PLC0415 (Textual takes a quarter of a second)
+
+    workspace = open_workspace(arguments)  # holds what a bundle is unpacked into
+    path = workspace.find_to_read(arguments.campaign)
+    ReplayApp(ReplayWorkspace(path, arguments.speed, profile_dirs=arguments.profile_dir)).run()
+    return OK
