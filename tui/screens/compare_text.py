@@ -150,7 +150,7 @@ def _repeats(case: ComparedCase, found: SideBySide, width: int) -> Text:
         for line in finding_lines(there, group):
             said.setdefault(line, []).append(place)
     for line, places in said.items():
-        text.append("▲ ", WARN).append_text(_numbers(places)).append(f"{plain(line)}\n")
+        text.append("▲ ", WARN).append_text(_numbers(places)).append(f"· {plain(line)}\n")
     text.append("\n").append_text(_figures([(place, there) for place, (there, _) in own]))
     text.rstrip()
     return text

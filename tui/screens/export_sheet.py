@@ -68,7 +68,8 @@ class ExportSheet(Dialog[None]):
     BINDINGS = bindings("export")
 
     def __init__(self, viewed: CampaignSnapshot, groups: Sequence[Group]) -> None:
-        super().__init__(f"Export · {plain(viewed.name)}")
+        mark = " · SIMULATED" * viewed.simulated  # the page that says so is covered
+        super().__init__(f"Export · {plain(viewed.name)}{mark}")
         self._viewed = viewed
         self._groups = groups
         self._layouts = [*(one.name for one in LAYOUTS.values() if one.fits(groups)), REPORT]
