@@ -28,7 +28,7 @@ SOON_S = 0.25
 AT_LAST_S = 2.0
 """What is quiet is looked at less and less often; a network file system tells no sooner."""
 RETRIED_WITHIN_S = 10.0
-"""Another attempt is planned as soon as what the failed one left on its hosts is cleared away."""
+"""Another attempt is planned right after the failure; a network file system tells that later."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
