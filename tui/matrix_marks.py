@@ -31,6 +31,9 @@ MAX_COLUMNS = 8
 """A new profile shows values of further parameters only while the columns stay within this."""
 
 
+QUEUE = HostSnapshot("the queue", "", HostState.PROBING)
+"""Stands for its hosts until it has told which there are: as many as any case may need."""
+
 MOST_CELLS = 1000
 """Of one profile's grid, which is drawn and asked about again with every change of the cluster."""
 
@@ -106,7 +109,7 @@ class Marks:
         tag: str,
         values: Mapping[str, Scalar],
         known: Sequence[HostCapacity],
-        awaited: Sequence[HostCapacity],
+        awaited: tuple[HostCapacity, ...],
     ) -> Cell:
         try:
             case = self.case(tag, values)
@@ -117,7 +120,8 @@ class Marks:
         awaits: tuple[str, ...] = ()
         if reason := infeasible(self.profile, case, known):
             if awaited:
-                reason = infeasible(self.profile, case, [*known, *awaited])
+                times = case.nodes if awaited[0].name == QUEUE.name else 1
+                reason = infeasible(self.profile, case, [*known, *(awaited * times)])
             if reason:
                 return Cell(case, "impossible", reason)
             awaits = tuple(host.name for host in awaited)

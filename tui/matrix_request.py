@@ -12,7 +12,7 @@ from backends.results.auto_repeats import AutoRepeats, Quantity, limited, parse_
 from profiles.durations import format_duration
 from profiles.errors import DlperfError, SelectionError
 from profiles.format.site_settings import needs_value
-from tui.matrix_marks import Marks, capacity, new_marks, selection
+from tui.matrix_marks import QUEUE, Marks, capacity, new_marks, selection
 from tui.session import Session
 
 FIRST_LOOK_GPUS = 2
@@ -50,6 +50,8 @@ class Asked:
     @property
     def snapshots(self) -> Sequence[HostSnapshot]:
         """The hosts that may be used."""
+        if self._session.untold:
+            return (QUEUE,)
         if not self.hosts:
             return self._session.hosts
         names = set(self.hosts.split(","))

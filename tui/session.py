@@ -43,6 +43,12 @@ class Session:
         return self.workspace.cluster.snapshots()
 
     @property
+    def untold(self) -> bool:
+        """Which hosts there are is for a queue to say, which has not answered yet."""
+        cluster = self.workspace.cluster
+        return cluster.inventory.login is not None and not (self.hosts or cluster.problem)
+
+    @property
     def alone(self) -> bool:
         """There is no inventory: this machine is the only host."""
         inventory = self.workspace.cluster.inventory

@@ -51,6 +51,31 @@ async def test_the_first_profile_that_can_run_is_marked_so_that_enter_has_a_mean
         assert "device-minutes; node3 busy" in shown.replace(" ││", " ")
 
 
+async def test_before_a_queue_has_told_its_hosts_any_case_may_be_marked_and_waits(
+    workspace: FakeWorkspace,
+) -> None:
+    """Which nodes a Slurm has is known when its controller has answered."""
+    async with console(workspace, LARGE) as (app, pilot):
+        told, inventory = workspace._hosts, workspace.inventory
+        workspace._hosts = ()
+        workspace.inventory = replace(inventory, login=inventory.hosts[0], engine="slurm")
+        await pilot.press("2")
+        page = app.screen
+        assert isinstance(page, MatrixPage)
+        cells = [cell for row in page.query_one(MatrixGrid)._cells for cell in row]
+        assert {cell.case.nodes for cell in cells} > {1}
+        assert all(cell.awaits for cell in cells)
+        shown = screen_text(app)
+        assert "waits for the answer of the queue" in shown
+        assert "asking the hosts what they have" in shown
+        assert "no hosts yet" in shown
+        await pilot.press("enter")
+        assert not app._notifications
+        workspace._hosts = told
+        await until(pilot, lambda: isinstance(app.screen, StartDialog))  # what is marked by itself
+        assert page._asked.plan is not None
+
+
 async def test_on_one_host_with_two_slots_the_cases_1n1g_and_1n2g_are_marked(
     workspace: FakeWorkspace,
 ) -> None:

@@ -25,7 +25,7 @@ def cluster_words(hosts: Sequence[HostSnapshot]) -> str:
     """ "4 hosts 32 GPUs"; devices without GPUs are slots; hosts not probed yet say so."""
     gpus = sum(len(h.facts.gpus) for h in hosts if h.facts)
     slots = sum(h.slots for h in hosts if not (h.facts and h.facts.gpus))
-    parts = [count(len(hosts), "host")]
+    parts = [count(len(hosts), "host") if hosts else "no hosts yet"]
     if gpus:
         parts.append(count(gpus, "GPU"))
     elif slots:
