@@ -21,16 +21,16 @@ test: $(READY)  ## All tests but those that need PyTorch or take minutes.
 
 # On this machine alone, or with the server that they name: they never look for one of the tools.
 SAME_WITHOUT_TOOLS := auto_repeats campaign_access campaign_local collecting copied_campaigns \
-	costly_patterns cpu_profiles damaged_journals docs_api docs_profiles explain frozen_campaigns \
-	host_contract html_in_browser linked_placement logs_on_disk memory_limit nccl_tests_profile \
-	notify other_users pause podman precheck_runs prices program_of_the_tests readme \
-	remote_in_a_job remote_shells retry run_telemetry second_engine slow_ranks transports \
+	costly_patterns cpu_profiles damaged_journals demo docs_api docs_profiles explain \
+	frozen_campaigns host_contract html_in_browser linked_placement logs_on_disk memory_limit \
+	nccl_tests_profile notify other_users pause podman precheck_runs prices program_of_the_tests \
+	readme remote_in_a_job remote_shells retry run_telemetry second_engine slow_ranks transports \
 	unbegun_campaigns workloads_cpu_smoke
 
 test-without-tools: $(READY)  ## What could differ without sshd, ssh, tmux, iproute2, Slurm …
 	$(BIN)/python -m tests.without_tools $(BIN)/python -m pytest $(WORKERS) \
-		tests/integration tests/console/test_hostile_terminal.py \
-		$(SAME_WITHOUT_TOOLS:%=--ignore=tests/integration/test_%.py) -k "not local]" $(PYTEST_ARGS)
+		tests/integration $(SAME_WITHOUT_TOOLS:%=--ignore=tests/integration/test_%.py) \
+		-k "not local] and (not remote_runs or ssh or loopback)" $(PYTEST_ARGS)
 
 check: $(READY)  ## Style, types, architecture.
 	$(BIN)/ruff check .
