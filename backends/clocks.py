@@ -27,8 +27,13 @@ PACE: ContextVar[Pace | None] = ContextVar("pace", default=None)
 
 def loop_time() -> float:
     """Seconds on the running event loop's clock, which nobody sets and which never jumps."""
+    return loop_clock()()
+
+
+def loop_clock() -> Callable[[], float]:
+    """The clock of :func:`loop_time`, which a thread can ask that has no event loop."""
     pace = PACE.get()
-    return asyncio.get_running_loop().time() if pace is None else pace.now()
+    return asyncio.get_running_loop().time if pace is None else pace.now
 
 
 async def sleep(seconds: float) -> None:

@@ -107,7 +107,7 @@ def whole(bench: Bench, state: CampaignState, log: Path, how: str) -> None:
         "fails": RunState.FAILED,
         "is cancelled": RunState.CANCELLED,
     }
-    assert run.state is expected[how]
+    assert run.state is expected[how], run.reason
     copy = bench.copies / f"{run.run_id}.{run.hosts[0]}"
     assert not log.is_symlink()
     assert log.read_bytes() == copy.read_bytes()

@@ -40,7 +40,7 @@ from backends.campaign.run.recovery import MEASURED_AGAIN
 from backends.campaign.run.slow_rank_feed import SlowRankFeed
 from backends.campaign.run.stall import StallWatch
 from backends.campaign.run.start_on_hosts import CANCEL_GRACE_S, Deferred, Start
-from backends.clocks import loop_time, sleep
+from backends.clocks import loop_clock, sleep
 from backends.engines.engine import AllocationEnd, EndKind
 from backends.remote.wrapper_messages import RemoteError, RunPhase, RunStatus
 from backends.transports.transport import HostUnreachableError
@@ -95,7 +95,7 @@ class RunSupervisor:
         self.members = tuple(members)
         self._recorder = recorder
         self._clock = clock
-        self._now = loop_time
+        self._now = loop_clock()  # asked in a thread where a log is read again
         self._fingerprint = fingerprint
         self._warnings = warnings
         self._watches = tuple(watches)
