@@ -50,11 +50,13 @@ def distribution_line(case: CaseResult, across: tuple[float, float], width: int)
     strange = {column(case.throughputs[position]) for position in spread.outliers}
     counts = Counter(map(column, case.throughputs))
     for place, number in counts.items():
-        if place == column(spread.median) and number == 1:
+        at_median, odd = place == column(spread.median), place in strange
+        if at_median and number == 1:
             continue  # the median itself: its mark says that it is there
-        symbol = REPEAT if number == 1 else str(number) if number < 10 else MANY
-        colour = ACCENT if place == column(spread.median) else TEXT
-        line[place] = (OUTLIER, WARN) if place in strange else (symbol, colour)
+        symbol = str(number) if number < 10 else MANY
+        if number == 1:
+            symbol = OUTLIER if odd else REPEAT
+        line[place] = (symbol, WARN if odd else ACCENT if at_median else TEXT)
     text = Text(end="", no_wrap=True)
     for character, colour in line:
         text.append(character, colour or MUTED)

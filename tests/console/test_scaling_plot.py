@@ -1,0 +1,119 @@
+"""What the curves of Results and of a comparison are made of."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backends.results.case_result import CaseResult
+from backends.results.reference_comparison import held_figures
+from backends.results.run_result import RunResult
+from backends.results.summary import Group, summarise
+from tui.widgets.distribution import INTERVAL, MEDIAN, OUTLIER, distribution_line, limits
+from tui.widgets.scaling_plot import (
+    Quantity,
+    curve,
+    measured,
+    published_as,
+    published_throughputs,
+)
+
+SPEEDS = st.lists(st.floats(10, 1e5), min_size=1, max_size=12)
+V100 = "Tesla V100-SXM2-16GB, driver 440.33.01, CUDA 10.2, Ubuntu 16.04; ECC: on"
+
+
+def group_of(**speeds: list[float] | list[None]) -> Group:
+    """Of DLPerf's OneFlow runs: speeds by case, None of one that failed."""
+    runs = [
+        RunResult(
+            *(f"{tag}{n}", "oneflow-resnet50", "OneFlow", "ResNet50 V1.5"),
+            *(tag, int(tag[0]), int(tag[2])),
+            repeat=n + 1,
+            throughput=speed,
+            state="succeeded" if speed else "failed",
+            parameters={"batch_size": 128, "precision": "fp32"},
+            unit="images/s",
+            fingerprint=V100,
+            workload="ResNet50 V1.5",
+            arithmetic="fp32-or-tf32",
+        )
+        for tag, values in speeds.items()
+        for n, speed in enumerate(values)
+    ]
+    (group,) = summarise(runs)
+    return group
+
+
+def case_of(group: Group, tag: str) -> CaseResult:
+    return next(case for case in group.cases if case.case == tag)
+
+
+@given(SPEEDS, SPEEDS)
+@settings(max_examples=60, deadline=None)
+def test_points_and_intervals_are_those_of_the_table(one: list[float], eight: list[float]) -> None:
+    group = group_of(**{"1n1g": one, "1n8g": eight})
+    case = case_of(group, "1n8g")
+    point = {quantity: measured(case, group, quantity) for quantity in Quantity}
+    speedup, efficiency, per_device = (point[quantity] for quantity in Quantity)
+    assert speedup and efficiency and per_device  # noqa: PT018
+    assert speedup.value == case.speedup
+    assert efficiency.value == pytest.approx(100 * (case.efficiency or 0))
+    assert per_device.value == case.throughput_per_device
+    for found, known, factor in (
+        (speedup, case.speedup_interval, 1),
+        (efficiency, case.efficiency_interval, 100),
+    ):
+        assert (found.interval is None) == (known is None)
+        if found.interval and known:
+            assert found.interval == pytest.approx((factor * known.low, factor * known.high))
+    spread = case.spread
+    assert spread is not None
+    assert (per_device.interval is None) == (spread.half_width is None)
+    if spread.interval is not None:
+        assert per_device.interval == (spread.interval.low / 8, spread.interval.high / 8)
+    assert [m.point[0] for m in curve(group, Quantity.SPEEDUP)] == [1, 8]
+
+
+def test_without_a_base_there_is_a_figure_per_device_and_no_speedup() -> None:
+    group = group_of(**{"1n1g": [None], "1n8g": [700.0]})
+    assert [m.value for m in curve(group, Quantity.PER_DEVICE)] == [700 / 8]
+    assert not curve(group, Quantity.SPEEDUP)
+    assert not curve(group, Quantity.EFFICIENCY)
+
+
+def test_published_figures_are_those_that_a_case_is_held_against() -> None:
+    group = group_of(**{"1n1g": [380.0, 381.0], "1n8g": [2900.0], "1n3g": [1000.0]})
+    found = published_throughputs(group)
+    assert [one.gpus for one in found] == [1, 8], "of three GPUs nobody published any"
+    for one in found:
+        case = case_of(group, f"1n{one.gpus}g")
+        held = next(h.reference for h in held_figures(case) if h.comparable)
+        assert (one.value, one.system) == (held.value, held.system)
+    base = group.base_case.throughput or 0.0
+    for quantity, value in (
+        (Quantity.SPEEDUP, found[1].value / base),
+        (Quantity.EFFICIENCY, 100 * found[1].value / base / 8),
+        (Quantity.PER_DEVICE, found[1].value / 8),
+    ):
+        assert published_as(quantity, found, group)[1].value == pytest.approx(value)
+
+
+@given(SPEEDS, st.integers(8, 80))
+@settings(max_examples=80, deadline=None)
+def test_every_repeat_is_on_its_line_within_the_slowest_and_the_fastest(
+    speeds: list[float], width: int
+) -> None:
+    case = case_of(group_of(**{"1n1g": speeds}), "1n1g")
+    across = limits([case])
+    assert across is not None
+    line = distribution_line(case, across, width).plain
+    assert len(line) == width
+    assert line.count(MEDIAN) <= 1
+    signs = [sign for sign in line if sign not in (" ", INTERVAL, MEDIAN)]
+    shown = sum(int(sign) if sign.isdigit() else 1 for sign in signs)
+    if "#" not in line:
+        hidden = len(speeds) - shown
+        assert hidden == (MEDIAN in line and hidden == 1), "a median alone is its own repeat"
+    assert case.spread is not None
+    assert (OUTLIER in line) <= bool(case.spread.outliers)
