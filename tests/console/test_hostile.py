@@ -10,12 +10,14 @@ import pytest
 from backends.campaign.plan.selection import Selection
 from backends.hosts.host_facts import GpuProcess, HostSnapshot, HostState, Topology
 from backends.remote.lease import Lease
+from backends.results.render import Column, Table
 from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, ONEFLOW, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace, facts, v100_hosts
 from tui.app import DlperfApp
 from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Prompt
+from tui.screens.export_text import file_text, safe_text, tables_text
 from tui.screens.matrix_page import MatrixPage
 from tui.screens.results_page import ResultsPage
 from tui.screens.runs_page import RunsPage
@@ -163,3 +165,12 @@ async def test_dialogs(workspace: FakeWorkspace, text: str) -> None:
         app.push_screen(Prompt(text, text, value=text, placeholder=text))
         await pilot.pause()
         assert plain(text)[:4] in screen_text(app)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_what_is_copied_or_shown_of_a_file_does_nothing(text: str) -> None:
+    both = f"| a {text} |\n{text}"
+    assert not unsafe(safe_text(both))
+    assert not unsafe(file_text(both).plain)
+    table = Table(text, (Column(text),), ((text,), (text,)), text, (text,))
+    assert not unsafe(tables_text([table]).plain)
