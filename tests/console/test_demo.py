@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from backends import use_cases
@@ -21,6 +22,7 @@ from backends.simulated.simulated_cluster import SimulatedCluster
 from tests.console.conftest import (
     HUGE,
     LARGE,
+    ONEFLOW,
     SMALL,
     console,
     screen_text,
@@ -34,6 +36,7 @@ from tui.app import DlperfApp
 from tui.key_bindings import PANELS
 from tui.screens.campaign_list import CampaignList, unfinished_question
 from tui.session import Session
+from tui.widgets.header import header_text
 
 SPEED = 60.0
 WITHIN_S = 60.0
@@ -240,3 +243,17 @@ async def test_keys_are_answered_while_time_flies(tmp_path: Path) -> None:
             await asyncio.sleep(0.05)
             late.append(loop.time() - before - 0.05)
         assert sorted(late)[len(late) // 2] < 0.05, late
+
+
+@pytest.mark.parametrize("simulated", [False, True])
+@pytest.mark.parametrize("width", range(64, 201, 4))
+def test_the_first_line_keeps_its_word_and_the_end_of_the_campaign_at_any_width(
+    workspace: FakeWorkspace, width: int, simulated: bool
+) -> None:
+    plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g",), ONEFLOW, 7))
+    campaign = workspace.controller(plan).snapshot()
+    hosts = workspace.snapshots()
+    line = header_text(width, "login01.site", hosts, campaign, simulated=simulated)
+    assert line.cell_len == width
+    assert line.plain.endswith(f"{campaign.summary} ")
+    assert ("SIMULATED" in line.plain) is simulated

@@ -49,7 +49,6 @@ def header_text(
     ``only_looks``: the console starts nothing, whatever it shows. ``simulated``: what it shows was
     not measured; no dialog ever covers this line.
     """
-    left = f" dlperf-tui · {shorten(plain(login), 20)} · {cluster_words(hosts)}"
     if campaign is None:
         right = "no campaign · read-only" if only_looks else "no campaign"
         name = ""
@@ -61,10 +60,13 @@ def header_text(
             right = f"{right} · read-only"
         name = plain(campaign.name)
     text = Text(no_wrap=True, end="")
-    text.append(left[:11], f"bold {ACCENT}")
+    text.append(" dlperf-tui", f"bold {ACCENT}")
     if simulated:
         text.append(" ").append(" SIMULATED ", f"reverse {WARN}")
-    text.append(left[11:])
+    for words in (shorten(plain(login), 20), cluster_words(hosts)):
+        part = f" · {words}"
+        if text.cell_len + cell_len(part) + cell_len(right) + 2 <= width:
+            text.append(part)
     room = width - cell_len(right) - text.cell_len - 6
     tail = Text(no_wrap=True, end="")
     if name and room >= 10:
