@@ -6,8 +6,8 @@ A picture that shows a warning which the text of its page does not mention is no
 
 The console is the real one; what is drawn is what a terminal of that size shows. ``smoke`` and
 ``smoke-results`` are a campaign that runs on this machine while they are made, ``results-h200`` is
-the one of docs/examples, measured on H200. Behind the others is a simulated cluster, and each of
-them says so. Text is placed character by character, so that the columns stand whatever fixed-width
+the one of docs/examples, measured on H200. The others are of ``dlperf-tui demo``, and each of them
+says SIMULATED. Text is placed character by character, so that columns stand whatever fixed-width
 font the viewer has.
 """
 
@@ -19,9 +19,8 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -31,11 +30,15 @@ import resvg_py  # noqa: E402
 from rich.cells import cell_len  # noqa: E402
 from textual.pilot import Pilot  # noqa: E402
 
+from backends.campaign.plan.selection import Selection  # noqa: E402
+from backends.campaign.record.run_record import RunRecord  # noqa: E402
+from backends.campaign.record.run_state import RunState  # noqa: E402
+from backends.demo import SELECTION, open_demo  # noqa: E402
 from backends.inventory.host_entry import Host, Inventory  # noqa: E402
 from backends.use_cases import Workspace  # noqa: E402
-from tests.console.conftest import begin, console, shows, tick  # noqa: E402
-from tests.console.fakes import FakeWorkspace  # noqa: E402
+from tests.console.conftest import console, shows, tick  # noqa: E402
 from tui.app import DlperfApp  # noqa: E402
+from tui.widgets.keyed_table import KeyedTable  # noqa: E402
 from warnings_in_pictures import CELL, unmentioned  # noqa: E402
 
 H200 = HERE.parent / "docs" / "examples" / "h200-x4-resnet50-graphs"
@@ -43,45 +46,72 @@ PATIENCE_S = 120.0
 FONTS = "Fira Code, DejaVu Sans Mono, Menlo, Consolas, monospace"
 
 
-@dataclass(frozen=True)
-class Shot:
-    """Keys to press; a number lets that many seconds go by."""
-
-    name: str
-    keys: Sequence[str | float]
-    size: tuple[int, int] = (120, 40)
-    fails: str = ""
+BEGUN = 1_795_226_400.0  # 2026-11-21 02:00 UTC
+COMFORTABLE, SMALL = (120, 40), (80, 24)
 
 
-SETTINGS = ("s", "enter", *"/opt/cnns", "enter", "j", "enter", *"/data", "enter", "escape")
-EIGHT_NODES = ("c", *"8n8g", "enter")
-SHOTS = (
-    Shot("hosts", ("1", "j", "j")),
-    Shot("matrix", ("2", "n", "tab", "j", "space", *SETTINGS, "shift+tab", *EIGHT_NODES, "l")),
-    Shot("runs", ("3", 30.0)),
-    Shot("results", ("4", 900.0, "j", "j")),
-    Shot("failure", ("3", 150.0, "k"), fails="1n8g"),
-    Shot("runs-80x24", ("3", 30.0), (80, 24)),
-    Shot("help", ("3", 20.0, "question_mark"), (80, 24)),
-)
+@asynccontextmanager
+async def sitting(speed: float) -> AsyncIterator[tuple[Workspace, DlperfApp, Pilot[str]]]:
+    """With the demo, once its hosts have answered."""
+    workspace = open_demo(Path("campaigns"), speed, BEGUN)
+    workspace.cluster.login_host = "login01"
+    async with console(workspace, COMFORTABLE) as (app, pilot):
+        await until(pilot, lambda: all(host.facts for host in app.session.hosts))
+        yield workspace, app, pilot
+        await app.session.close()
 
 
-async def simulated(shot: Shot) -> dict[str, str]:
-    """The SVG of one screen over a cluster that is made up."""
-    workspace = FakeWorkspace(Path("campaigns"), simulated=True)
-    if shot.fails:
-        workspace.fails = {shot.fails: "NCCL error: unhandled system error"}
-    async with console(workspace, shot.size) as (app, pilot):
-        begin(app, workspace, tags=("1n1g", "1n4g", "1n8g", "2n8g", "4n8g"), repeats=3)
-        for key in shot.keys:
-            if isinstance(key, str):
-                await pilot.press(key)
-            else:
-                for _ in range(40):
-                    workspace.clock.tick(key / 40)
-                    tick(app)
-            await settle(pilot)
-        return {shot.name: await picture(app, pilot)}
+async def demo() -> dict[str, str]:
+    """Its hosts, its matrix, its runs at work."""
+    pictures = {}
+    async with sitting(10.0) as (workspace, app, pilot):
+        await pilot.press("1", "j")
+        pictures["hosts"] = await picture(app, pilot)
+        await pilot.press("2", "tab", "j", "j", "space", "shift+tab")
+        pictures["matrix"] = await picture(app, pilot)
+        tags = ("1n1g", "1n4g", "1n8g", "2n8g", "4n8g")
+        plan = workspace.plan(Selection(("oneflow-resnet50",), tags, repeats=3))
+        await app.session.start(plan)
+        await pilot.press("3")
+        await until(pilot, lambda: at_work(app, "1n8g", 0.6))
+        await go_to(app, pilot, lambda run: run.state is RunState.RUNNING)
+        pictures["runs"] = await picture(app, pilot)
+        await pilot.resize_terminal(*SMALL)
+        pictures["runs-80x24"] = await picture(app, pilot)
+        await pilot.press("question_mark")
+        pictures["help"] = await picture(app, pilot)
+        await pilot.press("escape")
+    return pictures
+
+
+async def demo_results() -> dict[str, str]:
+    """Its whole campaign at its end: a run that failed, and what came out."""
+    pictures = {}
+    async with sitting(60.0) as (workspace, app, pilot):
+        await app.session.start(workspace.plan(SELECTION))
+        await pilot.press("3")
+        await until(pilot, lambda: app.session.live is not None and app.session.live.finished)
+        app.clear_notifications()
+        await go_to(app, pilot, lambda run: run.category == "named")
+        pictures["failure"] = await picture(app, pilot)
+        await pilot.press("4", "j", "j")
+        pictures["results"] = await picture(app, pilot)
+    return pictures
+
+
+async def go_to(app: DlperfApp, pilot: Pilot[str], wanted: Callable[[RunRecord], bool]) -> None:
+    """Down to the first such run."""
+    await pilot.press("g")
+    for _ in live_runs(app):
+        key = app.screen.query_one(KeyedTable).current_key
+        if any(run.run_id == key and wanted(run) for run in live_runs(app)):
+            return
+        await pilot.press("j")
+
+
+def live_runs(app: DlperfApp) -> Sequence[RunRecord]:
+    live = app.session.live
+    return () if live is None else tuple(live.state.runs.values())
 
 
 def real_workspace() -> Workspace:
@@ -187,7 +217,8 @@ async def collect(take: Callable[[], Awaitable[dict[str, str]]]) -> dict[str, st
 
 def main(names: Sequence[str]) -> int:
     known: dict[str, Callable[[], Awaitable[dict[str, str]]]] = {
-        **{shot.name: partial(simulated, shot) for shot in SHOTS},
+        "demo": demo,
+        "demo-results": demo_results,
         "smoke": smoke,
         "results-h200": results_h200,
     }
