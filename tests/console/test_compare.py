@@ -36,6 +36,7 @@ from tui.app import DlperfApp
 from tui.screens.campaign_list import CampaignList
 from tui.screens.compare_screen import Compare
 from tui.screens.dialogs import Prompt
+from tui.screens.repeats import Repeats
 from tui.widgets.chart import Chart
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.scaling_plot import Quantity
@@ -193,6 +194,24 @@ async def test_curves_verdict_and_campaigns_are_in_sight_at_once_or_in_turn(
             assert "1 v100, driver 450.80" in seen
             assert "2 v100, driver 470.10" in seen
             assert "alike: ECC on" in seen
+
+
+async def test_enter_shows_every_repeat_of_the_campaign_that_is_compared(
+    workspace: FakeWorkspace,
+) -> None:
+    await three(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        screen = await open_compare(app, pilot, 3)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Repeats))
+        found = screen._found
+        assert found is not None
+        slower = found.cases()[0][1].candidate
+        assert slower is not None
+        for speed in slower.throughputs:
+            assert shows(app, f"{speed:,.1f}")
+        await pilot.press("escape")
+        assert app.screen is screen
 
 
 async def test_c_goes_through_the_curves_of_every_campaign(workspace: FakeWorkspace) -> None:

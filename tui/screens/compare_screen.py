@@ -25,6 +25,7 @@ from tui.screens.compare_text import (
     verdict_panel,
 )
 from tui.screens.dialogs import Dialog, Prompt
+from tui.screens.repeats import Repeats
 from tui.session import Session
 from tui.side_by_side import THRESHOLD, SideBySide, held_against
 from tui.text import count, plain, problem, shorten
@@ -213,8 +214,9 @@ class Compare(Dialog[None]):
             return self._problem is not None or (self._found is not None and going)
         if action == "filter":
             return bool(self._pairs)
-        if action == "view":
-            return self._selected is not None and not self.has_class("-huge")
+        if action in ("view", "open"):
+            all_in_sight = action == "view" and self.has_class("-huge")
+            return self._selected is not None and not all_in_sight
         if action == "quantity":
             return "curves" in self._in_sight()
         return self._found is not None
@@ -237,6 +239,12 @@ class Compare(Dialog[None]):
         self._quantity = self._quantity.next
         self._show_selected()
         self.refresh_bindings()
+
+    def action_open(self) -> None:
+        if self._selected is not None:
+            _place, case = self._selected
+            if (known := case.candidate or case.baseline) is not None:
+                self.app.push_screen(Repeats(known))
 
     def action_baseline(self) -> None:
         if (found := self._found) is not None:
