@@ -81,6 +81,8 @@ class Workspace:
         self.campaigns_dir = campaigns_dir
         self.profile_dirs = tuple(profile_dirs)
         self.clock = clock
+        # Those of others are stamped by this machine's clock, whatever time it is on made-up hosts.
+        self._signs_clock = clock if simulated is None else time.time
         self._controllers: list[CampaignController] = []
 
     @classmethod
@@ -278,7 +280,7 @@ class Workspace:
 
     def writer(self, path: Path) -> Holder | None:
         """Who is at work on a campaign, console or keeper; None: nobody gives a sign."""
-        return CampaignLock(path, self.clock).living()
+        return CampaignLock(path, self._signs_clock).living()
 
     def remarks(self, path: Path) -> tuple[str, ...]:
         """What a reader of its figures must know: that it goes on elsewhere, damage, changes."""
@@ -292,7 +294,7 @@ class Workspace:
         """All campaigns of the campaigns directory, newest first."""
         from backends.campaign.folder.index import list_campaigns  # noqa: PLC0415 (as above)
 
-        return list_campaigns(self.campaigns_dir, self.clock)
+        return list_campaigns(self.campaigns_dir, self._signs_clock)
 
     def runs(self, path: Path) -> tuple[RunResult, ...]:
         """A campaign's runs, as tables and statistics take them.

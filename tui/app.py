@@ -191,7 +191,9 @@ class DlperfApp(App[str]):
         try:
             found = await self.session.campaigns()
             question = None if self.session.readonly else unfinished_question(found, self.session)
-            kept = kept_campaign(found) if question is None and not self.session.views else None
+            kept = None
+            if question is None and not self.session.views:
+                kept = kept_campaign(found, simulated=self.session.simulated)
             if kept is not None:
                 await self.session.open(kept)
                 self._show_runs()

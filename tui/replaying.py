@@ -25,7 +25,6 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
     def __init__(self, workspace: ReplayWorkspace) -> None:
         super().__init__(workspace, readonly=True)
         self._replay = workspace
-        self._turn = asyncio.Lock()
         self.session.playing = self._words
 
     def _words(self) -> str:
@@ -44,8 +43,7 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
         self.action_page("runs")
         while True:
             try:
-                async with self._turn:
-                    await asyncio.to_thread(self._replay.show)
+                await asyncio.to_thread(self._replay.show)
             except DlperfError as error:
                 self.show_problem(error)
                 return
@@ -78,8 +76,7 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
     @work(exclusive=True, group="campaigns", description="begin again")
     async def restart(self) -> None:
         try:
-            async with self._turn:
-                await asyncio.to_thread(self._replay.restart)
+            await asyncio.to_thread(self._replay.restart)
         except DlperfError as error:
             self.show_problem(error)
             return
@@ -90,10 +87,9 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
 
     async def _leave(self, message: str) -> None:
         for worker in self.workers:
-            if worker.group in ("play", "follow"):
+            if worker.group == "follow":  # what it follows goes
                 worker.cancel()
-        async with self._turn:  # the copy is removed when nobody writes it any more
-            await super()._leave(message)
+        await super()._leave(message)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "campaigns" and super().check_action(action, parameters)

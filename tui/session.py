@@ -59,10 +59,8 @@ class Session:
         """The hosts are made up, and go with the console."""
         return self.workspace.cluster.simulated
 
-    @property
-    def shows_simulated(self) -> bool:
+    def shows_simulated(self, viewed: CampaignSnapshot | None) -> bool:
         """Something that is in sight was not measured."""
-        viewed = self.viewed
         return self.simulated or (viewed is not None and viewed.simulated)
 
     @property
@@ -221,6 +219,11 @@ class Session:
         DlperfError: it is refused, nobody answers, or nobody is at work on it.
         """
         opened = self.opened
+        if opened is not None and self.simulated and not opened.simulated:
+            raise DlperfError(
+                "this campaign was measured, and the hosts here are SIMULATED",
+                remedy="change it in 'dlperf-tui'",
+            )
         if opened is not None:
             asked = self.workspace.changes.ask(opened.path, verb, run_ids, repeats=repeats)
             if (answer := await asked) is not None:

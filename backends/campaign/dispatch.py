@@ -134,7 +134,7 @@ class Dispatcher:
     @property
     def starting(self) -> Mapping[str, str]:
         """By run: what its start is at, on which hosts."""
-        return {run_id: one.starting for run_id, one in self._supervisors.items() if one.starting}
+        return {run_id: said for run_id, one in self._supervisors.items() if (said := one.starting)}
 
     def diagnose(self, run_id: str) -> bool:
         """Have the run's hosts asked what keeps it; False: it is not at work."""

@@ -11,6 +11,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
@@ -191,7 +192,9 @@ def other_devices(
     """Whether each run, on one host alone, gets a GPU of the same model wherever it is put."""
     remedy = "repeats of a case run on any of them and do not compare: choose hosts of one kind"
     with_gpus = {name: own for name, own in facts.items() if own.gpus}
-    return tuple(_differing(with_gpus, {GPU_MODEL: _COMPARED[GPU_MODEL]}, remedy, on_gpus))
+    found = _differing(with_gpus, {GPU_MODEL: _COMPARED[GPU_MODEL]}, remedy, on_gpus)
+    anywhere = Bearing(on_gpus, (tuple(with_gpus),))  # of runs on one host, each bears
+    return tuple(replace(finding, bearing=anywhere) for finding in found)
 
 
 def _differing(

@@ -8,15 +8,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from backends.campaign.folder.paths import KEEPER_LOG, SPOOL
 from backends.campaign.folder.regular_file import open_to_read
 from backends.campaign.record.journal import FILE_NAME as JOURNAL
-from backends.campaign.record.lock import FILE_NAME as LOCK
 from backends.replay.recording import Recording, Track
 from profiles.errors import DlperfError
-
-_NOT_OF_THE_PAST = (JOURNAL, LOCK, KEEPER_LOG, SPOOL, "results.csv", "results.json", "report.md")
-"""Written by whoever was at work on it, and again and again."""
 
 
 class Playback:
@@ -31,16 +26,16 @@ class Playback:
         self.directory = directory
         self._recording = recording
         self._written = dict.fromkeys(recording.tracks, 0)
-        with _told(directory):
-            directory.mkdir(mode=0o700)
-            for path in _others(recording):
+        with told(directory):
+            directory.mkdir(mode=0o700, parents=True)
+            for path in recording.others:
                 target = directory / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(recording.source / path, target, follow_symlinks=False)
 
     def show(self, now: float) -> None:
         """Add what had come until then: logs and telemetry before what the journal says of them."""
-        with _told(self.directory):
+        with told(self.directory):
             for path in reversed(tuple(self._written)):
                 self._grow(path, self._recording.tracks[path], now)
 
@@ -70,22 +65,9 @@ class Playback:
             return file.read(count)
 
 
-def _others(recording: Recording) -> Iterator[Path]:
-    """Of which nobody knows when they came: there from the beginning."""
-    for folder, folders, files in os.walk(recording.source):
-        here = Path(folder).relative_to(recording.source)
-        folders[:] = [name for name in folders if str(here / name) not in _NOT_OF_THE_PAST]
-        for name in files:
-            path = here / name
-            fixed = str(path) not in recording.tracks and str(path) not in _NOT_OF_THE_PAST
-            fd = open_to_read(recording.source / path) if fixed else None
-            if fd is not None:
-                os.close(fd)
-                yield path
-
-
 @contextlib.contextmanager
-def _told(directory: Path) -> Iterator[None]:
+def told(directory: Path | str) -> Iterator[None]:
+    """What the disk refuses there is a DlperfError."""
     try:
         yield
     except OSError as error:

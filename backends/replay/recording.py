@@ -11,22 +11,28 @@ import contextlib
 import os
 import stat
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from backends.campaign.folder.paths import host_log_path, telemetry_path
+from backends.campaign.folder.paths import KEEPER_LOG, SPOOL, host_log_path, telemetry_path
 from backends.campaign.folder.reader import read_campaign
-from backends.campaign.folder.regular_file import open_to_read
+from backends.campaign.folder.regular_file import lies_within, open_to_read
 from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.codec import encode
+from backends.campaign.record.lock import FILE_NAME as LOCK
 from backends.campaign.record.state import RunRecord
 from profiles.errors import DlperfError
 
 MOST_BYTES = 1 << 30
-"""Of logs, telemetry and journal together: a replay is a copy on this machine's disk."""
+"""A replay is a copy on this machine's disk."""
 _HOST_LINE = b"host, "
+_NOT_OF_THE_PAST = (
+    *(journal.FILE_NAME, LOCK, KEEPER_LOG, SPOOL),
+    *("results.csv", "results.json", "report.md"),
+)
+"""Written by whoever was at work on it, and again and again."""
 _ENDS = (ev.RunSucceeded, ev.RunFailed, ev.RunCancelled)
 
 
@@ -62,12 +68,16 @@ class Recording:
     host: the machine it was made on.
     lines: of its journal, as a copy that is the campaign itself would have them.
     tracks: of the journal, logs and telemetry, by path relative to the directory.
+    others: its other files, of which nobody knows when they came.
+    simulated: nothing in it was measured.
     """
 
     source: Path
     host: str
     lines: bytes
     tracks: Mapping[str, Track]
+    others: tuple[str, ...]
+    simulated: bool
 
     @property
     def begin(self) -> float:
@@ -86,7 +96,7 @@ def read_recording(source: Path) -> Recording:
     Raises
     ------
     JournalError, ForeignFileError: as reading any campaign.
-    DlperfError: it was imported, so that nothing is known of when; nothing ran; or it is too large.
+    DlperfError: it was imported, so that nothing is known of when; or it is too large.
     """
     state = read_campaign(source)
     if state.imported:
@@ -113,15 +123,17 @@ def read_recording(source: Path) -> Recording:
     for run_id, run in state.runs.items():
         if (span := _Span.of(of_run.get(run_id, []))) is not None:
             tracks |= span.tracks(source, run)
-    if (total := sum(track.points[-1][1] for track in tracks.values())) > MOST_BYTES:
+    others = {path: size for path, size in _files(source) if path not in tracks}
+    total = sum(others.values()) + sum(track.points[-1][1] for track in tracks.values())
+    if total > MOST_BYTES:
         raise DlperfError(
-            f"its logs and telemetry have {total >> 20} MiB, which a replay would write again",
+            f"it has {total >> 20} MiB, which a replay would write again",
             where=str(source),
             remedy=f"at most {MOST_BYTES >> 20} MiB can be replayed; see 'dlperf-tui logs'",
         )
     begun = journal.beginning(source / journal.FILE_NAME)
     host = begun.host if begun is not None else ""
-    return Recording(source, host, b"".join(lines), tracks)
+    return Recording(source, host, b"".join(lines), tracks, tuple(others), state.simulated)
 
 
 def _plays(event: ev.Event) -> bool:
@@ -161,35 +173,50 @@ class _Span:
         found = {}
         for number, host in enumerate(run.hosts):
             if run.log:
-                log = run.log if number == 0 else host_log_path(run.log, host)
-                found[log] = self._track(source / log, self.read if number == 0 else ())
+                log = str(Path(run.log if number == 0 else host_log_path(run.log, host)))
+                found[log] = self._track(source, log, self.read if number == 0 else ())
             telemetry = telemetry_path(run.run_id, host)
-            found[telemetry] = self._track(source / telemetry, tuple(_sampled(source / telemetry)))
+            found[telemetry] = self._track(source, telemetry, _sampled(source, telemetry))
+        found.pop(journal.FILE_NAME, None)
         return {path: track for path, track in found.items() if track is not None}
 
-    def _track(self, path: Path, known: tuple[tuple[float, int], ...]) -> Track | None:
-        size = size_of(path)
+    def _track(self, source: Path, path: str, known: Iterable[tuple[float, int]]) -> Track | None:
+        size = _size(source, path)
         if size is None:
             return None
         points = [(self.begin, 0)]
         for t, there in (*known, (self.end, size)):
             before = points[-1]
-            points.append((max(t, before[0]), min(max(there, before[1]), size)))
+            when = max(before[0], min(t, self.end))  # what is no number is no time, either
+            points.append((when, min(max(there, before[1]), size)))
         return Track(tuple(points))
 
 
-def size_of(path: Path) -> int | None:
-    """Bytes; None where no regular file lies."""
+def _files(source: Path) -> Iterator[tuple[str, int]]:
+    """What lies there that was written once, relative to it, with its size."""
+    for folder, folders, files in os.walk(source):
+        here = Path(folder).relative_to(source)
+        folders[:] = [name for name in folders if str(here / name) not in _NOT_OF_THE_PAST]
+        for name in files:
+            path = str(here / name)
+            if path not in _NOT_OF_THE_PAST and (size := _size(source, path)) is not None:
+                yield path, size
+
+
+def _size(source: Path, path: str) -> int | None:
+    """Bytes; None where no regular file of the campaign lies."""
+    if not lies_within(source, source / path):
+        return None
     try:
-        found = path.lstat()
+        found = (source / path).lstat()
     except OSError:
         return None
     return found.st_size if stat.S_ISREG(found.st_mode) else None
 
 
-def _sampled(path: Path) -> Iterator[tuple[float, int]]:
+def _sampled(source: Path, path: str) -> Iterator[tuple[float, int]]:
     """What of a host's telemetry was there when, by the host's clock."""
-    fd = open_to_read(path)
+    fd = open_to_read(source / path) if lies_within(source, source / path) else None
     if fd is None:
         return
     with os.fdopen(fd, "rb") as file:

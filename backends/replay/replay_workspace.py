@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
+import os
+import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any  # JSON
@@ -14,12 +19,13 @@ from typing import TYPE_CHECKING, Any  # JSON
 from pydantic import TypeAdapter, ValidationError
 
 from backends.campaign.folder.artifacts import ENVIRONMENT
+from backends.campaign.folder.regular_file import open_to_read
 from backends.campaign.record.lock import Holder, Role
 from backends.cluster import Cluster
 from backends.hosts.host_condition import concerns, state_of
-from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
+from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState, Topology
 from backends.inventory.host_entry import Host, Inventory
-from backends.replay.playback import Playback
+from backends.replay.playback import Playback, told
 from backends.replay.recording import read_recording
 from backends.replay.replay_clock import ReplayClock
 from backends.use_cases import Workspace
@@ -30,7 +36,18 @@ if TYPE_CHECKING:
     from backends.transports.pool import TransportPool
 
 MOST_ENVIRONMENT = 16 << 20
-_NOW_UNKNOWN = {"memory_available_mib": 0, "load1": math.nan, "users": (), "gpu_processes": ()}
+MOST_DIGITS = 15
+_NOW_UNKNOWN = {
+    "memory_available_mib": 0,
+    "load1": math.nan,
+    "load5": 0.0,
+    "round_trip_s": 0.0,
+    "users": (),
+    "gpu_processes": (),
+    "sought": (),
+    "lease": None,
+    "lease_problem": "",
+}
 _GPU_NOW_UNKNOWN = dict.fromkeys(
     ("memory_used_mib", "utilization_pct", "power_w", "temperature_c", "sm_clock_mhz")
 )
@@ -46,6 +63,8 @@ class RecordedCluster(Cluster):
         where: Path,
         login: str,
         clock: Callable[[], float],
+        *,
+        simulated: bool,
     ) -> None:
         hosts = tuple(
             Host(one.name, address=one.address, slots=one.slots or None) for one in recorded
@@ -53,6 +72,12 @@ class RecordedCluster(Cluster):
         super().__init__(Inventory(hosts, path=where), clock=clock)
         self.login_host = login or self.login_host
         self._known = {one.name: one for one in recorded}
+        self._were_simulated = simulated
+
+    @property
+    def simulated(self) -> bool:
+        """They were made up when they were recorded."""
+        return self._were_simulated
 
     @property
     def pool(self) -> TransportPool:
@@ -97,8 +122,11 @@ class ReplayWorkspace(Workspace):
         self._recording = read_recording(source)
         begin, end = self._recording.begin, self._recording.end
         self.replay_clock = ReplayClock(begin, end, speed, monotonic)
-        self._directory = tempfile.TemporaryDirectory(prefix="dlperf-tui-replay-")
+        with told(tempfile.gettempdir()):
+            self._directory = tempfile.TemporaryDirectory(prefix="dlperf-tui-replay-")
         self._times = 0
+        self._turn = threading.Lock()
+        self._closed = False
         super().__init__(
             Inventory(()),
             None,
@@ -112,6 +140,7 @@ class ReplayWorkspace(Workspace):
             source / ENVIRONMENT,
             host,
             self.replay_clock,
+            simulated=self._recording.simulated,
         )
         self._holder = Holder("a replay", host, 0, 0, "", Role.REPLAY)
         self._playback = self._begin()
@@ -123,18 +152,22 @@ class ReplayWorkspace(Workspace):
 
     def show(self) -> None:
         """Bring it up to the moment. Blocking. Raises DlperfError."""
-        self._playback.show(self.replay_clock())
+        with self._turn:
+            if not self._closed:
+                self._playback.show(self.replay_clock())
 
     def restart(self) -> None:
         """From the beginning, in a directory of its own. Blocking. Raises DlperfError."""
-        self.replay_clock.restart()
-        self._playback = self._begin()
+        with self._turn:
+            if not self._closed:
+                self.replay_clock.restart()
+                self._playback = self._begin()
 
     def _begin(self) -> Playback:
         self._times += 1
-        folder = self.campaigns_dir / str(self._times)
-        folder.mkdir()
-        playback = Playback(self._recording, folder / self._recording.source.name)
+        shutil.rmtree(self.campaigns_dir / str(self._times - 2), ignore_errors=True)
+        name = self._recording.source.resolve().name
+        playback = Playback(self._recording, self.campaigns_dir / str(self._times) / name)
         playback.show(self.replay_clock.begin)
         return playback
 
@@ -143,37 +176,57 @@ class ReplayWorkspace(Workspace):
 
     async def close(self) -> None:
         await super().close()
-        self._directory.cleanup()
+        await asyncio.to_thread(self._remove)
+
+    def _remove(self) -> None:
+        with self._turn:
+            self._closed = True
+            self._directory.cleanup()
 
 
 def recorded_hosts(source: Path, began: float) -> tuple[HostSnapshot, ...]:
-    """By a campaign's environment.json; none where that cannot be read."""
-    try:
-        with (source / ENVIRONMENT).open("rb") as file:
-            document = json.loads(file.read(MOST_ENVIRONMENT))
-        listed = [one for one in document["hosts"] if isinstance(one["name"], str)]
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+    """By a campaign's environment.json, whoever wrote it; none where that cannot be read."""
+    fd = open_to_read(source / ENVIRONMENT)
+    if fd is None:
         return ()
-    return tuple(_snapshot(one, _recorded_at(document, began)) for one in listed)
+    with os.fdopen(fd, "rb") as file:
+        try:
+            document = json.loads(file.read(MOST_ENVIRONMENT), parse_int=_small)
+            listed = [one for one in document["hosts"] if isinstance(one["name"], str)]
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            return ()
+    when = _recorded_at(document, began)
+    return tuple(_snapshot(one, when) for one in listed)
+
+
+def _small(digits: str) -> int:
+    return int(digits) if len(digits) <= MOST_DIGITS else 0
 
 
 def _recorded_at(document: Mapping[str, Any], began: float) -> float:
     try:
         return datetime.fromisoformat(document["recorded_at"]).timestamp()
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, OverflowError):
         return began
 
 
 def _snapshot(told: Mapping[str, Any], when: float) -> HostSnapshot:
-    name, address = told["name"], str(told.get("address", ""))
-    gpus = [_GPU_NOW_UNKNOWN | gpu for gpu in told.get("gpus", ()) if isinstance(gpu, dict)]
+    name, address, gpus = told["name"], str(told.get("address", "")), told.get("gpus")
+    if isinstance(gpus, list):
+        gpus = [_GPU_NOW_UNKNOWN | gpu for gpu in gpus if isinstance(gpu, dict)]
     try:
-        facts = TypeAdapter(HostFacts).validate_python({**_NOW_UNKNOWN, **told, "gpus": gpus})
+        facts = TypeAdapter(HostFacts).validate_python({**told, **_NOW_UNKNOWN, "gpus": gpus})
     except ValidationError:
         reason = str(told.get("reason", "")) or "nothing is recorded of it"
         return HostSnapshot(name, address, HostState.UNREACHABLE, reason, probed_at=when)
+    if facts.topology is not None and not _is_square(facts.topology):
+        facts = replace(facts, topology=None)
     state, reason = state_of(facts)
     slots = len(facts.gpus) or facts.cpus
     return HostSnapshot(
         name, address, state, reason, facts, slots, concerns=concerns(facts), probed_at=when
     )
+
+
+def _is_square(topology: Topology) -> bool:
+    return {len(topology.links), *map(len, topology.links)} == {len(topology.labels)}

@@ -6,19 +6,26 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from textual.pilot import Pilot
 
 from backends import use_cases
 from backends.campaign.plan.selection import Selection
+from backends.campaign.record.lock import CampaignLock
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.demo import open_demo
 from backends.hosts.host_facts import HostState
+from backends.keeper.request import Verb
 from backends.simulated.machine import Machine
 from backends.simulated.simulated_cluster import SimulatedCluster
+from profiles.errors import DlperfError
 from tests.console.conftest import (
     HUGE,
     LARGE,
@@ -34,7 +41,7 @@ from tests.console.conftest import (
 from tests.console.fakes import FakeSummary, FakeWorkspace
 from tui.app import DlperfApp
 from tui.key_bindings import PANELS
-from tui.screens.campaign_list import CampaignList, unfinished_question
+from tui.screens.campaign_list import CampaignList, kept_campaign, unfinished_question
 from tui.session import Session
 from tui.widgets.header import header_text
 
@@ -222,6 +229,27 @@ def test_nobody_is_asked_to_go_on_with_campaigns_of_the_other_kind() -> None:
         assert asked is not None
         assert [summary.name for summary in asked._summaries or ()] == [name]
     assert unfinished_question(both[1:], session) is None
+    kept = [replace(summary, keeper=True, state="live") for summary in both]
+    assert kept_campaign(kept, simulated=True) == Path("made up")
+    assert kept_campaign(kept, simulated=False) == Path("measured")
+    assert kept_campaign(kept[:1], simulated=True) is None
+
+
+async def test_who_is_at_work_on_a_real_campaign_is_not_gone_for_a_demo(tmp_path: Path) -> None:
+    workspace = open_demo(tmp_path / "campaigns", SPEED, time.time() + 3600.0)
+    lock = CampaignLock(tmp_path)
+    lock.acquire()
+    assert workspace.writer(tmp_path) == lock.living()
+    assert lock.living() is not None
+    lock.release()
+    await workspace.close()
+
+
+async def test_who_measures_is_asked_for_nothing_from_simulated_hosts() -> None:
+    session = Session(FakeWorkspace(Path(), simulated=True))
+    session.opened = cast(CampaignSnapshot, SimpleNamespace(path=Path("x"), simulated=False))
+    with pytest.raises(DlperfError, match="SIMULATED"):
+        await session.ask(Verb.CANCEL)
 
 
 async def test_a_measured_campaign_shows_no_such_word(workspace: FakeWorkspace) -> None:

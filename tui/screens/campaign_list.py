@@ -167,9 +167,11 @@ def unfinished_question(
     return Unfinished(count(len(left), "unfinished campaign"), session, left).by_itself()
 
 
-def kept_campaign(summaries: Sequence[CampaignSummary]) -> Path | None:
-    """The newest that a keeper goes on with, or None."""
-    return next((summary.path for summary in summaries if summary.keeper), None)
+def kept_campaign(summaries: Sequence[CampaignSummary], *, simulated: bool) -> Path | None:
+    """The newest that a keeper goes on with, on hosts that are ``simulated`` as ours are, or
+    None."""
+    ours = (one for one in summaries if one.keeper and one.simulated == simulated)
+    return next((summary.path for summary in ours), None)
 
 
 async def resume_with_consent(app: App[str], session: Session, path: Path) -> bool:

@@ -29,7 +29,7 @@ WAITS_S = 1.0
 
 
 class Page(FrontScreen[None]):
-    """One of the four pages. Pulls what it shows at most four times a second, while in front."""
+    """One of the four pages. Pulls what it shows at most twice a second, while in front."""
 
     PANEL = ""
     AUTO_FOCUS = "KeyedTable"
@@ -61,13 +61,13 @@ class Page(FrontScreen[None]):
         return None
 
     def compose(self) -> ComposeResult:
-        session = self.session
+        session, viewed = self.session, self.session.viewed
         yield Header(
             session.workspace.cluster.login_host,
             session.hosts,
-            session.viewed,
+            viewed,
             only_looks=session.readonly,
-            simulated=session.shows_simulated,
+            simulated=session.shows_simulated(viewed),
         )
         yield Tabs(self.PANEL)
         with Vertical(id="body"):
@@ -96,7 +96,9 @@ class Page(FrontScreen[None]):
         self._ticked = monotonic()
         viewed = self.viewed = self.session.viewed
         session = self.session
-        self.query_one(Header).show(session.hosts, viewed, simulated=session.shows_simulated)
+        self.query_one(Header).show(
+            session.hosts, viewed, simulated=session.shows_simulated(viewed)
+        )
         tabs = self.query_one(Tabs)
         note = viewed.notes[-1] if viewed and viewed.notes else None
         tabs.note = note[2] if note else ""

@@ -112,7 +112,7 @@ def _row(run: RunView, *, several: bool) -> Row:
     )
 
 
-# Cells of many runs, four times a second: most say what they said before, and are the same object.
+# Cells of many runs, twice a second: most say what they said before, and are the same object.
 
 
 @lru_cache(maxsize=CELLS_KEPT)

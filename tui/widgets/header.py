@@ -47,7 +47,7 @@ def header_text(
     """The first line at ``width`` columns; what matters most is shortened last.
 
     ``only_looks``: the console starts nothing, whatever it shows. ``simulated``: what it shows was
-    not measured; no dialog ever covers this line.
+    not measured; a dialog that covers this line says so in its title.
     """
     if campaign is None:
         right = "no campaign · read-only" if only_looks else "no campaign"

@@ -25,12 +25,20 @@ def refuse_strange(directory: Path) -> None:
     for folder in _READ:
         with contextlib.suppress(OSError), os.scandir(directory / folder) as entries:
             for entry in entries:
-                if stat.S_IFMT(entry.stat().st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+                if _kind(entry) not in (stat.S_IFREG, stat.S_IFDIR, None):
                     raise ForeignFileError(
                         f"{Path(folder, entry.name)} is neither a file nor a directory",
                         where=str(directory),
                         remedy="remove it, if you know what it is",
                     )
+
+
+def _kind(entry: os.DirEntry[str]) -> int | None:
+    """None where it leads nowhere."""
+    try:
+        return stat.S_IFMT(entry.stat().st_mode)
+    except OSError:
+        return None
 
 
 def refuse_ways_out(directory: Path) -> None:

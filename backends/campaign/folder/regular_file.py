@@ -40,6 +40,15 @@ def open_to_read(path: Path) -> int | None:
     return None
 
 
+def lies_within(directory: Path, path: Path) -> bool:
+    """Whether it leads to something in there, whatever links are on the way; False where it cannot
+    be said."""
+    try:
+        return path.resolve().is_relative_to(directory.resolve())
+    except (OSError, RuntimeError, ValueError):  # a link that leads to itself; no name of a file
+        return False
+
+
 def set_aside(path: Path) -> str:
     """Rename whatever lies at ``path``; nothing that is there is ever lost."""
     for number in range(1, 10_000):

@@ -48,7 +48,7 @@ def durations(runs: Collection[RunRecord]) -> Durations:
         for run in runs
         if run.state is RunState.SUCCEEDED and run.started_at and run.ended_at
     }
-    ended = [run for run in runs if took.get(run.run_id)]
+    ended = [run for run in runs if took.get(run.run_id, 0.0) > 0]  # no clock was set back
     known = Durations(slowness=_slowness(ended, took))
     one: dict[CaseKey, RunRecord] = {}
     by_case: dict[CaseKey, list[float]] = defaultdict(list)

@@ -210,6 +210,12 @@ def test_of_cases_on_one_host_only_the_devices_have_to_be_alike() -> None:
     assert (finding.host, finding.level) == ("", Level.WARN)
     assert finding.what == "GPU model differs: V100 on n[1,3], H200 on n2"
     assert "hosts of one kind" in finding.remedy
+    assert finding.bearing is not None
+    assert [finding.bearing.concerns("p", [name], {}) for name in ("n1", "n2", "login")] == [
+        True,
+        True,
+        False,
+    ]
     assert not other_devices({"n1": FACTS, "n2": dataclasses.replace(FACTS, kernel="7.0")})
 
 

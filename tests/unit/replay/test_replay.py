@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from backends.replay.recording import Recording, Track, read_recording
 from backends.replay.replay_clock import SPEEDS, ReplayClock
 from backends.replay.replay_workspace import ReplayWorkspace, recorded_hosts
 from profiles.errors import DlperfError
+from tui.widgets.host_text import host_text
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
 RECORDED = EXAMPLES / "h200-x2-resnet50-compile"
@@ -144,6 +146,20 @@ async def test_every_committed_campaign_can_be_replayed(name: str, tmp_path: Pat
     assert not workspace.playback.exists()
 
 
+@pytest.mark.parametrize("simulated", [True, False])
+async def test_hosts_that_were_simulated_are_so_before_the_campaign_is_read(
+    tmp_path: Path, simulated: bool
+):
+    source = tmp_path / "recorded"
+    shutil.copytree(RECORDED, source)
+    journal = source / "events.jsonl"
+    said = f'"simulated":{json.dumps(simulated)}'
+    journal.write_text(journal.read_text().replace('"simulated":false', said, 1))
+    workspace = ReplayWorkspace(source, 10.0)
+    assert workspace.cluster.simulated is simulated
+    await workspace.close()
+
+
 async def test_again_is_from_the_beginning():
     watch = Stopwatch()
     workspace = ReplayWorkspace(RECORDED, 100.0, monotonic=watch)
@@ -152,6 +168,8 @@ async def test_again_is_from_the_beginning():
     first = workspace.playback
     workspace.restart()
     assert workspace.playback != first
+    workspace.restart()
+    assert not first.exists(), "copies do not pile up"
     assert workspace.load(workspace.playback).done == 0
     assert not workspace.replay_clock.over
     await workspace.close()
@@ -183,6 +201,74 @@ def test_what_lies_in_the_way_is_not_followed(tmp_path: Path):
     assert not any(b"not of the campaign" in path.read_bytes() for path in copied)
 
 
+def with_log(source: Path, name: str) -> Path:
+    """A copy of the campaign whose journal calls the first run's log so."""
+    shutil.copytree(RECORDED, source)
+    log = next(iter(read_campaign(source).runs.values())).log
+    journal = source / "events.jsonl"
+    text = journal.read_text().replace(json.dumps(log), json.dumps(name))
+    journal.write_text(text)
+    return source
+
+
+def test_a_directory_that_leads_out_of_the_campaign_is_not_followed(tmp_path: Path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "id_rsa").write_text("not of the campaign")
+    source = with_log(tmp_path / "recorded", "elsewhere/id_rsa")
+    (source / "elsewhere").symlink_to(outside)
+    shutil.rmtree(source / "telemetry")
+    (source / "telemetry").symlink_to(outside)
+    recording = read_recording(source)
+    Playback(recording, tmp_path / "copy").show(recording.end)
+    copied = [path for path in (tmp_path / "copy").rglob("*") if path.is_file()]
+    assert copied
+    assert not any(b"not of the campaign" in path.read_bytes() for path in copied)
+
+
+@pytest.mark.parametrize(
+    "name", ["logs/./x.log", "events.jsonl", "./events.jsonl", "a\ud800.log", "logs", "x" * 5000]
+)
+def test_whatever_a_journal_calls_a_log_the_copy_is_a_campaign(tmp_path: Path, name: str):
+    recording = read_recording(with_log(tmp_path / "recorded", name))
+    playback = Playback(recording, tmp_path / "copy")
+    playback.show(recording.end)
+    assert (tmp_path / "copy" / "events.jsonl").read_bytes() == recording.lines
+
+
+@pytest.mark.parametrize("time", ["inf", "nan", "-inf", "1e300", "0", "99999999999", "x"])
+def test_no_line_of_telemetry_says_how_long_it_lasts(tmp_path: Path, time: str):
+    source = tmp_path / "recorded"
+    shutil.copytree(RECORDED, source)
+    for path in (source / "telemetry").iterdir():
+        path.write_bytes(path.read_bytes() + f"host, {time}, 1, 1, 1, 1, 0\nmore\n".encode())
+    recording, usual = read_recording(source), read_recording(RECORDED)
+    assert recording.end == usual.end
+    playback = Playback(recording, tmp_path / "copy")
+    for now in moments(recording, (0.1, 0.5, 1.0)):
+        playback.show(now)
+    for path in (source / "telemetry").iterdir():
+        assert (tmp_path / "copy/telemetry" / path.name).read_bytes() == path.read_bytes()
+
+
+async def test_it_is_called_what_the_campaign_is_wherever_it_is_named_from(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.chdir(RECORDED)
+    for named in (Path(), Path("../h200-x2-resnet50-compile/.")):
+        workspace = ReplayWorkspace(named, 10.0)
+        assert workspace.playback.name == RECORDED.name
+        await workspace.close()
+
+
+async def test_what_is_closed_is_written_no_more(tmp_path: Path):
+    workspace = ReplayWorkspace(RECORDED, 10.0)
+    await workspace.close()
+    workspace.restart()
+    workspace.show()
+    assert not workspace.campaigns_dir.exists()
+
+
 def test_what_nobody_knows_the_times_of_is_not_replayed(tmp_path: Path):
     source = tmp_path / "imported"
     shutil.copytree(RECORDED, source)
@@ -198,6 +284,15 @@ def test_what_would_fill_the_disk_is_refused_before_it_is_written(
     monkeypatch.setattr("backends.replay.recording.MOST_BYTES", 1000)
     with pytest.raises(DlperfError, match="MiB"):
         read_recording(RECORDED)
+
+
+def test_a_stray_file_counts(tmp_path: Path):
+    source = tmp_path / "recorded"
+    shutil.copytree(RECORDED, source)
+    with (source / "stray.bin").open("wb") as file:
+        file.truncate(1 << 40)  # takes no room here, and all there is in a copy
+    with pytest.raises(DlperfError, match="MiB"):
+        read_recording(source)
 
 
 # Hosts ---------------------------------------------------------------------------------------
@@ -227,21 +322,48 @@ def test_hosts_are_as_they_were_recorded():
     assert host.probed_at == pytest.approx(1795376493, abs=2)
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.text() | st.integers(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["name", "gpus", "x"]), inner),
-    max_leaves=8,
+odd = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text() | st.integers() | st.just(10**4000),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["name", "gpus", "x", "since"]), inner, max_size=3)
+    ),
+    max_leaves=6,
 )
+KEYS = [
+    *("gpus", "topology", "lease", "memory_mib", "cpus", "clock_offset_s", "users", "reason"),
+    "name",
+]
+INNER = ["links", "labels", "cpu_affinity", "numa_affinity", "nic_names"]
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.binary() | json_values.map(lambda v: json.dumps({"hosts": v}).encode()))
-def test_any_bytes_that_are_recorded_of_hosts_are_some_or_none(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes
+@settings(max_examples=150, deadline=None)
+@given(st.binary() | st.dictionaries(st.sampled_from(KEYS + INNER), odd, max_size=3))
+def test_any_bytes_that_are_recorded_of_hosts_are_some_or_none_and_can_be_shown(
+    tmp_path_factory: pytest.TempPathFactory, told: bytes | dict[str, object]
 ):
+    content = told if isinstance(told, bytes) else changed_host(told)
     source = tmp_path_factory.mktemp("source")
     (source / "environment.json").write_bytes(content)
-    assert all(isinstance(host.name, str) for host in recorded_hosts(source, 0.0))
+    for host in recorded_hosts(source, 0.0):
+        assert isinstance(host.name, str)
+        host_text(host, width=100, now=2e9)
+
+
+def changed_host(told: dict[str, object]) -> bytes:
+    """environment.json of the example, and of its host all of this is otherwise."""
+    document = json.loads((RECORDED / "environment.json").read_text())
+    (host,) = document["hosts"]
+    host |= {key: value for key, value in told.items() if key in KEYS}
+    if isinstance(host["topology"], dict):
+        host["topology"] |= {key: value for key, value in told.items() if key in INNER}
+    sys.set_int_max_str_digits(0)
+    return json.dumps(document).encode()
+
+
+def test_a_pipe_in_place_of_what_is_recorded_of_hosts_is_not_waited_for(tmp_path: Path):
+    os.mkfifo(tmp_path / "environment.json")
+    assert recorded_hosts(tmp_path, 0.0) == ()
 
 
 # The time ------------------------------------------------------------------------------------
