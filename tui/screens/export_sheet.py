@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
 
@@ -47,6 +48,19 @@ MOST_COPIED = 75_000
 """Bytes that terminals can be expected to take for the clipboard (xterm takes no more)."""
 
 
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """``text``: of the file, None where there is nothing to write; ``file``: of it what is shown.
+
+    ``table``: it again, aligned, or why there is none. ``columns``: what it can be sorted by.
+    """
+
+    text: str | None
+    file: Text
+    table: Text | None = None
+    columns: tuple[Column, ...] = ()
+
+
 class Preview(ScrollableContainer, can_focus=True):
     """As wide and as long as it is."""
 
@@ -79,6 +93,7 @@ class ExportSheet(Dialog[None]):
         self._order = AS_IT_IS
         self._columns: tuple[Column, ...] = ()
         self._written: str | None = None
+        self._at_work = False
 
     def compose(self) -> ComposeResult:
         with self.box(whole=True):
@@ -128,8 +143,11 @@ class ExportSheet(Dialog[None]):
     # What is shown -----------------------------------------------------------------------------
 
     def _renew(self) -> None:
+        self._written = None
         self._show_choices()
-        self._lay_out(self._wanted)
+        if not self._at_work:
+            self._at_work = True
+            self._lay_out()
         self.sight.changed()
         self.refresh_bindings()
 
@@ -152,33 +170,37 @@ class ExportSheet(Dialog[None]):
         self.query_one("#as-written").display = both
 
     @work(exclusive=True, group="preview", description="lay the results out")
-    async def _lay_out(self, what: Export) -> None:
-        self._written = None
-        try:
-            written, tables, columns = await asyncio.to_thread(self._laid_out, what)
-        except DlperfError as error:
-            written, tables, columns = None, problem(error), ()
+    async def _lay_out(self) -> None:
+        """One at a time, for a thread goes on when nobody waits for it any more: what was chosen
+        meanwhile comes next, and what was chosen in between does not come at all."""
+        while True:
+            what = (self._wanted, self._format == TABLE)
+            laid_out = await asyncio.to_thread(self._laid_out, *what)
+            if what == (self._wanted, self._format == TABLE):
+                break
+        self._at_work = False
         if not self.here:
             return
-        self._written, self._columns = written, columns
-        text = Text() if written is None else file_text(written)
-        self.query_one("#laid-out", Preview).show(text if tables is None else tables)
-        self.query_one("#as-written", Preview).show(text)
+        self._written, self._columns = laid_out.text, laid_out.columns
+        shown = laid_out.file if laid_out.table is None else laid_out.table
+        self.query_one("#laid-out", Preview).show(shown)
+        self.query_one("#as-written", Preview).show(laid_out.file)
         self._show_choices()
         self.sight.changed()
         self.refresh_bindings()
 
-    def _laid_out(self, what: Export) -> tuple[str, Text | None, tuple[Column, ...]]:
-        """The text of the file, its tables aligned where that is the format, and the columns that
-        they can be sorted by."""
-        written = exported(self._viewed.state, self._viewed.path, what, self._viewed.path)
+    def _laid_out(self, what: Export, aligned: bool) -> LaidOut:
+        try:
+            text = exported(self._viewed.state, self._viewed.path, what, self._viewed.path)
+        except DlperfError as error:
+            return LaidOut(None, Text(), problem(error))
+        file = file_text(text)
         lays = LAYOUTS[what.layout].tables if what.layout is not None else None
         if lays is None:
-            return written, None, ()
+            return LaidOut(text, file)
         columns = lays(self._groups, replace(what.options, arrangement=AS_IT_IS))[0].columns
-        if self._format != TABLE:
-            return written, None, columns
-        return written, tables_text(lays(self._groups, what.options)), columns
+        table = tables_text(lays(self._groups, what.options)) if aligned else None
+        return LaidOut(text, file, table, columns)
 
     # Keys --------------------------------------------------------------------------------------
 
@@ -250,7 +272,8 @@ class ExportSheet(Dialog[None]):
         value = str(_proposed(self._viewed.path, what))
         words = "Write it to this file:"
         self.app.push_screen(
-            Prompt("Export", words, value=value, lasting=True, meaning=_whole), answered
+            Prompt("Export", words, value=value, lasting=True, meaning=_whole, check=_meant),
+            answered,
         )
 
     @work(exclusive=True, group="export", description="ask before writing over a file")
@@ -260,14 +283,16 @@ class ExportSheet(Dialog[None]):
 
             def answered(said: str | None) -> None:
                 if said == "yes":
-                    self._export(what, path)
+                    # The application's, for it is told how a file ended that was begun.
+                    self.app.run_worker(
+                        self._export(what, path), group="write", description="write an export"
+                    )
 
             if question is None or _kept_up_to_date(self._viewed.path, what, path):
                 answered("yes")
             else:
                 self.app.push_screen(question, answered)
 
-    @work(exclusive=True, group="write", description="write the report, or one of its layouts")
     async def _export(self, what: Export, path: Path) -> None:
         try:
             await asyncio.to_thread(export, self._viewed.state, self._viewed.path, path, what)
@@ -288,19 +313,51 @@ def _proposed(campaign: Path, what: Export) -> Path:
     return campaign / f"{what.layout or REPORT}{lang}.{what.format}"
 
 
+def _meant(text: str) -> Path:
+    """The file that was named, from the root on.
+
+    Raises
+    ------
+    DlperfError: no file can have that name.
+    """
+    if not text.strip():
+        raise DlperfError("no file is named", remedy="name one, or leave with Esc")
+    unlike = DlperfError(
+        "this cannot be the name of a file", remedy="name it from / on, in plain characters"
+    )
+    try:
+        path = Path(text).expanduser().absolute()
+        encoded = os.fsencode(path)
+    except RuntimeError as error:
+        user = Path(text).parts[0]
+        raise DlperfError(
+            f"no home directory is known for {user}", remedy=f"name the file, or write ./{user}"
+        ) from error
+    except (OSError, ValueError) as error:  # the directory that we are in may be gone, too
+        raise unlike from error
+    if b"\0" in encoded:
+        raise unlike
+    return path
+
+
 def _whole(text: str) -> str:
-    """The path that was typed, from the root on."""
-    return str(Path(text).expanduser().absolute()) if text.strip() else "no file is named"
+    """Where it will be written, or why it cannot be."""
+    try:
+        return str(_meant(text))
+    except DlperfError as error:
+        return error.what
 
 
 def _destination(text: str) -> tuple[Path, Choice | None]:
-    """The path that was typed, and what is to be asked before anything is written there."""
-    path = Path(text).expanduser()
-    if path.exists():
+    """The path that was typed, and what is to be asked before anything is written there.
+
+    What cannot be looked at is not there for os.path, where Path raises: writing tells of it.
+    """
+    path = _meant(text)
+    if os.path.exists(path):  # noqa: PTH110 (see above)
         answers = (Answer("y", "write over it", "yes"), Answer("n", "leave it", "no"))
         return path, Choice("Export", f"{path} exists already.", answers)
-    missing = [parent for parent in path.parents if not parent.exists()]
-    if missing:
+    if not os.path.exists(path.parent):  # noqa: PTH110
         answers = (Answer("y", "make it", "yes"), Answer("n", "write nothing", "no"))
         return path, Choice("Export", f"There is no directory {path.parent}.", answers)
     return path, None

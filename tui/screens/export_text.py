@@ -13,16 +13,21 @@ from tui.theme import ACCENT, MUTED
 
 MOST_LINES = 2_000
 """Of a preview; the file has all."""
+LONGEST = 2_000
+"""Characters of a line there: of a figure inside the file it is as well to see the beginning."""
 
 
 def tables_text(tables: Sequence[Table]) -> Text:
     """Titles, captions, aligned cells and notes, as wide as they are."""
-    return _lines([line for table in tables for line in _table_lines(table)])
+    lines = [line for table in tables for line in _table_lines(table)]
+    return _shown(lines[:MOST_LINES], len(lines))
 
 
 def file_text(text: str) -> Text:
     """What is written, line by line, safe to show."""
-    return _lines([Text(clean_text(line)) for line in text.split("\n")])
+    lines = text.split("\n")
+    shown = [Text(clean_text(line, cap=LONGEST)) for line in lines[:MOST_LINES]]
+    return _shown(shown, len(lines))
 
 
 def safe_text(text: str) -> str:
@@ -30,10 +35,10 @@ def safe_text(text: str) -> str:
     return "\n".join(map(clean_text, text.split("\n")))
 
 
-def _lines(lines: list[Text]) -> Text:
-    text = Text("\n", end="", no_wrap=True).join(lines[:MOST_LINES])
-    if len(lines) > MOST_LINES:
-        text.append(f"\n… {len(lines) - MOST_LINES:,} more lines are in the file", MUTED)
+def _shown(lines: Sequence[Text], of: int) -> Text:
+    text = Text("\n", end="", no_wrap=True).join(lines)
+    if of > len(lines):
+        text.append(f"\n… {of - len(lines):,} more lines are in the file", MUTED)
     return text
 
 

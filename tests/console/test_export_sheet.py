@@ -1,0 +1,194 @@
+"""The export sheet where names, files and disks are not as they should be, or slow."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.widgets import Input
+
+from backends.campaign.folder.export_report import Export
+from tests.console.conftest import DEADLINE_S, LARGE, begin, console, shows, until
+from tests.console.fakes import FakeWorkspace
+from tests.console.test_results import choose, export, open_export, open_results
+from tui.screens import export_sheet
+from tui.screens.dialogs import Prompt
+from tui.screens.export_sheet import ExportSheet
+from tui.screens.export_text import LONGEST, MOST_LINES, file_text
+from tui.screens.results_page import ResultsPage
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("~nobody-there/x.md", "no home directory"),
+        ("\0.md", "cannot be the name of a file"),
+        ("   ", "no file is named"),
+    ],
+    ids=["unknown user", "NUL", "blank"],
+)
+async def test_a_name_that_no_file_can_have_is_told_while_it_is_typed_and_not_taken(
+    workspace: FakeWorkspace, name: str, said: str
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        await open_export(app, pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        app.screen.query_one(Input).value = name
+        await until(pilot, partial(shows, app, said))
+        assert not shows(app, f"✗ {said}")
+        await pilot.press("enter")
+        assert shows(app, "✗ ")
+        assert isinstance(app.screen, Prompt)
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 5_000, "x" * 5_000 + "/report.md"], ids=["file", "directory"]
+)
+async def test_a_name_too_long_for_a_file_is_told_and_the_sheet_stays(
+    workspace: FakeWorkspace, tmp_path: Path, name: str
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        await export(app, pilot, tmp_path / name)
+        if "/" in name:
+            await until(pilot, partial(shows, app, "There is no directory"))
+            await pilot.press("y")
+        await until(pilot, partial(shows, app, "cannot write the report"))
+        await until(pilot, lambda: isinstance(app.screen, ExportSheet))
+    assert not list(tmp_path.glob("x*"))
+
+
+def test_a_preview_has_a_bound_however_long_the_file_and_its_lines_are() -> None:
+    lines = ["short", "漢" * 100_000, *["x" * 10_000] * (MOST_LINES + 500)]
+    shown = file_text("\n".join(lines)).plain.split("\n")
+    assert shown[0] == "short"
+    assert shown[1].startswith("漢" * LONGEST + "…")
+    assert max(map(len, shown)) < LONGEST + 40
+    assert shown[-1] == "… 502 more lines are in the file"
+    assert len(shown) == MOST_LINES + 1
+
+
+async def test_what_is_shown_is_made_beside_the_event_loop_and_copied_whole(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "data:" + "A" * 20_000
+    made_in: list[threading.Thread] = []
+
+    def watched(text: str) -> Any:
+        made_in.append(threading.current_thread())
+        return file_text(text)
+
+    monkeypatch.setattr(export_sheet, "exported", lambda *_: long)
+    monkeypatch.setattr(export_sheet, "file_text", watched)
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        sheet = await open_export(app, pilot)
+        await choose(sheet, pilot, "report", "md")
+        await pilot.press("y")
+        assert app.clipboard == long
+    assert made_in
+    assert threading.main_thread() not in made_in
+
+
+class Gate:
+    """Calls of ``held`` wait until it is opened; how many there were, and how many at a time."""
+
+    def __init__(self, held: Callable[..., Any]) -> None:
+        self._held = held
+        self._lock = threading.Lock()
+        self.opened = threading.Event()
+        self.inside, self.most_inside = 0, 0
+        self.asked: list[Export] = []
+
+    def __call__(self, *arguments: Any) -> Any:
+        with self._lock:
+            self.inside += 1
+            self.most_inside = max(self.inside, self.most_inside)
+            self.asked += [one for one in arguments if isinstance(one, Export)]
+        try:
+            assert self.opened.wait(DEADLINE_S)
+            return self._held(*arguments)
+        finally:
+            with self._lock:
+                self.inside -= 1
+
+
+def gate(monkeypatch: pytest.MonkeyPatch, name: str) -> AbstractContextManager[Gate]:
+    """In the way of what the sheet calls by that name, open at the latest when this is left."""
+
+    @contextmanager
+    def kept() -> Any:
+        closed = Gate(getattr(export_sheet, name))
+        monkeypatch.setattr(export_sheet, name, closed)
+        try:
+            yield closed
+        finally:
+            closed.opened.set()
+
+    return kept()
+
+
+async def test_an_export_that_was_left_while_it_was_written_still_tells_its_end(
+    workspace: FakeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "mine.md"
+    with gate(monkeypatch, "export") as writing:
+        async with console(workspace, LARGE) as (app, pilot):
+            begin(app, workspace)
+            await open_results(workspace, app, pilot)
+            await export(app, pilot, target)
+            await until(pilot, lambda: writing.inside)
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, ResultsPage))
+            assert not shows(app, "written to")
+            writing.opened.set()
+            await until(pilot, partial(shows, app, "written to"))
+            assert "29.67" in target.read_text(encoding="utf-8")
+            assert isinstance(app.screen, ResultsPage)
+
+
+async def test_two_exports_at_a_time_both_tell_their_end(
+    workspace: FakeWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with gate(monkeypatch, "export") as writing:
+        async with console(workspace, (200, 60)) as (app, pilot):
+            begin(app, workspace)
+            await open_results(workspace, app, pilot)
+            for number, name in enumerate(("first.md", "second.md"), 1):
+                await export(app, pilot, tmp_path / name)
+                await until(pilot, lambda number=number: writing.inside == number)
+            writing.opened.set()
+            await until(pilot, partial(shows, app, "first.md"))
+            await until(pilot, partial(shows, app, "second.md"))
+            await until(pilot, lambda: isinstance(app.screen, ResultsPage))
+
+
+async def test_keys_faster_than_the_layouts_are_made_leave_one_at_work_and_show_the_last(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with gate(monkeypatch, "exported") as laying_out:
+        async with console(workspace, LARGE) as (app, pilot):
+            begin(app, workspace)
+            await open_results(workspace, app, pilot)
+            await pilot.press("e")
+            await until(pilot, lambda: isinstance(app.screen, ExportSheet))
+            sheet = app.screen
+            assert isinstance(sheet, ExportSheet)
+            await until(pilot, lambda: laying_out.inside)
+            await pilot.press("v", "f", "L", "V", "s", "p", "L", "v", "L")
+            assert laying_out.most_inside == 1
+            laying_out.opened.set()
+            await until(pilot, lambda: sheet._written is not None)
+            assert laying_out.most_inside == 1
+            assert len(laying_out.asked) == 2
+            assert laying_out.asked[-1] == sheet._wanted
