@@ -5,14 +5,18 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from backends.campaign.folder.export_report import formats_of
 from backends.campaign.plan.selection import Selection
+from backends.results.case_result import CaseResult
 from backends.results.publish import LAYOUTS
+from backends.results.summary import Group
 from tests.console import fakes
 from tests.console.conftest import (
+    HUGE,
     LARGE,
     ONEFLOW,
     begin,
@@ -25,9 +29,10 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
+from tui.screens import results_page
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.export_sheet import ExportSheet
-from tui.screens.repeats import Repeats
+from tui.screens.repeats import Repeats, repeats_text
 from tui.screens.result_text import SORTS
 from tui.screens.results_page import ResultsPage
 from tui.widgets.chart import Chart
@@ -371,6 +376,32 @@ async def test_rows_are_sorted_by_key_and_the_cursor_stays_on_its_case(
         assert table.current_key == before
         await pilot.press(*["s"] * (len(SORTS) - 1))
         assert table.shown_keys == as_they_are
+
+
+async def test_repeats_are_drawn_again_only_when_they_or_their_room_are_others(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = []
+
+    def counted(case: CaseResult, group: Group, width: int) -> Text:
+        drawn.append((case.case, width))
+        return repeats_text(case, group, width)
+
+    monkeypatch.setattr(results_page, "repeats_text", counted)
+    async with console(workspace, HUGE) as (app, pilot):
+        begin(app, workspace, repeats=7)
+        await open_results(workspace, app, pilot, 6000)
+        await until(pilot, partial(shows, app, "all cases, from the median of each"))
+        drawn.clear()
+        for _ in range(5):
+            tick(app)
+            await pilot.pause()
+        assert drawn == []
+        await pilot.press("j")
+        assert [case for case, _ in drawn] == ["1n8g"]
+        assert shows(app, "Repeats · 1n8g")
+        await pilot.resize_terminal(180, 60)
+        await until(pilot, lambda: len({width for _, width in drawn}) == 2)
 
 
 async def test_outliers_among_the_repeats_are_named(workspace: FakeWorkspace) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -117,3 +119,18 @@ def test_every_repeat_is_on_its_line_within_the_slowest_and_the_fastest(
         assert hidden == (MEDIAN in line and hidden == 1), "a median alone is its own repeat"
     assert case.spread is not None
     assert (OUTLIER in line) <= bool(case.spread.outliers)
+
+
+@given(SPEEDS, st.integers(8, 120))
+@settings(max_examples=60, deadline=None)
+def test_signs_of_one_colour_beside_each_other_are_one_span(
+    speeds: list[float], width: int
+) -> None:
+    case = case_of(group_of(**{"1n1g": speeds}), "1n1g")
+    across = limits([case])
+    assert across is not None
+    text = distribution_line(case, across, width)
+    assert len(text.plain) == width
+    colours = [span.style for span in text.spans]
+    assert [span.start for span in text.spans] == [0, *(span.end for span in text.spans[:-1])]
+    assert all(one != other for one, other in pairwise(colours))

@@ -69,6 +69,7 @@ class ResultsPage(Page):
         self._descending = False
         self._summarised: object = None
         self._view = "chart"
+        self._repeats_shown: tuple[CaseResult, Group, int] | None = None
 
     def body(self) -> Iterable[Widget]:
         table = KeyedTable(result_columns(()), id="results")
@@ -172,8 +173,10 @@ class ResultsPage(Page):
             rule = self.viewed.state.auto if self.viewed else None
             details.show(f"Case · {case_label(case)}", case_text(case, group, rule))
         if repeats.display:
-            width = repeats.content_size.width
-            repeats.show(f"Repeats · {case_label(case)}", repeats_text(case, group, width))
+            shown = (case, group, repeats.content_size.width)
+            if shown != self._repeats_shown:  # each repeat of the group is drawn on a line
+                self._repeats_shown = shown
+                repeats.show(f"Repeats · {case_label(case)}", repeats_text(*shown))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "export" and self.session.playing is not None:

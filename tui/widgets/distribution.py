@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
 
 from rich.text import Text
 
@@ -58,6 +60,6 @@ def distribution_line(case: CaseResult, across: tuple[float, float], width: int)
             symbol = OUTLIER if odd else REPEAT
         line[place] = (symbol, WARN if odd else ACCENT if at_median else TEXT)
     text = Text(end="", no_wrap=True)
-    for character, colour in line:
-        text.append(character, colour or MUTED)
+    for colour, signs in groupby(line, key=itemgetter(1)):
+        text.append("".join(sign for sign, _ in signs), colour or MUTED)
     return text
