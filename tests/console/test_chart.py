@@ -192,6 +192,19 @@ def test_curves_that_end_in_the_same_place_keep_their_tags() -> None:
     assert last.index("1") < last.index("2") < last.index("3")
 
 
+@given(st.lists(st.integers(0, 8), max_size=3))
+@settings(max_examples=30, deadline=None)
+def test_curves_that_are_asked_for_are_never_left_out(kept: list[int]) -> None:
+    many = [(f"c{n}", [of("1n1g", 1.0), of("1n4g", 3.0 + n / 10)]) for n in range(9)]
+    plot = scaling_plot(many, width=60, kept=kept)
+    drawn = [line.label for line in plot.lines if line.label != "ideal"]
+    assert {f"c{place}" for place in kept} <= set(drawn)
+    assert drawn == sorted(drawn), "in their order"
+    assert len(drawn) == 4
+    assert plot.more == 5
+    assert all(line.tag == str(int(line.label[1:]) + 1) for line in plot.lines[:-1])
+
+
 def test_a_curve_keeps_its_colour_when_another_is_selected() -> None:
     pair = [series("a", [(0.0, 1.0)]), series("b", [(0.0, 2.0)])]
     first = {x.label: x.colour for x in throughput_plot(pair, "a", width=60).lines}

@@ -230,6 +230,26 @@ async def test_c_goes_through_the_curves_of_every_campaign(workspace: FakeWorksp
         assert seen == set(Quantity)
 
 
+async def test_the_curves_of_the_row_and_of_the_baseline_are_drawn_however_many_there_are(
+    workspace: FakeWorkspace,
+) -> None:
+    names = [f"{letter}-day" for letter in "abcdef"]
+    for days, name in reversed(list(enumerate(names))):
+        await measured(workspace, name, days=days)
+    workspace.probed.clear()
+    async with console(workspace, HUGE) as (app, pilot):
+        screen = await open_compare(app, pilot, len(names))
+        for baseline in (0, 1, 2, 3, 4, 5):
+            await until(pilot, partial(shows, app, f"Against {baseline + 1} {names[baseline]}"))
+            for _ in names[1:]:
+                assert screen._selected is not None
+                place, _case = screen._selected
+                drawn = {line.label for line in screen.query_one(Chart)._plot.lines}
+                assert {names[baseline], names[place]} <= drawn
+                await pilot.press("down")
+            await pilot.press("g", "b")
+
+
 async def test_a_campaign_that_shares_no_case_says_so_beside_the_others(
     workspace: FakeWorkspace,
 ) -> None:

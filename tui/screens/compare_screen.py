@@ -196,7 +196,9 @@ class Compare(Dialog[None]):
         if group is not None and case.candidate is not None:
             cursor = measured(case.candidate, group, self._quantity)
         width = chart.content_size.width
-        chart.show(scaling_plot(curves, width=width, quantity=self._quantity, cursor=cursor))
+        kept = (found.baseline, place)
+        plot = scaling_plot(curves, width=width, quantity=self._quantity, cursor=cursor, kept=kept)
+        chart.show(plot)
         known = [one for one in groups if one is not None]
         set_frame(chart, curve_title(self._quantity, case.unit, known))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -172,13 +172,15 @@ def scaling_plot(
     quantity: Quantity = Quantity.SPEEDUP,
     cursor: Measured | None = None,
     published: Sequence[Published] = (),
+    kept: Collection[int] = (),
 ) -> Plot:
     """The quantity over devices for every curve, against the ideal.
 
     Cases on one host and cases on several, by the devices of each, are lines of their own: as many
     devices on one host and on several are two results. ``farther``: projected for the first curve,
     drawn where the measured ones keep room. ``cursor``: the case under it. Curves have their
-    numbers as tags, those without a point counted.
+    numbers as tags, those without a point counted. ``kept``: places of curves that are drawn where
+    there is no room for all.
     """
     finite_ones = [[m for m in found if finite([m.point])] for _, found in curves]
     drawable = [
@@ -186,7 +188,8 @@ def scaling_plot(
         for place, ((label, _), found) in enumerate(zip(curves, finite_ones, strict=True))
         if found
     ]
-    shown = drawable[: MAX_LINES - 1]
+    kept_first = sorted(drawable, key=lambda one: one[0] not in kept)
+    shown = sorted(kept_first[: MAX_LINES - 1], key=lambda one: one[0])
     places = sorted({m.point[0] for _, _, found in drawable for m in found})
     if not places or (quantity is Quantity.SPEEDUP and len(places) < 2):
         return Plot(empty="a curve needs two sizes of the same case")
