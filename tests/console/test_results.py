@@ -378,6 +378,29 @@ async def test_rows_are_sorted_by_key_and_the_cursor_stays_on_its_case(
         assert table.shown_keys == as_they_are
 
 
+async def test_the_case_under_the_cursor_stays_in_sight_when_rows_are_sorted(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace) as (app, pilot):
+        values = {**ONEFLOW, "batch_size": ("128", "160")}
+        tags = tuple(f"{nodes}n{devices}g" for nodes in (1, 2, 3, 4) for devices in (1, 2, 4, 8))
+        plan = workspace.plan(Selection(("oneflow-resnet50",), tags, values, 1))
+        app.session.controller = workspace.controller(plan)
+        page = await open_results(workspace, app, pilot, 6000)
+        table = page.main_panel().table
+        fit = table.size.height - table.header_height
+        assert table.row_count > 2 * fit
+        await pilot.press("s")
+        for row in (0, 10, 20, table.row_count - 1):
+            table.move_cursor(row=row)
+            await pilot.pause()
+            for key in ("S", "S", *["s"] * len(SORTS)):
+                kept = table.current_key
+                await pilot.press(key)
+                assert table.current_key == kept
+                assert 0 <= table.cursor_row - table.scroll_offset.y < fit, (row, key)
+
+
 async def test_repeats_are_drawn_again_only_when_they_or_their_room_are_others(
     workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
