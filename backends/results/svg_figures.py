@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import re
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,8 @@ _STYLE: Any = {  # the keys are typed as a Literal of three hundred names
 }
 _MARKERS = "osD^vP*X"  # told apart without colour
 _SIZE_INCHES = (7.2, 4.2)
+_DRAWING = threading.Lock()
+"""matplotlib's settings and the filters of warnings are the whole process's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,8 @@ def draw_figures(groups: Sequence[Group], lang: Lang = "en") -> tuple[Drawing, .
         firsts = (f"throughput-{slug}", f"bandwidth-{slug}")
         taken = sum(drawing.name.startswith(firsts) for drawing in drawings)
         name = f"{slug}-{taken + 1}.svg" if taken else f"{slug}.svg"
-        drawings += _draw_model(own, model, unit, name, lang)
+        with _DRAWING:
+            drawings += _draw_model(own, model, unit, name, lang)
     return tuple(drawings)
 
 

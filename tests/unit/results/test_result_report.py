@@ -11,12 +11,14 @@ import os
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from backends.hosts.host_facts import Topology
+from backends.results import svg_figures
 from backends.results.campaign_report import ExecutedCommands, ReportContext, render_report
 from backends.results.environment_words import topology_text
 from backends.results.result_files import write_atomically, write_results
@@ -191,6 +193,30 @@ def test_figures_are_svg_that_does_not_change_between_two_drawings(runs_of, tmp_
     for name in names:
         assert (tmp_path / "figures" / name).read_text(encoding="utf-8") == drawn[name]
     assert "![Speedup of MLP](./figures/speedup-mlp.svg)" in (tmp_path / "report.md").read_text()
+
+
+def test_figures_are_drawn_one_at_a_time_for_the_settings_are_the_whole_process_s(
+    runs_of, monkeypatch
+):
+    import matplotlib as mpl  # noqa: PLC0415
+
+    groups = summarise(runs_of("1n1g", [100, 101]) + runs_of("1n2g", [190, 191]))
+    before, alone = dict(mpl.rcParams), draw_figures(groups)
+    met = threading.Barrier(2, timeout=0.5)
+    meetings = []
+    blank = svg_figures._blank
+
+    def waiting(*arguments):
+        with suppress(threading.BrokenBarrierError):
+            meetings.append(met.wait())
+        return blank(*arguments)
+
+    monkeypatch.setattr(svg_figures, "_blank", waiting)
+    with ThreadPoolExecutor(2) as threads:
+        drawn = list(threads.map(draw_figures, [groups, groups]))
+    assert drawn == [alone, alone]
+    assert dict(mpl.rcParams) == before
+    assert not meetings
 
 
 def test_figures_take_any_text_and_a_single_case(runs_of):
