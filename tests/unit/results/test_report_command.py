@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from backends.campaign.folder.artifacts import rewrite_results
-from backends.campaign.folder.export_report import export
+from backends.campaign.folder.export_report import Export, export
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.state import CampaignState
 from backends.precheck.record import Precheck, PrecheckError
@@ -134,11 +134,11 @@ def test_an_exported_layout_links_to_the_logs_from_where_it_lies(
 ) -> None:
     one = imported("one", 5.0)
     for name, layout in (("pivot.md", "pivot"), ("report.md", None)):
-        export(read_campaign(one), one, tmp_path / name, layout)
+        export(read_campaign(one), one, tmp_path / name, Export(layout))
         assert "](./one/logs/0.log)" in (tmp_path / name).read_text()
-        export(read_campaign(one), one, tmp_path / "out" / name, layout)
+        export(read_campaign(one), one, tmp_path / "out" / name, Export(layout))
         assert "](" not in (tmp_path / "out" / name).read_text()  # none leads out of its directory
-    export(read_campaign(one), one, one / "pivot.md", "pivot")
+    export(read_campaign(one), one, one / "pivot.md", Export("pivot"))
     assert "](./logs/0.log)" in (one / "pivot.md").read_text()
 
 
