@@ -33,6 +33,7 @@ from tests.console.conftest import (
 from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
 from tests.console.test_bursts import BURSTS, SEED, key_event
 from tui.app import DlperfApp
+from tui.screens import compare_screen
 from tui.screens.campaign_list import CampaignList
 from tui.screens.compare_screen import Compare
 from tui.screens.dialogs import Prompt
@@ -276,6 +277,85 @@ async def test_a_campaign_that_cannot_be_read_is_told_in_place(workspace: FakeWo
         del workspace.load  # type: ignore[method-assign]
         await pilot.press("r")
         await until(pilot, partial(shows, app, "Against 1 b-driver"))
+
+
+def go_on(workspace: FakeWorkspace) -> None:
+    """The newest has not ended."""
+    newest = replace(workspace.summaries[0], state="unfinished", done=9, total=24)
+    workspace.summaries[0] = newest
+
+
+async def test_figures_of_before_stay_with_a_word_when_reading_again_fails(
+    workspace: FakeWorkspace,
+) -> None:
+    await three(workspace)
+    async with console(workspace, HUGE) as (app, pilot):
+        go_on(workspace)
+        screen = await open_compare(app, pilot, 2)
+        workspace.load = unreadable  # type: ignore[method-assign]
+        await pilot.press("r")
+        await until(pilot, partial(shows, app, "the journal is damaged"))
+        assert shows(app, "mend it")
+        assert shows(app, "Against 1 b-driver")
+        await pilot.press("b")
+        await until(pilot, partial(shows, app, "Against 2 c-again"))
+        del workspace.load  # type: ignore[method-assign]
+        await pilot.press("r")
+        await until(pilot, lambda: screen._problem is None)
+        assert shows(app, "Against 2 c-again")
+
+
+async def test_r_reads_anew_how_far_each_campaign_is(workspace: FakeWorkspace) -> None:
+    await three(workspace)
+    async with console(workspace, HUGE) as (app, pilot):
+        go_on(workspace)
+        screen = await open_compare(app, pilot, 2)
+        assert shows(app, "9 of 24 runs ended")
+        workspace.clock.tick(7200)
+        workspace.summaries[0] = replace(workspace.summaries[0], done=12)
+        workspace.summaries.reverse()
+        before = screen._now
+        await pilot.press("r")
+        await until(pilot, partial(shows, app, "12 of 24 runs ended"))
+        assert screen._now >= before + 7200
+        names = [one.about.name for one in screen._found.sides] if screen._found else []
+        assert names == ["b-driver", "c-again"], "each keeps its number"
+        workspace.summaries[-1] = replace(workspace.summaries[-1], state="finished", done=24)
+        await pilot.press("r")
+        await until(pilot, lambda: not screen.able("read"))
+
+
+async def test_what_is_asked_for_while_it_reads_or_compares_counts(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await three(workspace)
+    go, reads = threading.Event(), []
+    read, hold = workspace.runs_together, compare_screen.held_against
+
+    def reads_slowly(paths):  # type: ignore[no-untyped-def]
+        assert go.wait(10)
+        reads.append(paths)
+        return read(paths)
+
+    def holds_slowly(*asked):  # type: ignore[no-untyped-def]
+        assert go.wait(10)
+        return hold(*asked)
+
+    async with console(workspace, HUGE) as (app, pilot):
+        go_on(workspace)
+        screen = await open_compare(app, pilot, 3)
+        before = screen._found
+        assert before is not None
+        monkeypatch.setattr(workspace, "runs_together", reads_slowly)
+        monkeypatch.setattr(compare_screen, "held_against", holds_slowly)
+        for key in ("r", "b", "b"):
+            app.post_message(key_event(key))
+        await until(pilot, lambda: screen._baseline == 2)
+        go.set()
+        await until(pilot, partial(shows, app, "Against 3 c-again"))
+        await until(pilot, lambda: screen._found and screen._found.sides is not before.sides)
+        assert reads, "it was not given up"
+        assert shows(app, "Against 3 c-again")
 
 
 def unreadable(path: Path) -> object:

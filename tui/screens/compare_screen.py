@@ -15,6 +15,7 @@ from backends.results.comparison import ComparedCase
 from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
 from tui.key_bindings import bindings
+from tui.messages import Problem
 from tui.screens.compare_text import (
     COLUMNS,
     campaigns_panel,
@@ -27,7 +28,7 @@ from tui.screens.compare_text import (
 from tui.screens.dialogs import Dialog, Prompt
 from tui.screens.repeats import Repeats
 from tui.session import Session
-from tui.side_by_side import THRESHOLD, SideBySide, held_against
+from tui.side_by_side import THRESHOLD, Side, SideBySide, held_against
 from tui.text import count, plain, problem, shorten
 from tui.threshold import parse_threshold
 from tui.widgets.chart import Chart
@@ -66,6 +67,8 @@ class Compare(Dialog[None]):
         self._session = session
         self._campaigns = sorted(campaigns, key=lambda one: (one.created_at or 0.0, one.name))
         self._now = session.workspace.cluster.now()
+        self._sides: tuple[Side, ...] = ()
+        self._baseline, self._threshold = 0, THRESHOLD  # as asked for; found a moment later
         self._found: SideBySide | None = None
         self._pairs: Mapping[str, tuple[int, ComparedCase]] = {}
         self._said_of_campaigns = Text()
@@ -86,30 +89,30 @@ class Compare(Dialog[None]):
         self._fill()
         self.read()
 
-    @work(exclusive=True, group="compare", description="read the campaigns and compare them")
-    async def read(self) -> None:
+    @work(exclusive=True, group="read-campaigns", description="read the campaigns to compare")
+    async def read(self, *, again: bool = False) -> None:
+        """``again``: what is known of them, too; each keeps its number."""
         try:
-            sides = await self._session.sides(self._campaigns)
+            if again:
+                known = {one.path: one for one in await self._session.campaigns()}
+                self._campaigns = [known.get(one.path, one) for one in self._campaigns]
+                self._now = self._session.workspace.cluster.now()
+            self._sides = await self._session.sides(self._campaigns)
         except DlperfError as error:
             self._problem = error
+            if self._found is not None:  # the figures of before stay
+                self.post_message(Problem(error))
             self._fill()
             return
-        baseline, threshold = 0, THRESHOLD
-        if self._found is not None:
-            baseline, threshold = self._found.baseline, self._found.threshold
-        await self._hold(SideBySide(sides, baseline, threshold, ()))
+        self._problem = None
+        self._hold()
 
-    @work(exclusive=True, group="compare", description="hold the campaigns against another one")
-    async def _hold_against(self, baseline: int, threshold: float) -> None:
-        if self._found is not None:
-            await self._hold(SideBySide(self._found.sides, baseline, threshold, ()))
-
-    async def _hold(self, asked: SideBySide) -> None:
+    @work(exclusive=True, group="compare", description="hold the campaigns against one of them")
+    async def _hold(self) -> None:
         """In a thread: an interval of medians is enumerated."""
         self._found = await asyncio.to_thread(
-            held_against, asked.sides, asked.baseline, asked.threshold
+            held_against, self._sides, self._baseline, self._threshold
         )
-        self._problem = None
         self._said_of_campaigns = campaigns_panel(self._found, self._now)
         self._fill()
 
@@ -249,25 +252,27 @@ class Compare(Dialog[None]):
                 self.app.push_screen(Repeats(known))
 
     def action_baseline(self) -> None:
-        if (found := self._found) is not None:
-            self._hold_against((found.baseline + 1) % len(found.sides), found.threshold)
+        if self._found is not None:
+            self._baseline = (self._baseline + 1) % len(self._sides)
+            self._hold()
 
     def action_threshold(self) -> None:
-        if (found := self._found) is None:
+        if self._found is None:
             return
 
         def answered(answer: str | None) -> None:
             if answer:
-                self._hold_against(found.baseline, parse_threshold(answer))
+                self._threshold = parse_threshold(answer)
+                self._hold()
 
         words = "By how much does a case have to change before it counts?"
-        value = f"{found.threshold * 100:g}%"
+        value = f"{self._threshold * 100:g}%"
         prompt = Prompt("Threshold", words, value=value, check=partial(parse_threshold, where=""))
         self.app.push_screen(prompt, answered)
 
     def action_read(self) -> None:
         self.app.notify("reading the campaigns again", markup=False)
-        self.read()
+        self.read(again=True)
 
     def action_filter(self) -> None:
         self.query_one(TablePanel).start_filter()
