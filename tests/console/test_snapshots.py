@@ -142,6 +142,7 @@ def test_a_precheck(
         assert isinstance(app, DlperfApp)
         await until(pilot, lambda: still.probed)
         tick(app)
+        await until(pilot, lambda: "node4" in screen_text(app))  # and not only asked
         for key in keys:
             await pilot.press(key)
             await until(pilot, lambda: "looking" not in screen_text(app))
