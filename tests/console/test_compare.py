@@ -273,7 +273,7 @@ async def test_a_campaign_that_cannot_be_read_is_told_in_place(workspace: FakeWo
         await until(pilot, partial(shows, app, "✓ finished"))
         await pilot.press("space", "space", "c")
         await until(pilot, partial(shows, app, "the journal is damaged"))
-        assert shows(app, "mend it")
+        await until(pilot, partial(shows, app, "mend it"))
         del workspace.load  # type: ignore[method-assign]
         await pilot.press("r")
         await until(pilot, partial(shows, app, "Against 1 b-driver"))
