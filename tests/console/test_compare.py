@@ -359,7 +359,7 @@ async def test_what_is_asked_for_while_it_reads_or_compares_counts(
 
 
 def unreadable(path: Path) -> object:
-    raise DlperfError("the journal is damaged", where=str(path), remedy="mend it")
+    raise DlperfError("the journal is damaged", where=path.name, remedy="mend it")
 
 
 async def test_while_they_are_read_the_screen_says_so_and_can_be_left(
