@@ -37,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "run",
         metavar="RUN",
         nargs="?",
-        help="its id, or the beginning or end of it; the one that is at work, or was last",
+        help="its number, or its id, its beginning or end; the one that is at work, or was last",
     )
     parser.add_argument(
         "-f",

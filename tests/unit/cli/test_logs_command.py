@@ -97,8 +97,27 @@ def test_a_run_is_named_by_as_much_as_tells_it_apart(cli: Cli, campaign: Campaig
         write(path, f"{run_id}.log", run_id.encode())
     for text, found in (("0001-a1", 0), ("1f0c77ab-0001", 0), ("a2", 2), (ids[1], 1)):
         assert cli("logs", "done", text).out == ids[found]
-    assert "'1f0c77ab-0002' is 2 runs" in cli.complaint("logs", "done", "1f0c77ab-0002")
+    assert "'1f0c77ab' is 2 runs" in cli.complaint("logs", "done", "1f0c77ab")
     assert f"did you mean {ids[0]!r}?" in cli.complaint("logs", "done", "1f0c77ba-0001-a1")
+
+
+def test_a_run_without_its_attempt_is_the_latest_of_them_for_every_command(
+    cli: Cli, campaign: Campaign
+) -> None:
+    """2000: what its campaign's id begins with is not its number."""
+    ids = ("20000c77-0001-a1", "20000c77-0002-a1", "20000c77-0002-a2", "20000c77-0011-a1")
+    path = campaign("done", *map(planned, ids), *map(assigned, ids))
+    for run_id in ids:
+        write(path, f"{run_id}.log", run_id.encode())
+    named = [("0001", 0), ("1", 0), ("0002", 2), ("2", 2), ("20000c77-0002", 2), ("0011", 3)]
+    for text, found in named:
+        assert cli("logs", "done", text).out == ids[found], text
+    assert "no run '3' in" in cli.complaint("logs", "done", "3")
+    assert "'2000' is 3 runs" in cli.complaint("logs", "done", "2000")
+    assert "'1n1g' is 3 runs" in cli.complaint("retry", "done", "--run", "1n1g")
+    for command in ("retry", "pause", "unpause"):
+        for text in ("0002", "20000c77-0002"):
+            assert f"run {ids[2]} " in cli.complaint(command, "done", "--run", text)
 
 
 def test_a_run_is_named_by_its_case_where_that_has_one_run(cli: Cli, campaign: Campaign) -> None:

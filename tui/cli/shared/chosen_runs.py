@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from backends.campaign.record.run_record import RunRecord
@@ -14,8 +14,8 @@ from profiles.nearest import did_you_mean
 
 
 def chosen_run(state: CampaignState, text: str, path: Path) -> RunRecord:
-    """By its id, by as much of its beginning or its end as no other run has, or by its case, such
-    as 1n1g, where that has one run.
+    """By its id, by its number, by as much of its beginning or its end as no other run has, or by
+    its case, such as 1n1g, where that has one run. Of several attempts it is the latest.
 
     Raises
     ------
@@ -23,14 +23,19 @@ def chosen_run(state: CampaignState, text: str, path: Path) -> RunRecord:
     """
     if text in state.runs:
         return state.runs[text]
-    found = [run_id for run_id in state.runs if run_id.startswith(text)]
-    found = found or [run_id for run_id in state.runs if run_id.endswith(text)]
-    found = found or [i for i, run in state.runs.items() if text in _names(run)]
-    if len(found) == 1 and text:
-        return state.runs[found[0]]
-    if found and text:
+    ways: tuple[Callable[[str], bool], ...] = (
+        lambda run_id: text.isdecimal() and _number(run_id).lstrip("0") == text.lstrip("0"),
+        lambda run_id: run_id.startswith(text),
+        lambda run_id: run_id.endswith(text),
+        lambda run_id: text in _names(state.runs[run_id]),
+    )
+    found = next(filter(None, ([*filter(way, state.runs)] for way in ways)), []) if text else []
+    latest = {_planned_as(run_id): run_id for run_id in found}  # attempts come in their order
+    if len(latest) == 1:
+        return state.runs[found[-1]]
+    if found:
         raise SelectionError(
-            f"{text!r} is {len(found)} runs",
+            f"{text!r} is {len(latest)} runs",
             where=str(path),
             remedy=f"write more of it: {', '.join(found[:3])}{' …' * bool(found[3:])}",
         )
@@ -39,6 +44,15 @@ def chosen_run(state: CampaignState, text: str, path: Path) -> RunRecord:
         where=str(path),
         remedy="'dlperf-tui status CAMPAIGN' lists them",
     )
+
+
+def _planned_as(run_id: str) -> str:
+    """What the ids of all attempts at it begin with."""
+    return run_id.rpartition("-a")[0] or run_id
+
+
+def _number(run_id: str) -> str:
+    return _planned_as(run_id).rpartition("-")[2]
 
 
 def _names(run: RunRecord) -> tuple[str, str]:
