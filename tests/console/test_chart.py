@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from array import array
 
 import plotext as plt
@@ -18,7 +19,7 @@ from backends.campaign.record.status_view import ChartSeries
 from backends.results.projection import Projected
 from profiles.case_tag import parse_tag
 from tui.text import number
-from tui.theme import ACCENT
+from tui.theme import ACCENT, MUTED
 from tui.widgets.chart import (
     Line,
     Plot,
@@ -27,6 +28,7 @@ from tui.widgets.chart import (
     decimated,
     draw,
     finite,
+    legend,
     nice_step,
     value_scale,
 )
@@ -436,3 +438,36 @@ def test_published_figures_are_points_of_their_own_and_named() -> None:
 def test_a_curve_without_a_point_keeps_its_number() -> None:
     plot = scaling_plot([("a", []), ("b", MEASURED)], width=70)
     assert [line.tag for line in plot.lines if line.label == "b"] == ["2"]
+
+
+NAMES = st.lists(
+    st.text(alphabet="abc 漢", min_size=1, max_size=60).filter(str.strip), min_size=1, max_size=5
+)
+
+
+@given(NAMES, st.integers(24, 200), st.integers(5, 60), st.integers(0, 60))
+def test_every_curve_is_in_the_legend_or_counted_there(
+    names: list[str], width: int, height: int, more: int
+) -> None:
+    lines = tuple(
+        Line(name, ((0, 1), (1, 2)), MUTED, tag=str(number)) for number, name in enumerate(names)
+    )
+    said = legend(Plot(lines, more=more, legend=("◉ 2n8g 15.00", "│ 95%")), width, height)
+    assert len(said) <= max(2, height // 4)
+    assert all(line.cell_len <= width + 2 for line in said), "spaces behind it aside"
+    text = " ".join(line.plain for line in said)
+    shown = sum(f" {number} " in text for number in range(len(names)))
+    counted = re.search(r"\+(\d+) more", text)
+    assert shown + (int(counted[1]) if counted else 0) == len(names) + more
+    assert shown >= 1
+
+
+def test_names_are_cut_in_their_middle_before_one_is_left_out() -> None:
+    names = ("oneflow-resnet50 b128 fp32", "paddle-resnet50 b128 fp32")
+    names += ("ngc-tensorflow-resnet50 b256 amp", "ngc-pytorch-resnet50 b256 amp")
+    lines = tuple(Line(n, ((0, 1), (1, 2)), MUTED, tag=str(i + 1)) for i, n in enumerate(names))
+    two = [line.plain.rstrip() for line in legend(Plot(lines), 66, 8)]
+    assert two == [
+        " 1 oneflow-resnet50 b128 fp32   2 paddle-resnet50 b128 fp32",
+        " 3 ngc-tensorflo…et50 b256 amp   4 ngc-pytorch-r…et50 b256 amp",
+    ]

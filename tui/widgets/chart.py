@@ -16,6 +16,7 @@ from operator import itemgetter
 from types import ModuleType
 
 from rich.ansi import AnsiDecoder
+from rich.cells import cell_len
 from rich.color import Color
 from rich.console import Console
 from rich.style import Style
@@ -36,6 +37,7 @@ DOTS, MIDDLE = 4, 2
 _X, _Y = itemgetter(0), itemgetter(1)
 BRAILLE = ((0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08))
 """The bit of each dot in its character: left and right, from below."""
+LONGEST_LABEL = 40
 SMALLEST_TOP = 1e-9
 GOOD_TICKS = 4
 CURSOR, BAR = "◉", "│"
@@ -315,6 +317,49 @@ def series_colour(number: int) -> str:
     return SERIES[number % len(SERIES)]
 
 
+def legend(plot: Plot, width: int, height: int) -> list[Text]:
+    """The curves by name above a chart of that size, in two lines or in a quarter of it; names are
+    cut for that, and what still has no room is counted."""
+    most = max(2, height // 4)
+    named = [line for line in plot.lines if line.label]
+    for longest in (LONGEST_LABEL, max(8, width // 2 - 6)):
+        lines = _legend_lines(plot, named, width, longest)
+        if len(lines) <= most:
+            return lines
+    for shown in range(len(named), 0, -1):
+        lines = _legend_lines(plot, named[:shown], width, longest)
+        if len(lines) <= most:
+            return lines
+    return lines[:most]
+
+
+def _legend_lines(plot: Plot, named: Sequence[Line], width: int, longest: int) -> list[Text]:
+    entries = []
+    for line in named:
+        tag = f"{line.tag} " if line.tag else ""
+        entry = Text(f"{tag}{_without_middle(plain(line.label), longest)}", line.colour)
+        if line.note:
+            entry.append(f" {plain(line.note)}", MUTED)
+        entries.append((entry, 3))
+    if more := plot.more + sum(bool(line.label) for line in plot.lines) - len(named):
+        entries.append((Text(f"+{more} more", MUTED), 2))
+    entries += [(Text(words, MUTED), 2) for words in plot.legend]
+    lines = [Text(" ", no_wrap=True, end="")]
+    for entry, apart in entries:
+        if lines[-1].cell_len + entry.cell_len >= width and lines[-1].cell_len > 1:
+            lines.append(Text(" ", no_wrap=True, end=""))
+        lines[-1].append_text(entry).append(" " * apart)
+    return lines
+
+
+def _without_middle(text: str, width: int) -> str:
+    """Names differ at both ends: at their beginning the profile, at their end the parameters."""
+    if cell_len(text) <= width:
+        return text
+    end = text[-(width // 2) :]
+    return shorten(text, width - cell_len(end)) + end
+
+
 class Chart(Widget, can_focus=False):
     """A plot with its legend; drawn again only when the plot or the size changes."""
 
@@ -333,7 +378,7 @@ class Chart(Widget, can_focus=False):
     @property
     def axis(self) -> tuple[int, tuple[float, float]]:
         """The column in which the curves begin, and what lies at both ends of it."""
-        rows = max(2, self.size.height - AXIS_ROWS - len(self._legend(self.size.width)))
+        rows = max(2, self.size.height - AXIS_ROWS - len(legend(self._plot, *self.size)))
         plot = self._plot
         scale = value_scale(plot.top, rows, plot.bottom, plot.unit)
         words = [len(words) for _, words in scale.ticks]
@@ -359,29 +404,9 @@ class Chart(Widget, can_focus=False):
         if not any(map(_is_finite, points)):
             words = cell(f" {self._plot.empty}", MUTED)
             return [Strip.blank(width), Strip(words.render(console), words.cell_len)]
-        legend = self._legend(width)
-        if width < MIN_WIDTH or height - len(legend) < MIN_HEIGHT:
+        named = legend(self._plot, width, height)
+        if width < MIN_WIDTH or height - len(named) < MIN_HEIGHT:
             words = cell(" too small for a chart", MUTED)
-            return [Strip(text.render(console), text.cell_len) for text in (*legend, words)]
-        strips = [Strip(text.render(console), text.cell_len) for text in legend]
-        return strips + draw(self._plot, width, height - len(legend), console)
-
-    def _legend(self, width: int) -> list[Text]:
-        """The curves by name in as few lines as they need, two at most."""
-        lines = [Text(" ", no_wrap=True, end="")]
-        for line in (line for line in self._plot.lines if line.label):
-            entry = Text(no_wrap=True, end="")
-            tag = f"{line.tag} " if line.tag else ""
-            entry.append(f"{tag}{shorten(plain(line.label), 40)}", line.colour)
-            if line.note:
-                entry.append(f" {plain(line.note)}", MUTED)
-            if lines[-1].cell_len + entry.cell_len + 3 > width and lines[-1].cell_len > 1:
-                lines.append(Text(" ", no_wrap=True, end=""))
-            lines[-1].append_text(entry).append("   ")
-        if self._plot.more:
-            lines[-1].append(f"+{self._plot.more} more", MUTED)
-        for words in self._plot.legend:
-            if lines[-1].cell_len + len(words) >= width:
-                lines.append(Text(" ", no_wrap=True, end=""))
-            lines[-1].append(words, MUTED).append("  ")
-        return lines[:2]
+            return [Strip(text.render(console), text.cell_len) for text in (*named, words)]
+        strips = [Strip(text.render(console), text.cell_len) for text in named]
+        return strips + draw(self._plot, width, height - len(named), console)
