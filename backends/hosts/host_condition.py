@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
 
 from backends.hosts.host_facts import Concern, Gpu, GpuProcess, HostFacts, HostState
 from backends.hosts.preflight_finding import Bearing, Finding, Level
@@ -35,19 +34,31 @@ def state_of(facts: HostFacts) -> tuple[HostState, str]:
 
 def concerns(facts: HostFacts) -> tuple[Concern, ...]:
     """What an operator should know before measuring there, the gravest first."""
-    broken = [(facts.gpu_problem, _MEND_DRIVER)] if facts.gpu_problem else []
-    worn = chain.from_iterable(map(_worn, facts.gpus))
-    grave = [(what, remedy) for _, what, remedy in (*worn, *_hot(facts), *_clock(facts))]
     light = [
         (what, remedy) for _, what, remedy in (*_lease_findings(facts), *_set_otherwise(facts))
     ]
     if facts.cpus and facts.load1 > HIGH_LOAD_PER_CPU * facts.cpus:
         what = f"load {facts.load1:.1f} on {facts.cpus} CPUs"
         light.append((what, "something else computes there: look with top"))
+    grave = _degrading("", facts, Bearing(), gpus_needed=False)
     return (
-        *(Concern(what, remedy, degrades=True) for what, remedy in (*broken, *grave)),
+        *(Concern(it.what, it.remedy, degrades=True) for it in grave),
         *(Concern(what, remedy) for what, remedy in (*light, *_occupied(facts))),
     )
+
+
+def _degrading(
+    name: str, facts: HostFacts, about: Bearing, *, gpus_needed: bool
+) -> Iterable[Finding]:
+    """What keeps the host from being what it should be: its state and preflight say the same."""
+    if facts.gpu_problem:
+        level = Level.STOP if gpus_needed or facts.gpus else Level.WARN
+        yield Finding(name, level, facts.gpu_problem, _MEND_DRIVER, bearing=about)
+    for check in (_worn, _hot):
+        for gpu in facts.gpus:
+            of_it = replace(about, gpus=(gpu.index,))
+            yield from (Finding(name, *found, bearing=of_it) for found in check(gpu))
+    yield from (Finding(name, *found, harmless=True) for found in _clock(facts))
 
 
 def _occupied(facts: HostFacts) -> Iterable[tuple[str, str]]:
@@ -105,15 +116,8 @@ def host_findings(
     findings += [
         Finding(name, *found, bearing=about) for found in _gpu_findings(facts, gpus_needed)
     ]
-    findings += [
-        Finding(name, *found, bearing=replace(about, gpus=(gpu.index,)))
-        for gpu in facts.gpus
-        for found in _worn(gpu)
-    ]
-    findings += [
-        Finding(name, level, what, remedy, harmless=True)
-        for level, what, remedy in (*_disk_findings(facts), *_clock(facts))
-    ]
+    findings += _degrading(name, facts, about, gpus_needed=gpus_needed)
+    findings += [Finding(name, *found, harmless=True) for found in _disk_findings(facts)]
     load = [
         Finding(name, level, what, remedy, passing=True)
         for level, what, remedy in _load_findings(facts)
@@ -128,10 +132,7 @@ def _lease_findings(facts: HostFacts) -> Iterable[_Found]:
 
 
 def _gpu_findings(facts: HostFacts, gpus_needed: bool) -> Iterable[_Found]:
-    if facts.gpu_problem:
-        level = Level.STOP if gpus_needed or facts.gpus else Level.WARN
-        yield level, facts.gpu_problem, _MEND_DRIVER
-    elif gpus_needed and not facts.gpus:
+    if gpus_needed and not (facts.gpus or facts.gpu_problem):
         yield Level.STOP, "has no GPU", "leave the host out"
     if busy := busy_reason(facts):
         yield Level.STOP, f"in use: {busy}", "wait, ask, or leave the host out"
@@ -174,11 +175,10 @@ def _worn(gpu: Gpu) -> Iterable[_Found]:
         )
 
 
-def _hot(facts: HostFacts) -> Iterable[_Found]:
-    for gpu in facts.gpus:
-        if gpu.temperature_c is not None and gpu.temperature_c >= HOT_C:
-            remedy = "look at cooling: nvidia-smi -q -d TEMPERATURE"
-            yield Level.WARN, f"GPU{gpu.index} is hot: {gpu.temperature_c} °C", remedy
+def _hot(gpu: Gpu) -> Iterable[_Found]:
+    if gpu.temperature_c is not None and gpu.temperature_c >= HOT_C:
+        remedy = "look at cooling: nvidia-smi -q -d TEMPERATURE"
+        yield Level.WARN, f"GPU{gpu.index} is hot: {gpu.temperature_c} °C", remedy
 
 
 def _disk_findings(facts: HostFacts) -> Iterable[_Found]:

@@ -7,10 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from backends.hosts.host_condition import concerns, state_of
+from backends.hosts.host_condition import concerns, host_findings, state_of
 from backends.hosts.host_facts import GpuProcess, HostFacts, HostState
 from backends.hosts.hosts_json import host_document
+from backends.hosts.preflight_finding import Level
 from backends.hosts.probe import probe, snapshot_of
 from backends.inventory.host_entry import Host
 from tests.console.fakes import facts
@@ -59,6 +62,36 @@ def test_what_is_wrong_degrades_a_host_and_has_a_remedy(
     assert remedy in concern.remedy
     document = host_document(snapshot_of(Host(name="n"), found))
     assert (document["warnings"], document["remedies"]) == ([concern.what], [concern.remedy])
+
+
+GPUS = st.builds(
+    replace,
+    st.sampled_from(WELL.gpus),
+    ecc_uncorrected=st.sampled_from((None, 0, 3)),
+    throttle_reasons=st.sampled_from(((), ("power cap",), ("power brake",), ("sync boost",))),
+    temperature_c=st.sampled_from((None, 40, 84, 85, 96)),
+)
+FACTS = st.builds(
+    replace,
+    st.just(replace(WELL, disk_free_mib=500 * 1024)),
+    gpus=st.lists(GPUS, max_size=3).map(tuple),
+    gpu_problem=st.sampled_from(("", "nvidia-smi: no devices")),
+    clock_offset_s=st.sampled_from((0.0, 0.9, -3.4)),
+)
+
+
+@given(FACTS, st.booleans())
+def test_who_is_degraded_is_warned_of_with_a_remedy_and_nobody_else(
+    found: HostFacts, gpus_needed: bool
+) -> None:
+    """On Hosts and before a start the same is said."""
+    gpus_needed = gpus_needed and bool(found.gpus)
+    findings = host_findings("n", found, gpus_needed=gpus_needed)
+    state, reason = state_of(found)
+    assert (state is HostState.DEGRADED) == bool(findings)
+    assert [(c.what, c.remedy) for c in concerns(found)] == [(f.what, f.remedy) for f in findings]
+    assert all(one.level is not Level.OK and one.remedy for one in findings)
+    assert reason == (findings[0].what if findings else "")
 
 
 @pytest.mark.parametrize(
