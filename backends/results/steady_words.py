@@ -15,6 +15,22 @@ def disturbance_text(found: Disturbance, lang: Lang = "en") -> str:
     return pick(lang, *_TEXTS[found.shape](found))
 
 
+def disturbance_brief(found: Disturbance) -> str:
+    """``-15.0% at step 420``: beside the mark in a chart."""
+    where, size = _where(found)[0], signed_percent(found.size)
+    match found.shape:
+        case Shape.WARM_UP:
+            return f"warm-up to {where}"
+        case Shape.STEP:
+            return f"{size} at {where}"
+        case Shape.TREND:
+            return f"drift {size}"
+        case Shape.STALLS if found.count > 1:
+            return f"{found.count} stalls, first at {where}"
+        case Shape.STALLS:
+            return f"stall at {where}"
+
+
 def unsteady_lines(case: CaseResult, lang: Lang = "en") -> list[str]:
     """A line per shape: the repeat that it costs most, and how many others have it."""
     lines = []

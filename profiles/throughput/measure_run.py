@@ -40,7 +40,8 @@ class Measurement:
 
     ``throughput`` is global, in ``unit``; None when it could not be measured. ``reason`` says why
     the run has failed; it is empty where the log has what the profile requires. ``readings`` is how
-    many the log has, ``used`` how many counted. ``steady``: what was not steady in the window; None
+    many the log has, ``used`` how many counted, one after the other from number ``first`` on.
+    ``steady``: what was not steady in the window; None
     where its readings are too few to tell. ``ranks``: of a profiled run, read from the logs of all
     its hosts. ``simulated``: the log says that no hardware was measured.
     """
@@ -58,6 +59,7 @@ class Measurement:
     steady: tuple[Disturbance, ...] | None = None
     ranks: tuple[RankTime, ...] = ()
     simulated: bool = False
+    first: int | None = None
 
 
 def measure_run(
@@ -109,6 +111,7 @@ def measure_run(
         # Of the readings in the window, also where the figure is that of a summary line.
         steady=tally.disturbances if result.throughput is not None else None,
         simulated=parser.simulated,
+        first=tally.first if result.used else None,
     )
 
 

@@ -67,6 +67,11 @@ class Tally:
         return self._kept.value
 
     @property
+    def first(self) -> int | None:
+        """Number of the first reading that counts, once the log has ended; None where none does."""
+        return self._chooser.passed if self.used else None
+
+    @property
     def disturbances(self) -> tuple[Disturbance, ...] | None:
         """What was not steady in the window; None where there is too little to tell, and of a
         bandwidth over sizes, which is a curve and no course of time."""

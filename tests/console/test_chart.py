@@ -15,9 +15,11 @@ from rich.console import Console
 
 from backends.campaign.record.chart_points import TOGETHER_S, spread
 from backends.campaign.record.run_record import Series
+from backends.campaign.record.run_window import RunWindow
 from backends.campaign.record.status_view import ChartSeries
 from backends.results.projection import Projected
 from profiles.case_tag import parse_tag
+from profiles.throughput.steady import Disturbance, Shape
 from tui.text import number
 from tui.theme import ACCENT, MUTED
 from tui.widgets.chart import (
@@ -32,8 +34,8 @@ from tui.widgets.chart import (
     nice_step,
     value_scale,
 )
-from tui.widgets.plot_data import throughput_plot, time_ticks
 from tui.widgets.scaling_plot import Measured, Published, Quantity, scaling_plot
+from tui.widgets.throughput_plot import throughput_plot, time_ticks
 
 CONSOLE = Console(width=80, color_system="truecolor")
 
@@ -57,13 +59,13 @@ def picture(plot: Plot, width: int = 60, height: int = 12) -> str:
 def test_what_is_not_finite_never_reaches_plotext() -> None:
     points = [(0, 1), (1, math.nan), (math.inf, 2), (2, -math.inf), (3, 4)]
     assert finite(points) == [(0, 1), (3, 4)]
-    plot = throughput_plot([series("a", points)], "a", width=60)
+    plot = throughput_plot([series("a", points)], "a", width=60, window=None)
     assert all(math.isfinite(v) for pair in (plot.x_limits, (0.0, plot.top)) for v in pair)
     assert "┤" in picture(plot)
 
 
 def test_a_series_of_nothing_but_nan_is_no_data() -> None:
-    plot = throughput_plot([series("a", [(math.nan, math.nan)])], "a", width=60)
+    plot = throughput_plot([series("a", [(math.nan, math.nan)])], "a", width=60, window=None)
     assert plot.lines == ()
 
 
@@ -99,7 +101,7 @@ def test_of_each_column_the_lowest_and_the_highest_point_are_kept(
 
 def test_a_long_curve_says_its_last_value_whatever_is_drawn_of_it() -> None:
     points = [(float(i), 100.0 + i % 7) for i in range(1_000)]
-    [line] = throughput_plot([series("a", points)], "a", width=40).lines
+    [line] = throughput_plot([series("a", points)], "a", width=40, window=None).lines
     assert len(line.points) <= 80
     assert line.note == number(points[-1][1])
 
@@ -125,7 +127,7 @@ def test_any_readings_give_a_picture_of_the_asked_size(
     points: list[tuple[float, float]], width: int, height: int
 ) -> None:
     bounded = [(x, y) for x, y in points if not (abs(x) > 1e12 or abs(y) > 1e12)]
-    plot = throughput_plot([series("a", bounded)], "a", width=width)
+    plot = throughput_plot([series("a", bounded)], "a", width=width, window=None)
     if plot.lines:
         strips = draw(plot, width, height, CONSOLE)
         assert len(strips) <= height
@@ -172,15 +174,46 @@ def test_labels_from_outside_are_cleaned() -> None:
 
 def test_the_warm_up_is_drawn_as_dots_apart_from_the_line() -> None:
     points = [(float(i), 10.0 if i < 3 else 100.0) for i in range(20)]
-    plot = throughput_plot([series("a", points, warmup=3)], "a", width=60)
+    plot = throughput_plot([series("a", points, warmup=3)], "a", width=60, window=None)
     assert plot.lines[0].lead == 3
     assert "· warm-up" in plot.legend
     assert picture(plot).count("·") == 3
 
 
+def test_the_window_its_warm_up_and_what_was_not_steady_are_marked_and_named() -> None:
+    points = [(float(i), 100.0) for i in range(101)]
+    window = RunWindow(
+        warmup=20,
+        used=70,
+        start_s=20.0,
+        end_s=90.0,
+        disturbed=(
+            (Disturbance(Shape.STEP, -0.1, 0.05, 50, step=500.0), (50.0, 90.0)),
+            (Disturbance(Shape.STALLS, -0.6, 0.01, 70, count=3), (70.0, 40.0)),
+            (Disturbance(Shape.TREND, 0.03, 0.01, 20), (20.0, 100.0)),
+        ),
+    )
+    plot = throughput_plot([series("a", points, warmup=20)], "a", width=80, window=window)
+    assert plot.legend == (
+        "· warm-up, 20 readings",
+        "┊ 70 readings that count",
+        "◆ -10.0% at step 500",
+        "× 3 stalls, first at reading 71",
+        "drift +3.0%",
+    )
+    shown = picture(plot, 80, 12).splitlines()
+    columns = [{row.index("┊"), row.rindex("┊")} for row in shown if "┊" in row]
+    assert len(columns) >= 8
+    (edges,) = {tuple(sorted(found)) for found in columns}
+    first, last = next((row.index("◆"), shown) for row in shown if "◆" in row)[0], edges[1]
+    assert edges[0] < first < last
+    assert (sum(row.count("◆") for row in shown), sum(row.count("×") for row in shown)) == (1, 1)
+    assert throughput_plot([series("a", points)], "a", width=80, window=RunWindow()).edges == ()
+
+
 def test_the_selected_run_comes_first_and_what_is_left_out_is_counted() -> None:
     many = [series(f"r{i}", [(0.0, 1.0), (1.0, 2.0)]) for i in range(8)]
-    plot = throughput_plot(many, "r6", width=60)
+    plot = throughput_plot(many, "r6", width=60, window=None)
     assert plot.lines[0].label == "r6"
     assert len(plot.lines) == 5
     assert plot.more == 3
@@ -209,8 +242,8 @@ def test_curves_that_are_asked_for_are_never_left_out(kept: list[int]) -> None:
 
 def test_a_curve_keeps_its_colour_when_another_is_selected() -> None:
     pair = [series("a", [(0.0, 1.0)]), series("b", [(0.0, 2.0)])]
-    first = {x.label: x.colour for x in throughput_plot(pair, "a", width=60).lines}
-    second = {x.label: x.colour for x in throughput_plot(pair, "b", width=60).lines}
+    first = {x.label: x.colour for x in throughput_plot(pair, "a", width=60, window=None).lines}
+    second = {x.label: x.colour for x in throughput_plot(pair, "b", width=60, window=None).lines}
     assert first == second
 
 

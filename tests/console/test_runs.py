@@ -353,6 +353,23 @@ async def test_the_cursor_goes_with_the_runs_at_work_until_it_is_moved_by_hand(
         await until(pilot, lambda: page.selected is not None and page.selected.state.active)
 
 
+async def test_the_cursor_goes_on_also_where_it_was_moved_while_nobody_had_heard_of_it(
+    workspace: FakeWorkspace,
+) -> None:
+    """What the table tells comes late: by then the cursor may have been put elsewhere."""
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace, repeats=9)
+        page = await open_runs(app, pilot)
+        table = page.query_one(KeyedTable)
+        for s in (45, 45, 45):  # no message is handled in between
+            workspace.clock.tick(s)
+            tick(app)
+        await pilot.pause()
+        await pass_time(workspace, app, pilot, 45)
+        active = [r.run_id for r in page.viewed.runs if r.state.active] if page.viewed else []
+        assert table.current_key in active
+
+
 async def test_details_of_a_campaign_that_is_only_looked_at_offer_no_change(
     workspace: FakeWorkspace,
 ) -> None:

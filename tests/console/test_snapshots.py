@@ -160,7 +160,7 @@ def test_a_failed_run(
     assert snap_compare(
         console_of(still, colours),
         terminal_size=size,
-        run_before=steps(still, "3", 60.0, "j", campaign=True),
+        run_before=steps(still, "3", 60.0, "g", "j", campaign=True),
     )
 
 

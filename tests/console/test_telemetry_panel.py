@@ -14,6 +14,8 @@ from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, ti
 from tests.console.fakes import START, Clock, FakeController, FakeWorkspace
 from tui.app import DlperfApp
 from tui.widgets.chart import Chart
+from tui.widgets.keyed_table import KeyedTable
+from tui.widgets.log_panel import LogPanel
 from tui.widgets.meters import LABEL_WIDTH, Source, each_gpu, means, sparkline, value_text
 from tui.widgets.telemetry_panel import TelemetryPanel
 
@@ -98,6 +100,24 @@ async def test_figures_stand_under_the_chart_on_its_axis(
         for _ in range(5):
             await pilot.press("m")
         assert "mean of 8 GPUs" in screen_text(app)
+
+
+async def test_the_chart_keeps_its_room_beside_many_runs_telemetry_and_a_log(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n8g",), repeats=30)
+        await pilot.press("3")
+        for _ in range(5):
+            workspace.clock.tick(4)
+            tick(app)
+        tell(controller, "node1", gpu_lines(range(8), 20))
+        await until(pilot, lambda: "mean of 8 GPUs" in screen_text(app))
+        chart, log = app.screen.query_one(Chart), app.screen.query_one(LogPanel)
+        curves = [row for row in words(chart).splitlines() if "┤" in row or "│" in row]
+        assert len(curves) >= 6
+        assert log.size.height >= 4
+        assert app.screen.query_one(KeyedTable).size.height >= 8
 
 
 async def test_where_nothing_is_told_there_is_no_panel_and_no_key(

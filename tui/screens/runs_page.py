@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -11,8 +10,6 @@ from typing import NamedTuple
 from textual import on, work
 from textual.widget import Widget
 
-from backends.campaign.folder.paths import log_of
-from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import (
     CampaignSnapshot,
     RunView,
@@ -32,28 +29,13 @@ from tui.screens.possible_changes import (
     change_labels,
     possible_changes,
 )
-from tui.screens.run_text import (
-    COLUMNS,
-    RunRows,
-    details_text,
-    no_log,
-    rows_signature,
-    shown_series,
-    summary,
-)
+from tui.screens.run_panels import RunPanels
+from tui.screens.run_text import COLUMNS, RunRows, rows_signature, summary
 from tui.session import Session
 from tui.text import plain
-from tui.widgets.chart import Chart
-from tui.widgets.details import Details
-from tui.widgets.filter_table import TablePanel, set_frame
+from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
-from tui.widgets.meters import LABEL_WIDTH
-from tui.widgets.plot_data import throughput_plot
-from tui.widgets.telemetry_panel import TelemetryPanel
-
-CHART_S = 1.0
-"""A curve of minutes is drawn less often than rows are: nobody sees the difference."""
 
 
 class _Able(NamedTuple):
@@ -73,12 +55,9 @@ class RunsPage(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._view = ""
-        self._host = 0
+        self._panels = RunPanels(session)
         self._able = _Able()
-        self._zoomed = ""
         self._shown: object = None
-        self._drawn: object = None  # what the chart is of
         self._rows = RunRows()
         self._auto = True  # the cursor goes with what is at work, until it is moved by hand
         self._steered: str | None = None
@@ -86,10 +65,7 @@ class RunsPage(Page):
 
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(COLUMNS, id="runs"), "Runs", id="runs-panel")
-        yield Chart(id="chart")
-        yield TelemetryPanel()
-        yield Details("Details")
-        yield LogPanel()
+        yield self._panels
 
     def main_panel(self) -> TablePanel:
         return self.query_one("#runs-panel", TablePanel)
@@ -134,106 +110,40 @@ class RunsPage(Page):
             return
         at_work = next((r.run_id for r in viewed.runs if r.state.active), None)
         if at_work is not None:
-            self._steered = at_work
-            self.main_panel().table.select(at_work)
+            table = self.main_panel().table
+            table.select(at_work)
+            self._steered = table.current_key  # it may be filtered out, or not drawn yet
 
     @on(KeyedTable.Moved)
-    def _moved(self, event: KeyedTable.Moved) -> None:
-        if self._steered is not None and event.key != self._steered:
+    def _moved(self) -> None:
+        if self._steered is not None and self.main_panel().table.current_key != self._steered:
             self._auto = False
-        self._host = 0
+        self._panels.first_host()
         self._show_selected()
 
     def _show_selected(self) -> None:
-        viewed, run = self.viewed, self.selected
-        self._arrange(run)
+        viewed, run, panels = self.viewed, self.selected, self._panels
+        panels.tall = self.has_class("-tall")
+        panels.show(viewed, run)
+        self.set_class(not panels.display, "-alone")
+        self.main_panel().display = panels.alone in ("", "runs-panel")
         able = self._abilities(viewed, run)
         if able != self._able:
             self._able = able
             self.refresh_bindings()
-        if viewed is None or run is None:
-            return
-        chart, meters = self.query_one(Chart), self.query_one(TelemetryPanel)
-        self._follow_telemetry(meters, viewed, run)
-        beat = viewed.revision if run.elapsed_s is None else int(run.elapsed_s / CHART_S)
-        room = (chart.content_size, chart.display, meters.display)
-        drawn = (viewed.path, run.run_id, run.state, beat, room)
-        if drawn != self._drawn:
-            self._drawn = drawn
-            self._draw(chart, meters, viewed, run)
-        details = self.query_one(Details)
-        if details.display:
-            fixed = self.session.readonly or (viewed.read_only and viewed.kept_by is None)
-            text = details_text(run, viewed.state, read_only=fixed)
-            details.show(plain(run.label), text)
-        log = self.query_one(LogPanel)
-        if log.display:
-            host = run.hosts[self._host % len(run.hosts)] if run.hosts else ""
-            log.show(
-                log_of(run, host),
-                f"Log · {run.label} · {host}" if host else f"Log · {run.label}",
-                empty=no_log(run),
-                ended=run.state.ended,
-            )
-
-    def _draw(
-        self, chart: Chart, meters: TelemetryPanel, viewed: CampaignSnapshot, run: RunView
-    ) -> None:
-        if not (chart.display or meters.display):
-            return
-        series = shown_series(viewed, run)
-        plot = throughput_plot(series, run.run_id, width=chart.content_size.width)
-        if meters.display:
-            plot = replace(plot, label_width=LABEL_WIDTH - 1)
-        chart.show(plot)
-        set_frame(chart, f"{plain(run.unit)} over time")
-        if meters.display:
-            waits = (0.0, max(10.0, run.elapsed_s or 0.0))
-            meters.align(*(chart.axis if plot.lines else (LABEL_WIDTH, waits)))
-
-    def _follow_telemetry(
-        self, meters: TelemetryPanel, viewed: CampaignSnapshot, run: RunView
-    ) -> None:
-        record = viewed.state.runs[run.run_id]
-        first = tuple(range(run.case.gpus_per_node))  # as journals of old versions mean it
-        meters.follow(
-            viewed.path,
-            run.run_id,
-            {host: record.devices.get(host, first) for host in run.hosts},
-            record.started_at or 0.0,
-            {h.name: h.facts for h in self.session.hosts if h.facts is not None},
-        )
-
-    def _arrange(self, run: RunView | None) -> None:
-        """Which panels there is room for: all but one where it is short, chosen by ``v``."""
-        failed = run is not None and run.state is RunState.FAILED
-        upper = self._view if self._view in ("chart", "details") else ""
-        upper = upper or ("details" if failed else "chart")
-        shown = {upper, "log"} if self.has_class("-tall") else {self._view or upper}
-        metered = self.query_one(TelemetryPanel).known
-        if metered and self.has_class("-tall") and upper == "chart":
-            shown.add("telemetry")
-        if run is None:
-            shown = set()
-        if self._zoomed:
-            shown = {self._zoomed}
-        for name in ("chart", "telemetry", "details", "log"):
-            self.query_one(f"#{name}").display = name in shown
-        self.set_class(self._zoomed == "runs-panel", "-zoomed")
-        self.main_panel().display = self._zoomed in ("", "runs-panel")
 
     # Keys --------------------------------------------------------------------------------------
 
     def _abilities(self, viewed: CampaignSnapshot | None, run: RunView | None) -> _Able:
-        metered = self.query_one(TelemetryPanel).display
+        metered, zoomed = self._panels.meters.display, self._panels.alone
         hosts = len(run.hosts) if run is not None else None
         readonly = self.session.readonly
         changes = frozenset[str]() if readonly else possible_changes(viewed, run)
         labels = change_labels(viewed, run) | {
-            "view": self._next_view().capitalize(),
-            "zoom": "All panels" if self._zoomed else "Zoom",
+            "view": self._panels.next_view.capitalize(),
+            "zoom": "All panels" if zoomed else "Zoom",
         }
-        return _Able(changes, hosts, self._zoomed, self._auto, metered, tuple(labels.items()))
+        return _Able(changes, hosts, zoomed, self._auto, metered, tuple(labels.items()))
 
     @property
     def labels_now(self) -> Mapping[str, str]:
@@ -248,10 +158,10 @@ class RunsPage(Page):
         if action in ("next_log", "follow"):  # of a run that waits there is nothing to follow
             return hosts is not None and hosts > (action == "next_log")
         if action in ("view", "zoom", "copy", "open", "meters"):
-            apt = action != "meters" or self.query_one(TelemetryPanel).display
+            apt = action != "meters" or self._able.metered
             apt = apt and not (action == "open" and isinstance(self.focused, LogPanel))
             return hosts is not None and apt
-        if action == "back" and (self._zoomed or not self._auto):
+        if action == "back" and (self._panels.alone or not self._auto):
             return True
         return super().check_action(action, parameters)
 
@@ -289,7 +199,7 @@ class RunsPage(Page):
     def action_diagnose(self) -> None:
         run, controller = self.selected, self.session.controller
         if run is not None and controller is not None and controller.diagnose(run.run_id):
-            self._view = "details"  # where the answer will stand
+            self._panels.view = "details"  # where the answer will stand
             self.post_message(Said("its hosts are asked; their answer may take half a minute"))
             self.tick()
 
@@ -344,34 +254,26 @@ class RunsPage(Page):
         else:
             self.post_message(Said(answer))
 
-    def _next_view(self) -> str:
-        """The next of what the lower part can show."""
-        metered = ("telemetry",) if self.query_one(TelemetryPanel).known else ()
-        between = () if self.has_class("-tall") else (*metered, "log")
-        views = ("chart", *between, "details")
-        now = next((v for v in views if self.query_one(f"#{v}").display), views[0])
-        return str(views[(views.index(now) + 1) % len(views)])
-
     def action_view(self) -> None:
-        self._view, self._zoomed = self._next_view(), ""
+        self._panels.view, self._panels.alone = self._panels.next_view, ""
         self._show_selected()
         self.call_after_refresh(self._show_selected)
 
     def action_open(self) -> None:
         """Enter: read the log."""
         if not self.has_class("-tall"):
-            self._view = "log"
+            self._panels.view = "log"
         self._show_selected()
-        self.query_one(LogPanel).focus()
+        self._panels.log_panel.focus()
 
     def action_back(self) -> None:
-        self._zoomed = ""
+        self._panels.alone = ""
         self._auto = True
         self._show_selected()
         super().action_back()
 
     def action_follow(self) -> None:
-        log = self.query_one(LogPanel)
+        log = self._panels.log_panel
         if not log.display:
             self.action_open()
         else:
@@ -379,7 +281,7 @@ class RunsPage(Page):
 
     @on(LogPanel.Asked)
     def _ask_what_to_look_for(self, event: LogPanel.Asked) -> None:
-        log = self.query_one(LogPanel)
+        log = self._panels.log_panel
         words = "Show the next line of the log that has these words:"
 
         def answered(words: str | None) -> None:
@@ -389,25 +291,25 @@ class RunsPage(Page):
         self.app.push_screen(Prompt("Search", words, value=event.before), answered)
 
     def action_next_log(self) -> None:
-        self._host += 1
+        self._panels.next_host()
         if not self.has_class("-tall"):
-            self._view = "log"
+            self._panels.view = "log"
         self._show_selected()
 
     def action_zoom(self) -> None:
         """The focused panel alone; again: all."""
-        if self._zoomed:
-            self._zoomed = ""
+        if self._panels.alone:
+            self._panels.alone = ""
         else:
             focused = self.focused
             chain = focused.ancestors_with_self if focused else []
             names = [node.id or "" for node in chain]
-            self._zoomed = next((n for n in ("log", "details") if n in names), "runs-panel")
+            self._panels.alone = next((n for n in ("log", "details") if n in names), "runs-panel")
         self._show_selected()
         self.call_after_refresh(self._show_selected)
 
     def action_meters(self) -> None:
-        self.query_one(TelemetryPanel).next_figure()
+        self._panels.meters.next_figure()
 
     def action_copy(self) -> None:
         run = self.selected

@@ -40,7 +40,7 @@ BRAILLE = ((0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08))
 LONGEST_LABEL = 40
 SMALLEST_TOP = 1e-9
 GOOD_TICKS = 4
-CURSOR, BAR = "◉", "│"
+CURSOR, BAR, EDGE = "◉", "│", "┊"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,8 @@ class Plot:
 
     Ticks: (place, words). ``more``: curves that are left out. ``label_width``: columns that the
     words of the value axis take at least. ``cursor``: a point that is drawn over everything else.
-    ``unit`` stands behind the words of the value axis.
+    ``unit`` stands behind the words of the value axis. ``edges``: places of vertical lines, which
+    lie below everything else.
     """
 
     lines: tuple[Line, ...] = ()
@@ -87,6 +88,7 @@ class Plot:
     cursor: Point | None = None
     bottom: float = 0.0
     unit: str = ""
+    edges: tuple[float, ...] = ()
 
 
 def finite(points: Sequence[Point]) -> list[Point]:
@@ -212,6 +214,9 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
     plt.xaxes(True, False)
     plt.yaxes(True, False)
     columns = width - 1 - max(plot.label_width, *(len(words) for _, words in scale.ticks))
+    for edge in finite([(x, 0.0) for x in plot.edges]):
+        rows = scale.between(scale.bottom, plot.top)
+        plt.scatter([edge[0]] * len(rows), rows, color=_rgb(MUTED), marker=EDGE)
     tags: set[tuple[int, float]] = set()
     column = (plot.x_limits[1] - plot.x_limits[0]) / width
     for line in reversed(plot.lines):  # the first one lies on top

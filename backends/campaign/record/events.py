@@ -279,12 +279,14 @@ class RunSucceeded(Event):
     """``throughput``: null only for a result that has metrics alone, such as a time to train.
 
     ``ran_s``: how long it ran by its hosts' clocks, whenever that was learnt; 0: nobody knows.
+    ``first``: number of the first of the ``used`` readings; None: nobody said.
     """
 
     run_id: Text
     throughput: Measured | None
     readings: Count
     used: Count
+    first: Count | None = None
     window: Text
     statistic: Text
     metrics: Mapping[Text, Measured] = field(default_factory=dict)

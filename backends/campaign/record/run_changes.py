@@ -211,6 +211,7 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         throughput=event.throughput,
         reading_count=max(run.reading_count, event.readings),
         used=event.used,
+        warmup=run.warmup if event.first is None else event.first,
         window=event.window,
         statistic=event.statistic,
         metrics=credible(event.metrics, fp8=_in_fp8(run)),  # also of what others entered

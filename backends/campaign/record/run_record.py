@@ -107,7 +107,7 @@ class RunRecord:
     over_at: float | None = None  # when it was seen that nothing of it is at work any more
     ended_at: float | None = None  # on its hosts, where they told; else when that was learnt
     reading_count: int = 0
-    warmup: int = 0
+    warmup: int = 0  # readings before the window
     last_step: float | None = None
     last_throughput: float | None = None
     series: Series = field(default_factory=Series)

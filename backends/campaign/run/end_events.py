@@ -59,6 +59,7 @@ def succeeded(
         throughput=measured.throughput,
         readings=measured.readings,
         used=measured.used,
+        first=measured.first,
         window=measured.window,
         statistic=measured.statistic,
         metrics=dict(measured.metrics),

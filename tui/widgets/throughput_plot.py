@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from backends.campaign.record.run_window import Jitter, RunWindow
 from backends.campaign.record.status_view import ChartSeries
+from backends.results.numbers import percent
+from backends.results.steady_words import disturbance_brief
 from profiles.durations import format_duration
-from tui.text import number
+from profiles.throughput.steady import Shape
+from tui.text import count, number
+from tui.theme import WARN
 from tui.widgets.chart import (
+    EDGE,
     MAX_LINES,
     Line,
     Plot,
@@ -28,8 +34,14 @@ def time_ticks(end: float, columns: int) -> tuple[tuple[float, str], ...]:
     return tuple((i * step, format_duration(i * step)) for i in range(int(end / step) + 1))
 
 
-def throughput_plot(series: Sequence[ChartSeries], selected: str | None, *, width: int) -> Plot:
-    """samples/s of the runs; the selected one first, and at most five."""
+CHANGED, STALLED = "◆", "×"
+"""Where the speed changed, and where it stalled."""
+
+
+def throughput_plot(
+    series: Sequence[ChartSeries], selected: str | None, *, width: int, window: RunWindow | None
+) -> Plot:
+    """samples/s of the runs; the selected one first, and at most five. ``window``: of that one."""
     ordered = sorted(series, key=lambda s: s.run_id != selected)
     shown = [(s, finite(s.points)) for s in ordered[:MAX_LINES]]
     if not any(points for _, points in shown):
@@ -50,15 +62,50 @@ def throughput_plot(series: Sequence[ChartSeries], selected: str | None, *, widt
         )
         for index, (s, points) in enumerate(shown)
     )
-    warm = ("· warm-up",) if any(s.warmup and points for s, points in shown) else ()
+    dotted = any(s.warmup and points for s, points in shown)
     return Plot(
-        lines,
+        (*_marks(window), *lines),
         (0.0, end),
         top if top > 0 else 1.0,
         time_ticks(end, width),
-        legend=warm,
+        legend=tuple(_legend(window, dotted=dotted)),
         more=len(series) - len(shown),
+        edges=tuple(at for at in (window.start_s, window.end_s) if at is not None)
+        if window is not None
+        else (),
     )
+
+
+def _marks(window: RunWindow | None) -> list[Line]:
+    """Where it was not steady, on the curve."""
+    found = window.disturbed if window is not None else ()
+    return [
+        Line("", (at,), WARN, marks=(at,), mark=_mark(one.shape), alone=True)
+        for one, at in found
+        if one.shape is not Shape.TREND  # which is all along
+    ]
+
+
+def _mark(shape: Shape) -> str:
+    return STALLED if shape is Shape.STALLS else CHANGED
+
+
+def _legend(window: RunWindow | None, *, dotted: bool) -> Iterator[str]:
+    window = window or RunWindow()
+    if window.warmup:
+        yield f"· warm-up, {count(window.warmup, 'reading')}"
+    elif dotted:
+        yield "· warm-up"
+    if window.used is not None and (window.warmup or window.end_s is not None):
+        yield f"{EDGE} {count(window.used, 'reading')} that count"
+    for one, _ in window.disturbed:
+        trend = one.shape is Shape.TREND
+        yield disturbance_brief(one) if trend else f"{_mark(one.shape)} {disturbance_brief(one)}"
+
+
+def jitter_text(jitter: Jitter) -> str:
+    """ "step time p95 1.02 × median, CV 0.9%" """
+    return f"step time p95 {number(jitter.p95)} × median, CV {percent(jitter.cv)}"
 
 
 def _thinned(series: ChartSeries, points: list[Point], end: float, width: int) -> list[Point]:

@@ -1,0 +1,101 @@
+"""Which of a run's readings count, how evenly its steps came, and where it was not steady."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, median, stdev
+
+from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.run_state import RunState
+from backends.results.run_result import BANDWIDTH
+from profiles.throughput.steady import FEWEST_READINGS, Disturbance, disturbances
+
+MOST_LOOKED_AT = 128
+"""Means of readings that a run at work is judged by: it is looked at once a second."""
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Jitter:
+    """Of the time per step over the readings of the window. ``p95``: over the median. ``cv``: the
+    standard deviation over the mean."""
+
+    p95: float
+    cv: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunWindow:
+    """Of one run, as far as is known.
+
+    ``warmup``: readings before the window. ``used``: readings in it; None: the run goes on.
+    ``start_s``, ``end_s``: of its first and last reading, seconds since the run began; None: the
+    window begins, or ends, where the readings do. ``disturbed``: what was not steady, and the point
+    of the curve where it was.
+    """
+
+    warmup: int = 0
+    used: int | None = None
+    start_s: float | None = None
+    end_s: float | None = None
+    jitter: Jitter | None = None
+    disturbed: tuple[tuple[Disturbance, Point], ...] = ()
+
+
+def run_window(run: RunRecord, points: Sequence[Point]) -> RunWindow:
+    """``points``: of :attr:`backends.campaign.record.status_view.ChartSeries.points`, one for each
+    ``stride`` of readings."""
+    first, used = _bounds(run)
+    stride = run.series.stride
+    begin = -(-first // stride)  # the first that counts of those that were kept
+    end = len(points) if used is None else -(-(first + used) // stride)
+    inside = points[begin:end]
+    if run.unit == BANDWIDTH:  # a curve over sizes, and no course of time
+        return RunWindow(first, used)
+    found = run.steady if run.steady is not None else _so_far(inside, first, stride)
+    return RunWindow(
+        warmup=first,
+        used=used,
+        start_s=inside[0][0] if begin and inside else None,
+        end_s=inside[-1][0] if end < len(points) and inside else None,
+        jitter=jitter([value for _, value in inside]),
+        disturbed=tuple((one, points[_index(one, stride, len(points))]) for one in found)
+        if points
+        else (),
+    )
+
+
+def jitter(speeds: Sequence[float]) -> Jitter | None:
+    """Of steps done at these speeds (any unit); None where they are too few to tell."""
+    times = sorted(1 / speed for speed in speeds if speed > 0)
+    if len(times) < FEWEST_READINGS:
+        return None
+    p95 = times[min(len(times) - 1, round(0.95 * (len(times) - 1)))]
+    return Jitter(p95 / median(times), stdev(times) / fmean(times))
+
+
+def _bounds(run: RunRecord) -> tuple[int, int | None]:
+    """The number of the first reading that counts, and how many do."""
+    if run.state is not RunState.SUCCEEDED or not run.used:  # or a summary line says it all
+        return run.warmup, None
+    if not run.warmup and run.used < run.reading_count:
+        return 0, None  # the last ones, by a journal of old that does not say which those are
+    return run.warmup, run.used
+
+
+def _index(found: Disturbance, stride: int, points: int) -> int:
+    return min(found.reading // stride, points - 1)
+
+
+def _so_far(inside: Sequence[Point], first: int, stride: int) -> Sequence[Disturbance]:
+    """By means of so many readings each that looking often costs little."""
+    width = -(-len(inside) // MOST_LOOKED_AT) or 1
+    speeds = [value for _, value in inside]
+    means = [fmean(speeds[at : at + width]) for at in range(0, len(speeds) - width + 1, width)]
+    begin = -(-first // stride)
+    return tuple(
+        replace(one, reading=(begin + one.reading * width) * stride, count=one.count * width)
+        for one in disturbances(means) or ()
+    )

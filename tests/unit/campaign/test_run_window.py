@@ -1,0 +1,126 @@
+"""Which readings count, how evenly steps came and where they did not: told of any run, any time."""
+
+from __future__ import annotations
+
+import random
+from array import array
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backends.campaign.record.run_record import RunRecord, Series
+from backends.campaign.record.run_state import RunState
+from backends.campaign.record.run_window import jitter, run_window
+from backends.campaign.record.state import apply, fold
+from backends.campaign.record.status_view import chart_series
+from profiles.throughput.steady import Disturbance, Shape, disturbances
+from tests.unit.campaign.strategies import planned
+from tests.unit.campaign.test_campaign_state import assigned, succeeded
+
+
+def run_with(values: list[float], **more: object) -> RunRecord:
+    """A reading a second, as they are kept."""
+    run_id = "r-0001-a1"
+    run = fold([planned(run_id), assigned(run_id)]).runs[run_id]
+    series = Series().extended(0, len(values), 1, [(i, v, 3.0 + i) for i, v in enumerate(values)])
+    kept = {"state": RunState.RUNNING, "started_at": 2.0, "reading_count": len(values)}
+    return replace(run, series=series, **kept | more)  # type: ignore[arg-type]
+
+
+def noisy(count: int, seed: int = 1) -> list[float]:
+    chance = random.Random(seed)
+    return [100 * (1 + chance.gauss(0, 0.002)) for _ in range(count)]
+
+
+def of(run: RunRecord) -> tuple[float | None, float | None]:
+    window = run_window(run, chart_series(run).points)
+    return window.start_s, window.end_s
+
+
+@given(st.integers(0, 3000), st.integers(0, 3000), st.integers(1, 3000))
+@settings(max_examples=60, deadline=None)
+def test_the_window_of_a_measured_run_has_its_readings_and_no_other(
+    before: int, after: int, used: int
+) -> None:
+    count = before + used + after
+    run = run_with([float(i + 1) for i in range(count)], warmup=before, used=used)
+    run = replace(run, state=RunState.SUCCEEDED, ended_at=3.0 + count)
+    start, end = of(run)
+    stride = run.series.stride
+    if not before and after:
+        assert (start, end) == (None, None), "which ones, a journal of old does not say"
+    else:
+        # The reading number n came at n + 1 s; what is kept is every stride-th.
+        assert start is None or before <= start - 1 < before + used + stride
+        assert end is None or end - 1 < before + used
+        assert (start is None) == (not before or -(-before // stride) * stride >= before + used)
+
+
+def test_where_the_window_begins_is_journaled_also_for_the_last_readings() -> None:
+    events = [planned("r-0001-a1"), assigned("r-0001-a1")]
+    told = replace(succeeded("r-0001-a1"), readings=100, used=90, first=10)
+    state = apply(fold(events), told)
+    assert state.runs["r-0001-a1"].warmup == 10
+    old = apply(fold(events), replace(told, first=None))
+    assert old.runs["r-0001-a1"].warmup == 0
+
+
+@given(st.lists(st.floats(0.1, 1e6), min_size=10, max_size=200), st.floats(0.01, 100))
+def test_jitter_does_not_depend_on_the_unit_and_is_none_of_an_even_pace(
+    speeds: list[float], unit: float
+) -> None:
+    found = jitter(speeds)
+    scaled = jitter([speed * unit for speed in speeds])
+    assert found is not None
+    assert scaled is not None
+    assert scaled.p95 == pytest.approx(found.p95, rel=1e-6)
+    assert scaled.cv == pytest.approx(found.cv, rel=1e-6, abs=1e-9)
+    even = jitter([speeds[0]] * 20)
+    assert even is not None
+    assert (even.p95, even.cv) == pytest.approx((1.0, 0.0), abs=1e-9)
+
+
+def test_jitter_is_of_the_time_per_step_and_of_the_window_alone() -> None:
+    # Of 40 steps four take twice as long: the 95th percentile is among them.
+    speeds = [100.0 if i % 10 else 50.0 for i in range(40)]
+    run = run_with([1.0] * 5 + speeds, warmup=5)
+    window = run_window(run, chart_series(run).points)
+    assert window.jitter is not None
+    assert window.jitter.p95 == pytest.approx(2.0)
+    assert jitter(speeds[:9]) is None, "too few to tell"
+
+
+@pytest.mark.parametrize("count", [60, 900, 5000])
+def test_a_run_at_work_shows_where_its_speed_changed(count: int) -> None:
+    values = noisy(count)
+    changed = [v * 0.8 if i >= count // 2 else v for i, v in enumerate(values)]
+    run = run_with(changed, warmup=10)
+    ((found, (at_s, value)),) = run_window(run, chart_series(run).points).disturbed
+    assert found.shape is Shape.STEP
+    assert found.size == pytest.approx(-0.2, abs=0.01)
+    assert found.reading == pytest.approx(count // 2, abs=max(2, count // 50))
+    assert at_s - 1 == pytest.approx(found.reading, abs=run.series.stride)
+    assert value == pytest.approx(80, rel=0.3)
+
+
+def test_nothing_is_marked_on_a_steady_run_and_of_a_bandwidth_over_sizes() -> None:
+    steady = run_with(noisy(300), warmup=10)
+    assert run_window(steady, chart_series(steady).points).disturbed == ()
+    sizes = run_with([float(i) for i in range(1, 40)], unit="GB/s")
+    window = run_window(sizes, chart_series(sizes).points)
+    assert (window.disturbed, window.jitter) == ((), None)
+
+
+def test_a_measured_run_has_the_marks_that_were_measured() -> None:
+    values = noisy(100)
+    values[50] = 10.0
+    told = disturbances(values)
+    assert told
+    elsewhere = (replace(told[0], reading=70), Disturbance(Shape.STEP, 0.1, 0.1, reading=9999))
+    run = run_with(values, state=RunState.SUCCEEDED, used=100, steady=elsewhere, ended_at=200.0)
+    window = run_window(run, chart_series(run).points)
+    assert [one for one, _ in window.disturbed] == list(elsewhere)
+    assert [at for _, (at, _) in window.disturbed] == [71.0, 100.0], "never past the last one"
+    assert run.series.times == array("d", [3.0 + i for i in range(100)])

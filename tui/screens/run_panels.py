@@ -1,0 +1,145 @@
+"""The panels of one run, below the list: its curve, what its GPUs do meanwhile, its log, itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from backends.campaign.folder.paths import log_of
+from backends.campaign.record.run_window import run_window
+from backends.campaign.record.state import RunState
+from backends.campaign.record.status_view import CampaignSnapshot, RunView, chart_series
+from tui.screens.run_text import details_text, no_log, shown_series
+from tui.session import Session
+from tui.text import plain
+from tui.theme import MUTED
+from tui.widgets.chart import Chart
+from tui.widgets.details import Details
+from tui.widgets.filter_table import set_frame
+from tui.widgets.log_panel import LogPanel
+from tui.widgets.meters import LABEL_WIDTH
+from tui.widgets.telemetry_panel import TelemetryPanel
+from tui.widgets.throughput_plot import jitter_text, throughput_plot
+
+CHART_S = 1.0
+"""A curve of minutes is drawn less often than rows are: nobody sees the difference."""
+
+
+class RunPanels(Vertical):
+    """Shows one run at a time, in as many panels as there is room for: ``tall``, or one alone."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(id="run-panels")
+        self._session = session
+        self.view = ""
+        """What the upper panel is to be, or the only one; "": what the run calls for."""
+        self.alone = ""
+        """The panel that has all the room; "": none."""
+        self.tall = False
+        self.chart = Chart(id="chart")
+        self.meters = TelemetryPanel()
+        self.details = Details("Details")
+        self.log_panel = LogPanel()
+        self._host = 0
+        self._drawn: object = None  # what the chart is of
+        self._told: object = None  # what the details are of
+
+    def compose(self) -> ComposeResult:
+        yield self.chart
+        yield self.meters
+        yield self.details
+        yield self.log_panel
+
+    def show(self, viewed: CampaignSnapshot | None, run: RunView | None) -> None:
+        self._arrange(run)
+        if viewed is None or run is None:
+            return
+        self._follow_telemetry(viewed, run)
+        if self.chart.display or self.meters.display:
+            self._show_chart(viewed, run)
+        if self.details.display:
+            self._show_details(viewed, run)
+        if self.log_panel.display:
+            host = run.hosts[self._host % len(run.hosts)] if run.hosts else ""
+            self.log_panel.show(
+                log_of(run, host),
+                f"Log · {run.label} · {host}" if host else f"Log · {run.label}",
+                empty=no_log(run),
+                ended=run.state.ended,
+            )
+
+    def first_host(self) -> None:
+        """Of another run, the log of its rank 0 is shown first."""
+        self._host = 0
+
+    def next_host(self) -> None:
+        self._host += 1
+
+    @property
+    def next_view(self) -> str:
+        """The next of what can be shown here."""
+        metered = ("telemetry",) if self.meters.known else ()
+        between = () if self.tall else (*metered, "log")
+        views = ("chart", *between, "details")
+        now = next((v for v in views if self.query_one(f"#{v}").display), views[0])
+        return str(views[(views.index(now) + 1) % len(views)])
+
+    def _arrange(self, run: RunView | None) -> None:
+        """Which panels there is room for: all but one where it is short, chosen by ``v``."""
+        failed = run is not None and run.state is RunState.FAILED
+        upper = self.view if self.view in ("chart", "details") else ""
+        upper = upper or ("details" if failed else "chart")
+        shown = {upper, "log"} if self.tall else {self.view or upper}
+        if self.meters.known and self.tall and upper == "chart":
+            shown.add("telemetry")
+        if run is None:
+            shown = set()
+        if self.alone:
+            shown = {self.alone}
+        for name in ("chart", "telemetry", "details", "log"):
+            self.query_one(f"#{name}").display = name in shown
+        self.display = bool(shown - {"runs-panel"})
+
+    def _show_chart(self, viewed: CampaignSnapshot, run: RunView) -> None:
+        chart, meters = self.chart, self.meters
+        beat = viewed.revision if run.elapsed_s is None else int(run.elapsed_s / CHART_S)
+        room = (chart.content_size, chart.display, meters.display)
+        drawn = (viewed.path, run.run_id, run.state, beat, room)
+        if drawn == self._drawn:
+            return
+        self._drawn = drawn
+        record = viewed.state.runs[run.run_id]
+        own = chart_series(record)
+        window = run_window(record, own.points)
+        series = shown_series(viewed, run)
+        plot = throughput_plot(series, run.run_id, width=chart.content_size.width, window=window)
+        if meters.display:
+            plot = replace(plot, label_width=LABEL_WIDTH - 1)
+        chart.show(plot)
+        said = jitter_text(window.jitter) if window.jitter is not None else ""
+        set_frame(chart, f"{plain(run.unit)} over time", Text(said, MUTED))
+        if meters.display:
+            waits = (0.0, max(10.0, run.elapsed_s or 0.0))
+            meters.align(*(chart.axis if plot.lines else (LABEL_WIDTH, waits)))
+
+    def _show_details(self, viewed: CampaignSnapshot, run: RunView) -> None:
+        fixed = self._session.readonly or (viewed.read_only and viewed.kept_by is None)
+        clock = int(run.elapsed_s or 0)
+        told = (viewed.path, viewed.revision, run.run_id, run.state_text, clock, fixed)
+        if told != self._told:
+            self._told = told
+            self.details.show(plain(run.label), details_text(run, viewed.state, read_only=fixed))
+
+    def _follow_telemetry(self, viewed: CampaignSnapshot, run: RunView) -> None:
+        record = viewed.state.runs[run.run_id]
+        first = tuple(range(run.case.gpus_per_node))  # as journals of old versions mean it
+        self.meters.follow(
+            viewed.path,
+            run.run_id,
+            {host: record.devices.get(host, first) for host in run.hosts},
+            record.started_at or 0.0,
+            {h.name: h.facts for h in self._session.hosts if h.facts is not None},
+        )
