@@ -52,15 +52,16 @@ def run_window(run: RunRecord, points: Sequence[Point]) -> RunWindow:
     begin = -(-first // stride)  # the first that counts of those that were kept
     end = len(points) if used is None else -(-(first + used) // stride)
     inside = points[begin:end]
-    if run.unit == BANDWIDTH:  # a curve over sizes, and no course of time
-        return RunWindow(first, used)
-    found = run.steady if run.steady is not None else _so_far(inside, first, stride)
+    over_sizes = run.unit == BANDWIDTH  # maybe, and then a curve that is no course of time
+    found = run.steady or ()
+    if run.steady is None and not over_sizes:
+        found = _so_far(inside, first, stride)
     return RunWindow(
         warmup=first,
         used=used,
         start_s=inside[0][0] if begin and inside else None,
         end_s=inside[-1][0] if end < len(points) and inside else None,
-        jitter=jitter([value for _, value in inside]),
+        jitter=None if over_sizes else jitter([value for _, value in inside]),
         disturbed=tuple((one, points[_index(one, stride, len(points))]) for one in found)
         if points
         else (),

@@ -115,6 +115,7 @@ def test_any_batches_give_what_the_definition_gives(
     assert found.readings == len(whole.readings)
     window = all_at_once.chosen(whole.rule.window, whole.readings.steps, found.readings)
     assert found.used == len(window)
+    assert found.first == (window.start if window else None)
     assert found == measure_run(it, at, whole)
     if found.throughput is not None:
         speeds = whole.readings.values[window.start : window.stop]
