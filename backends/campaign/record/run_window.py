@@ -53,7 +53,7 @@ def run_window(run: RunRecord, points: Sequence[Point]) -> RunWindow:
     end = len(points) if used is None else -(-(first + used) // stride)
     inside = points[begin:end]
     over_sizes = run.unit == BANDWIDTH  # maybe, and then a curve that is no course of time
-    found = run.steady or ()
+    found: Sequence[Disturbance] = run.steady or ()
     if run.steady is None and not over_sizes:
         found = _so_far(inside, first, stride)
     return RunWindow(
