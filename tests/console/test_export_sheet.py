@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from textual.widgets import Input
 
 from backends.campaign.folder.export_report import Export
+from backends.results.render import Column, Table
 from tests.console.conftest import DEADLINE_S, LARGE, begin, console, shows, until
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_results import choose, export, open_export, open_results
 from tui.screens import export_sheet
 from tui.screens.dialogs import Prompt
 from tui.screens.export_sheet import ExportSheet
-from tui.screens.export_text import LONGEST, MOST_LINES, file_text
+from tui.screens.export_text import LONGEST, MOST_LINES, WIDEST, file_text, tables_text
 from tui.screens.results_page import ResultsPage
 
 
@@ -192,3 +194,14 @@ async def test_keys_faster_than_the_layouts_are_made_leave_one_at_work_and_show_
             assert laying_out.most_inside == 1
             assert len(laying_out.asked) == 2
             assert laying_out.asked[-1] == sheet._wanted
+
+
+def test_one_enormous_cell_leaves_the_others_of_its_table_in_sight() -> None:
+    rows = (("1n1g", "6,871.5"), ("x" * 50_000, "y" * 50_000), ("1n4g", "漢" * 100))
+    columns = (Column("case", "left"), Column("images/s"))
+    lines = tables_text([Table("", columns, rows)]).plain.splitlines()
+    assert max(map(cell_len, lines)) == 2 * WIDEST + 2
+    heading, first, enormous, last = lines[:4]
+    assert heading.index("images/s") + len("images/s") == first.index("6,871.5") + len("6,871.5")
+    assert enormous == "  ".join(letter * (WIDEST - 1) + "…" for letter in "xy")
+    assert last.split() == ["1n4g", "漢" * 29 + "…"]

@@ -9,12 +9,16 @@ from rich.text import Text
 
 from backends.results.render import Align, Column, Table
 from profiles.cleantext import clean_text
+from tui.text import shorten
 from tui.theme import ACCENT, MUTED
 
 MOST_LINES = 2_000
 """Of a preview; the file has all."""
 LONGEST = 2_000
 """Characters of a line there: of a figure inside the file it is as well to see the beginning."""
+
+WIDEST = 60
+"""Columns of an aligned cell: one that is wider is cut, as all others would stand far apart."""
 
 
 def tables_text(tables: Sequence[Table]) -> Text:
@@ -43,7 +47,9 @@ def _shown(lines: Sequence[Text], of: int) -> Text:
 
 
 def _table_lines(table: Table) -> Iterator[Text]:
-    cells = [[clean_text(cell) for cell in row] for row in (table.headings, *table.rows)]
+    cells = [
+        [shorten(clean_text(cell), WIDEST) for cell in row] for row in (table.headings, *table.rows)
+    ]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     if table.title:
         yield Text(clean_text(table.title), "bold")
