@@ -28,6 +28,7 @@ from tests.console.fake_prechecks import of_four_hosts
 from tests.console.fakes import START, FakeFinding, FakeWorkspace
 from tests.console.test_compare import open_compare, three
 from tui.app import DlperfApp
+from tui.screens.precheck_dialog import PrecheckDialog
 from tui.theme import DARK, LIGHT
 
 Step = Callable[[Pilot[str]], Awaitable[None]]
@@ -126,6 +127,10 @@ def test_page(
     )
 
 
+def plans_or_measures(app: DlperfApp) -> bool:
+    return isinstance(app.screen, PrecheckDialog) and "looking" not in screen_text(app)
+
+
 @SIZES
 @pytest.mark.parametrize("after", ["plan", "at-work", "found"])
 def test_a_precheck(
@@ -143,9 +148,9 @@ def test_a_precheck(
         await until(pilot, lambda: still.probed)
         tick(app)
         await until(pilot, lambda: "node4" in screen_text(app))  # and not only asked
-        for key in keys:
+        for key in keys:  # what Enter starts has to be drawn before it
             await pilot.press(key)
-            await until(pilot, lambda: "looking" not in screen_text(app))
+            await settled(app, at_work=lambda: not plans_or_measures(app))
         await until(pilot, lambda: words in screen_text(app))
         await settled(app)
 
