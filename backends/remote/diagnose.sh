@@ -239,6 +239,22 @@ network_counters() { # twice, a second apart: "1 NAME COUNTER VALUE"
     done
 }
 
+keep_evidence() { # Sets told, a directory that nobody else can enter, and is gone when we are.
+    evidence=
+    trap forget_evidence EXIT
+    trap 'exit 143' HUP INT TERM PIPE # which dash ends by without what is to be done at the exit
+    # In memory where there is a place: a disk that is full, or hangs, may be what it is about.
+    evidence=$(mktemp -d /dev/shm/dlperf.XXXXXX 2>/dev/null || mktemp -d) || fail 'no room for evidence'
+    told=$evidence/told
+    mkdir "$told" || fail 'no room for evidence'
+}
+
+forget_evidence() { # What still tells writes by its name, and would make files while they are removed.
+    [ -n "$evidence" ] || return 0
+    mv "$told" "$evidence/forgotten" 2>/dev/null
+    rm -rf "$evidence"
+}
+
 verb_diagnose() { # RUN
     open_run "$1"
     look
@@ -253,10 +269,7 @@ verb_diagnose() { # RUN
     root=
     [ "$phase" != running ] || root=$sup_pid
     pids=$(members "$run_id" "$root" | sort -n)
-    # In memory where there is a place: a disk that is full, or hangs, may be what it is about.
-    told=$(mktemp -d /dev/shm/dlperf.XXXXXX 2>/dev/null || mktemp -d) || fail 'no room for evidence'
-    trap 'rm -rf "$told"' EXIT
-    trap 'exit 143' HUP INT TERM PIPE # which dash ends by without what is to be done at the exit
+    keep_evidence
     clock
     until_=$((now + evidence_limit * 100))
     : >"$told/asked"

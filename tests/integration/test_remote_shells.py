@@ -11,11 +11,12 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+import backends.remote as remote_package
 from backends.hangs.processes import read_processes
 from backends.hangs.sections import split
 from backends.inventory.host_entry import Host
@@ -60,6 +61,9 @@ def remote(request: pytest.FixtureRequest, tmp_path: Path, local_host: Host) -> 
             (tools / missing).unlink(missing_ok=True)
     environment = {**os.environ, "PATH": path}
     return RemoteHost(transport_of_somebody(local_host, tmp_path, environment))
+
+
+EVIDENCE = Path(remote_package.__file__).parent / "diagnose.sh"
 
 
 def spec(run_id: str, script: str, **more: object) -> RunSpec:
@@ -231,14 +235,15 @@ def diagnosing(run_id: str) -> list[int]:
     return found
 
 
-def evidence_directories() -> set[Path]:
-    """Where what tells of a run writes to at this moment."""
+def evidence_directories(shells: Sequence[int]) -> set[Path]:
+    """Where children of these write what they tell of a run at this moment."""
     found = set()
-    for link in Path("/proc").glob("[0-9]*/fd/1"):
+    for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            target = link.readlink()
-            if target.parent.name.startswith("dlperf.") and target.parent.is_dir():
-                found.add(target.parent)
+            top = (process / "fd" / "1").readlink().parent.parent
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+            if top.name.startswith("dlperf.") and int(parent) in shells:
+                found.add(top)
     return found
 
 
@@ -256,19 +261,44 @@ async def ended_half_way(remote: RemoteHost, run_id: str) -> bool:
     """Whether a diagnosis could be ended while it had evidence, of which nothing is left then."""
     asking = asyncio.create_task(remote.diagnose(run_id))
     directories: set[Path] = set()
+    shells: list[int] = []
 
     def begun() -> bool:
-        directories.update(evidence_directories())
+        shells[:] = diagnosing(run_id)
+        directories.update(evidence_directories(shells))
         return bool(directories) or asking.done()
 
     await until(begun)
-    shells = diagnosing(run_id)
     for pid in shells[:1]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
     [ended] = await asyncio.gather(asking, return_exceptions=True)
     await until(lambda: not any(directory.exists() for directory in directories))
     return isinstance(ended, RemoteError)
+
+
+WRITES = """
+. "$1"
+fail() { exit 9; }
+keep_evidence
+echo "$evidence"
+number=0
+{
+    while [ $number -lt 100000 ] && : >"$told/$number.part"; do number=$((number + 1)); done
+} >/dev/null 2>&1 &
+while ! [ -e "$told/9.part" ]; do :; done
+"""
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "busybox sh"])
+def test_evidence_is_gone_although_something_still_writes_there(shell: str) -> None:
+    command = [*shell.split(), "-c", WRITES, "sh", str(EVIDENCE)]
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    for _ in range(20):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert not Path(done.stdout.strip()).exists()
 
 
 async def test_a_marker_is_found_wherever_it_stands_in_the_environment(
