@@ -249,7 +249,13 @@ PANELS: Mapping[str, Panel] = {
                 footer=12,
             ),
             Key("z", "zoom", "Zoom", "the focused panel alone, or all again", footer=9),
-            Key("y", "copy", "Copy", "copy the run's commands and log path", footer=10),
+            Key(
+                "y",
+                "copy",
+                "Copy",
+                "copy the run's commands and log path; where its details are shown, all of them",
+                footer=10,
+            ),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=7),
             Key("enter", "open", "Read log", "read the run's log", footer=5, palette=False),
             Key(

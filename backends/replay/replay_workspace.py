@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import math
-import os
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any  # JSON
-
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING
 
 from backends.campaign.folder.artifacts import ENVIRONMENT
-from backends.campaign.folder.regular_file import open_to_read
+from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.campaign.record.lock import Holder, Role
 from backends.cluster import Cluster
-from backends.hosts.host_condition import concerns, state_of
-from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState, Topology
+from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.host_entry import Host, Inventory
 from backends.replay.playback import Playback, told
 from backends.replay.recording import read_recording
@@ -34,24 +26,6 @@ from profiles.errors import DlperfError
 
 if TYPE_CHECKING:
     from backends.transports.pool import TransportPool
-
-MOST_ENVIRONMENT = 16 << 20
-MOST_DIGITS = 15
-_NOW_UNKNOWN = {
-    "memory_available_mib": 0,
-    "load1": math.nan,
-    "load5": 0.0,
-    "round_trip_s": 0.0,
-    "users": (),
-    "gpu_processes": (),
-    "sought": (),
-    "lease": None,
-    "lease_problem": "",
-}
-_GPU_NOW_UNKNOWN = dict.fromkeys(
-    ("memory_used_mib", "utilization_pct", "power_w", "temperature_c", "sm_clock_mhz")
-)
-"""Facts of a moment, which environment.json leaves out."""
 
 
 class RecordedCluster(Cluster):
@@ -182,51 +156,3 @@ class ReplayWorkspace(Workspace):
         with self._turn:
             self._closed = True
             self._directory.cleanup()
-
-
-def recorded_hosts(source: Path, began: float) -> tuple[HostSnapshot, ...]:
-    """By a campaign's environment.json, whoever wrote it; none where that cannot be read."""
-    fd = open_to_read(source / ENVIRONMENT)
-    if fd is None:
-        return ()
-    with os.fdopen(fd, "rb") as file:
-        try:
-            document = json.loads(file.read(MOST_ENVIRONMENT), parse_int=_small)
-            listed = [one for one in document["hosts"] if isinstance(one["name"], str)]
-        except (OSError, ValueError, LookupError, TypeError, RecursionError):
-            return ()
-    when = _recorded_at(document, began)
-    return tuple(_snapshot(one, when) for one in listed)
-
-
-def _small(digits: str) -> int:
-    return int(digits) if len(digits) <= MOST_DIGITS else 0
-
-
-def _recorded_at(document: Mapping[str, Any], began: float) -> float:
-    try:
-        return datetime.fromisoformat(document["recorded_at"]).timestamp()
-    except (ValueError, LookupError, TypeError, OverflowError):
-        return began
-
-
-def _snapshot(told: Mapping[str, Any], when: float) -> HostSnapshot:
-    name, address, gpus = told["name"], str(told.get("address", "")), told.get("gpus")
-    if isinstance(gpus, list):
-        gpus = [_GPU_NOW_UNKNOWN | gpu for gpu in gpus if isinstance(gpu, dict)]
-    try:
-        facts = TypeAdapter(HostFacts).validate_python({**told, **_NOW_UNKNOWN, "gpus": gpus})
-    except ValidationError:
-        reason = str(told.get("reason", "")) or "nothing is recorded of it"
-        return HostSnapshot(name, address, HostState.UNREACHABLE, reason, probed_at=when)
-    if facts.topology is not None and not _is_square(facts.topology):
-        facts = replace(facts, topology=None)
-    state, reason = state_of(facts)
-    slots = len(facts.gpus) or facts.cpus
-    return HostSnapshot(
-        name, address, state, reason, facts, slots, concerns=concerns(facts), probed_at=when
-    )
-
-
-def _is_square(topology: Topology) -> bool:
-    return {len(topology.links), *map(len, topology.links)} == {len(topology.labels)}

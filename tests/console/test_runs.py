@@ -20,7 +20,8 @@ from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.app import DlperfApp
 from tui.screens.dialogs import Choice
-from tui.screens.run_text import RunRows, details_text, summary
+from tui.screens.run_details import details_text
+from tui.screens.run_text import RunRows, summary
 from tui.screens.runs_page import RunsPage
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details

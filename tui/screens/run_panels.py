@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from rich.text import Text
+from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
@@ -12,7 +16,9 @@ from backends.campaign.folder.paths import log_of
 from backends.campaign.record.run_window import run_window
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, chart_series
-from tui.screens.run_text import details_text, no_log, shown_series
+from backends.hosts.host_facts import HostFacts
+from tui.screens.run_details import details_text
+from tui.screens.run_text import no_log, shown_series
 from tui.session import Session
 from tui.text import plain
 from tui.theme import MUTED
@@ -46,6 +52,8 @@ class RunPanels(Vertical):
         self._host = 0
         self._drawn: object = None  # what the chart is of
         self._told: object = None  # what the details are of
+        self._hosts_of: Path | None = None
+        self._hosts: Mapping[str, HostFacts] = {}  # of that campaign, as they were
 
     def compose(self) -> ComposeResult:
         yield self.chart
@@ -128,10 +136,24 @@ class RunPanels(Vertical):
     def _show_details(self, viewed: CampaignSnapshot, run: RunView) -> None:
         fixed = self._session.readonly or (viewed.read_only and viewed.kept_by is None)
         clock = int(run.elapsed_s or 0)
-        told = (viewed.path, viewed.revision, run.run_id, run.state_text, clock, fixed)
+        if self._hosts_of != viewed.path:
+            self._hosts_of, self._hosts = viewed.path, {}
+            self.read_hosts(viewed.path)
+        now = self.meters.newest() if run.state.active else ""
+        told = (viewed.path, viewed.revision, run.run_id, run.state_text, clock, fixed, now)
         if told != self._told:
             self._told = told
-            self.details.show(plain(run.label), details_text(run, viewed.state, read_only=fixed))
+            text = details_text(run, viewed.state, read_only=fixed, hosts=self._hosts, now=now)
+            self.details.show(plain(run.label), text)
+
+    @work(exclusive=True, group="hosts", description="read what the campaign ran on")
+    async def read_hosts(self, campaign: Path) -> None:
+        from backends.campaign.folder.recorded_hosts import recorded_hosts  # noqa: PLC0415
+
+        found = await asyncio.to_thread(recorded_hosts, campaign, 0.0)
+        if campaign == self._hosts_of:
+            self._hosts = {one.name: one.facts for one in found if one.facts is not None}
+            self._told = None
 
     def _follow_telemetry(self, viewed: CampaignSnapshot, run: RunView) -> None:
         record = viewed.state.runs[run.run_id]

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from functools import lru_cache
 
 from rich.text import Text
 
-from backends.campaign.cleanup_words import cleanup_text
-from backends.campaign.record.run_results import run_result
-from backends.campaign.record.sharing import shared_with
-from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import (
     CampaignSnapshot,
     ChartSeries,
     RunView,
     chart_series,
 )
-from backends.hangs.slow_rank_words import slow_rank_line
-from backends.hangs.verdict_words import evidence_lines, verdict_line
 from backends.inventory.nodesets import fold_nodeset
-from backends.results.telemetry_words import usual_lines
-from profiles.cleantext import clean_text
 from profiles.durations import format_duration
-from profiles.logs.failures import REMEDIES
 from tui.kept_words import DESERTED
-from tui.text import bar, cell, count, join, number, plain, run_state
+from tui.text import bar, cell, join, number, plain, run_state
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import CELLS_KEPT, Column, Row
 
@@ -158,106 +149,6 @@ def _progress(state: RunState, progress: float | None, outlived: bool) -> Text:
         return bar(1.0, 8, MUTED)  # all of its time is used up; an empty track would be a start
     percent = "" if progress is None else f" {progress:>4.0%}"
     return bar(progress, 8).append(percent)
-
-
-_NEXT_STEPS = {
-    RunState.FAILED: "t tries it again · Enter reads the log · y copies its path",
-    RunState.CANCELLED: "t does it again",
-    RunState.PLANNED: "starts by itself as soon as its hosts are free · c leaves it out",
-}
-
-
-def _next_step(run: RunView, *, read_only: bool) -> str:
-    if read_only:
-        return "Enter reads the log · y copies its path"
-    if run.paused:
-        return "p lets it start when its turn comes · c leaves it out"
-    return _NEXT_STEPS.get(run.state, "")
-
-
-def details_text(run: RunView, state: CampaignState, *, read_only: bool = False) -> Text:
-    """State, reason with its evidence, what to do next; then hosts, commands, figures."""
-    record = state.runs[run.run_id]
-    text = Text(end="")
-    text.append_text(_state(run.state, run.paused, run.collecting)).append("  ")
-    text.append(f"{plain(run.profile)}\n", MUTED)
-    if run.reason:
-        colour = BAD if run.state is RunState.FAILED else WARN
-        where = f"{plain(record.failed_host)}: " if record.failed_host else ""
-        text.append(f"{where}{plain(run.reason)}", f"bold {colour}")
-        if record.exit_status is not None:
-            text.append(f"  exit status {record.exit_status}", MUTED)
-        text.append("\n")
-    elif run.collecting and not run.out_of_reach:
-        text.append("its program has ended; its log is fetched, compared and measured\n", MUTED)
-    elif run.state_text != str(run.state):
-        text.append(f"{plain(run.state_text)}\n", MUTED if run.doing else WARN)
-    if record.diagnosis is not None:
-        _diagnosed(text, record)
-    for line in run.evidence:
-        text.append("  │ ", MUTED).append(f"{clean_text(line)}\n")
-    if run.state is RunState.FAILED and run.reason in REMEDIES:
-        text.append("→ ", ACCENT).append(f"{REMEDIES[run.reason]}\n")
-    if step := _next_step(run, read_only=read_only):
-        text.append("→ ", ACCENT).append(f"{step}\n")
-    text.append("\n")
-    meanwhile = usual_lines([run_result(record, state)])
-    for name, value in (*_facts(run, record), *_sharing(record, state), *meanwhile):
-        text.append(f"{plain(name):<12}", MUTED).append(f"{plain(value)}\n")
-    for warning in (*map(slow_rank_line, record.slow_ranks or ()), *record.warnings):
-        text.append("▲ ", WARN).append(f"{plain(warning)}\n")
-    for host, command in zip(run.hosts, run.commands, strict=False):
-        if command:
-            text.append(f"\n{plain(host)}\n", MUTED).append(f"{plain(command)}\n")
-    text.rstrip()
-    return text
-
-
-def _diagnosed(text: Text, record: RunRecord) -> None:
-    """Why it did not move, when its hosts were asked for that, and what shows it."""
-    found = record.diagnosis
-    if found is None:
-        return
-    at = datetime.fromtimestamp(record.diagnosed_at or 0.0).astimezone()
-    text.append("◆ ", ACCENT).append(f"{plain(verdict_line(found))}", f"bold {TEXT}")
-    text.append(f"  asked at {at:%H:%M:%S}\n", MUTED)
-    for line in evidence_lines(found):
-        text.append("  · ", MUTED).append(f"{plain(line)}\n")
-    if found.files:
-        where = found.files[0].rpartition("/")[0]
-        text.append(f"  · {count(len(found.files), 'file')} of what they said: {where}\n", MUTED)
-
-
-def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
-    facts: list[tuple[str, str]] = []
-    if run.hosts:
-        facts.append(("hosts", fold_nodeset(run.hosts)))
-    if run.throughput is not None:
-        facts.append(("throughput", f"{number(run.throughput)} {run.unit}"))
-        facts.append(("measured", f"{record.statistic} of {record.window}"))
-    elif run.readings:
-        facts.append(("readings", str(run.readings)))
-    if record.gpu_memory_mib is not None:
-        facts.append(("GPU memory", f"{record.gpu_memory_mib:,} MiB"))
-    facts += [(name, number(value)) for name, value in record.metrics.items()]
-    if run.elapsed_s is not None:
-        facts.append(("took" if run.state.ended else "for", format_duration(run.elapsed_s)))
-    if left := cleanup_text(run.cleanup):
-        facts.append(("clean-up", left))
-    if run.log is not None:
-        facts.append(("log", str(run.log)))
-    return facts
-
-
-def _sharing(record: RunRecord, state: CampaignState) -> list[tuple[str, str]]:
-    """Of a campaign that packs: its devices, and the runs that share its host."""
-    if not state.pack or not record.devices:
-        return []
-    own = "; ".join(", ".join(map(str, indices)) for indices in record.devices.values())
-    near = (run for run in state.runs.values() if set(run.hosts) & set(record.hosts))
-    others = shared_with(near).get(record.run_id, ())
-    beside = f"{len(others)} other runs" if len(others) != 1 else "1 other run"
-    return [("devices", own), ("packed", f"beside {beside} of its host" if others else "alone")]
 
 
 def no_log(run: RunView) -> str:

@@ -55,7 +55,7 @@ class RunsPage(Page):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._panels = RunPanels(session)
+        self.panels = RunPanels(session)
         self._able = _Able()
         self._shown: object = None
         self._rows = RunRows()
@@ -65,7 +65,7 @@ class RunsPage(Page):
 
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(COLUMNS, id="runs"), "Runs", id="runs-panel")
-        yield self._panels
+        yield self.panels
 
     def main_panel(self) -> TablePanel:
         return self.query_one("#runs-panel", TablePanel)
@@ -118,11 +118,11 @@ class RunsPage(Page):
     def _moved(self) -> None:
         if self._steered is not None and self.main_panel().table.current_key != self._steered:
             self._auto = False
-        self._panels.first_host()
+        self.panels.first_host()
         self._show_selected()
 
     def _show_selected(self) -> None:
-        viewed, run, panels = self.viewed, self.selected, self._panels
+        viewed, run, panels = self.viewed, self.selected, self.panels
         panels.tall = self.has_class("-tall")
         panels.show(viewed, run)
         self.set_class(not panels.display, "-alone")
@@ -135,12 +135,12 @@ class RunsPage(Page):
     # Keys --------------------------------------------------------------------------------------
 
     def _abilities(self, viewed: CampaignSnapshot | None, run: RunView | None) -> _Able:
-        metered, zoomed = self._panels.meters.display, self._panels.alone
+        metered, zoomed = self.panels.meters.display, self.panels.alone
         hosts = len(run.hosts) if run is not None else None
         readonly = self.session.readonly
         changes = frozenset[str]() if readonly else possible_changes(viewed, run)
         labels = change_labels(viewed, run) | {
-            "view": self._panels.next_view.capitalize(),
+            "view": self.panels.next_view.capitalize(),
             "zoom": "All panels" if zoomed else "Zoom",
         }
         return _Able(changes, hosts, zoomed, self._auto, metered, tuple(labels.items()))
@@ -161,7 +161,7 @@ class RunsPage(Page):
             apt = action != "meters" or self._able.metered
             apt = apt and not (action == "open" and isinstance(self.focused, LogPanel))
             return hosts is not None and apt
-        if action == "back" and (self._panels.alone or not self._auto):
+        if action == "back" and (self.panels.alone or not self._auto):
             return True
         return super().check_action(action, parameters)
 
@@ -199,7 +199,7 @@ class RunsPage(Page):
     def action_diagnose(self) -> None:
         run, controller = self.selected, self.session.controller
         if run is not None and controller is not None and controller.diagnose(run.run_id):
-            self._panels.view = "details"  # where the answer will stand
+            self.panels.view = "details"  # where the answer will stand
             self.post_message(Said("its hosts are asked; their answer may take half a minute"))
             self.tick()
 
@@ -255,25 +255,25 @@ class RunsPage(Page):
             self.post_message(Said(answer))
 
     def action_view(self) -> None:
-        self._panels.view, self._panels.alone = self._panels.next_view, ""
+        self.panels.view, self.panels.alone = self.panels.next_view, ""
         self._show_selected()
         self.call_after_refresh(self._show_selected)
 
     def action_open(self) -> None:
         """Enter: read the log."""
         if not self.has_class("-tall"):
-            self._panels.view = "log"
+            self.panels.view = "log"
         self._show_selected()
-        self._panels.log_panel.focus()
+        self.panels.log_panel.focus()
 
     def action_back(self) -> None:
-        self._panels.alone = ""
+        self.panels.alone = ""
         self._auto = True
         self._show_selected()
         super().action_back()
 
     def action_follow(self) -> None:
-        log = self._panels.log_panel
+        log = self.panels.log_panel
         if not log.display:
             self.action_open()
         else:
@@ -281,7 +281,7 @@ class RunsPage(Page):
 
     @on(LogPanel.Asked)
     def _ask_what_to_look_for(self, event: LogPanel.Asked) -> None:
-        log = self._panels.log_panel
+        log = self.panels.log_panel
         words = "Show the next line of the log that has these words:"
 
         def answered(words: str | None) -> None:
@@ -291,29 +291,32 @@ class RunsPage(Page):
         self.app.push_screen(Prompt("Search", words, value=event.before), answered)
 
     def action_next_log(self) -> None:
-        self._panels.next_host()
+        self.panels.next_host()
         if not self.has_class("-tall"):
-            self._panels.view = "log"
+            self.panels.view = "log"
         self._show_selected()
 
     def action_zoom(self) -> None:
         """The focused panel alone; again: all."""
-        if self._panels.alone:
-            self._panels.alone = ""
+        if self.panels.alone:
+            self.panels.alone = ""
         else:
             focused = self.focused
             chain = focused.ancestors_with_self if focused else []
             names = [node.id or "" for node in chain]
-            self._panels.alone = next((n for n in ("log", "details") if n in names), "runs-panel")
+            self.panels.alone = next((n for n in ("log", "details") if n in names), "runs-panel")
         self._show_selected()
         self.call_after_refresh(self._show_selected)
 
     def action_meters(self) -> None:
-        self._panels.meters.next_figure()
+        self.panels.meters.next_figure()
 
     def action_copy(self) -> None:
-        run = self.selected
-        if run is not None:
+        run, details = self.selected, self.panels.details
+        if run is not None and details.display:
+            self.app.copy_to_clipboard(details.text)
+            self.post_message(Said("copied all that is said of the run, its commands too"))
+        elif run is not None:
             lines = [*run.commands, str(run.log or "")]
             self.app.copy_to_clipboard("\n".join(plain(line) for line in lines if line))
             self.post_message(Said("copied the commands and the log's path"))

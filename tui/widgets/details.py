@@ -20,6 +20,8 @@ class Details(VerticalScroll, can_focus=True):
     def __init__(self, title: str, *, id: str = "details") -> None:
         super().__init__(id=id, classes="panel")
         self._title = title
+        self.text = ""
+        """What it shows."""
 
     def compose(self) -> ComposeResult:
         yield ShownText()
@@ -32,4 +34,5 @@ class Details(VerticalScroll, can_focus=True):
             self.scroll_home(animate=False)
             self._title = title
             set_frame(self, title)
+        self.text = text.plain
         self.query_one(ShownText).show(text)

@@ -171,8 +171,17 @@ def _newest(
     ahead = max(source.ahead_s for source, _ in curves)
     if max((at for at in ends if at is not None), default=end) - ahead > end:
         return next((value for value in reversed(values) if value is not None), None)
-    newest = [source.telemetry.last(figure, gpu) for source, gpu in curves]
-    known = [value for value in newest if value is not None]
+    return _mean_now(figure, curves)
+
+
+def newest(figure: Figure, sources: Sequence[Source]) -> float | None:
+    """The mean of the newest samples of all."""
+    return _mean_now(figure, _each(sources))
+
+
+def _mean_now(figure: Figure, curves: _Curves) -> float | None:
+    last = [source.telemetry.last(figure, gpu) for source, gpu in curves]
+    known = [value for value in last if value is not None]
     return fmean(known) if known else None
 
 

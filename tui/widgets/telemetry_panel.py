@@ -17,7 +17,17 @@ from backends.hosts.host_facts import HostFacts
 from backends.hosts.live_telemetry import Figure
 from tui.text import plain
 from tui.widgets.filter_table import set_frame
-from tui.widgets.meters import LABEL_WIDTH, WORDS, Source, each_gpu, figures_of, means, source_of
+from tui.widgets.meters import (
+    LABEL_WIDTH,
+    WORDS,
+    Source,
+    each_gpu,
+    figures_of,
+    means,
+    newest,
+    source_of,
+    value_text,
+)
 
 LOOK_EVERY_S = 1.0
 _WHERE = tuple[Path, str, tuple[str, ...]]
@@ -113,6 +123,15 @@ class TelemetryPanel(Widget, can_focus=False):
             for host, seen in hosts.items()
             if seen.seen
         ]
+
+    def newest(self) -> str:
+        """What its GPUs, or hosts, do at this moment, the mean of all: ``util 97%, power 251W``."""
+        sources = self._sources()
+        return ", ".join(
+            f"{WORDS[figure].name} {value_text(figure, newest(figure, sources))}"
+            for figure in figures_of(sources)
+            if sources
+        )
 
     def _draw(self) -> None:
         sources = self._sources()

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.folder.reader import read_campaign
+from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import read_events
@@ -22,7 +23,7 @@ from backends.hosts.host_facts import HostState
 from backends.replay.playback import Playback
 from backends.replay.recording import Recording, Track, read_recording
 from backends.replay.replay_clock import SPEEDS, ReplayClock
-from backends.replay.replay_workspace import ReplayWorkspace, recorded_hosts
+from backends.replay.replay_workspace import ReplayWorkspace
 from profiles.errors import DlperfError
 from tui.widgets.host_text import host_text
 

@@ -1,0 +1,125 @@
+"""Everything about one run, wherever it is looked at from: devices, environment, what it did."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from backends.campaign.record import events as ev
+from backends.campaign.record.state import fold
+from backends.campaign.record.status_view import take
+from backends.hosts.environment import environment_document
+from backends.hosts.telemetry_summary import GpuUse, HostUse, Telemetry
+from profiles.throughput.steady import Disturbance, Shape
+from tests.console.conftest import SMALL, begin, console, screen_text, shows, tick, until
+from tests.console.fakes import START, FakeController, FakeWorkspace, facts, known_host
+from tests.console.test_runs import open_runs, pass_time
+from tests.console.test_telemetry_panel import gpu_lines, tell
+from tests.unit.campaign.strategies import planned
+from tests.unit.campaign.test_campaign_state import assigned, succeeded
+from tui.app import DlperfApp
+from tui.screens.run_details import details_text
+from tui.widgets.details import Details
+
+
+def with_environment(controller: FakeController) -> None:
+    hosts = [known_host(name, f"10.11.0.{n}", facts()) for n, name in enumerate(controller.hosts)]
+    told = environment_document(hosts, version="1", recorded_at=START)
+    controller.path.mkdir(parents=True, exist_ok=True)
+    (controller.path / "environment.json").write_text(json.dumps(told))
+
+
+def told_now(app: DlperfApp, details: Details) -> str:
+    tick(app)
+    return details.text
+
+
+async def test_details_have_commands_devices_and_what_they_do_now_and_are_copied_whole(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        controller = begin(app, workspace, ("1n8g", "2n8g"))
+        with_environment(controller)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        tell(controller, "node1", gpu_lines(range(8), 20))
+        await until(pilot, lambda: page.panels.meters.known)
+        for _ in range(4):
+            if not page.query_one(Details).display:
+                await pilot.press("v")
+                await pilot.pause()
+        details = page.query_one(Details)
+        await until(pilot, lambda: "driver" in told_now(app, details))
+        text = page.query_one(Details).text
+        assert "now         util 96%, power 294W" in text
+        assert "driver 440.33.01, CUDA 10.2, Ubuntu 18.04.4 LTS" in text
+        assert "python3 of_cnn_train_val.py --num_nodes=1" in text
+        assert "warm-up     1 reading left out" in text
+        assert "GPU7" not in screen_text(app)
+        await pilot.press("tab", "end")
+        await until(pilot, partial(shows, app, "GPU7  GPU-7"))
+        await pilot.press("y")
+        assert app.clipboard == text
+
+
+def test_devices_telemetry_steadiness_and_attempts_before_are_told(tmp_path: Path) -> None:
+    first, second = "r-0001-a1", "r-0001-a2"
+    retry = replace(planned(second), attempt=2, retry_of=first)
+    telemetry = Telemetry(
+        gpus=tuple(
+            GpuUse(
+                "h1", gpu, 60.0, 98.0, 99.0, 290.0, 17400.0, 1500.0, 71.0, 14200.0,
+                throttled_s={"power cap": 12.0} if gpu else {},
+            )
+            for gpu in (0, 1)
+        ),
+        hosts=(HostUse("h1", 48, 0.4, 0.2),),
+    )  # fmt: skip
+    told = [
+        planned(first),
+        assigned(first),
+        ev.RunFailed(t=20.0, run_id=first, reason="NCCL error"),
+        retry,
+        replace(assigned(second), hosts=("h1",), devices={"h1": (0, 1)}),
+        replace(
+            succeeded(second),
+            telemetry=telemetry,
+            steady=(Disturbance(Shape.STEP, -0.2, 0.1, 30, step=300.0),),
+        ),
+    ]
+    state = fold(told)
+    view = next(v for v in take(state, tmp_path, now=90.0).runs if v.run_id == second)
+    text = details_text(view, state, hosts={"h1": facts()}).plain
+    for part in (
+        "attempts    1. failed after",
+        "NCCL error",
+        "GPUs        98% busy, 290 W each, SM clock 1500 MHz",
+        "▲ the speed changes by -20.0% at step 300",
+        "h1  2 × Tesla V100-SXM2-16GB",
+        "  GPU1  GPU-1  0000:01:00.0",
+        "power cap 12s",
+    ):
+        assert part in text
+    assert "GPU2" not in text, "which is not the run's"
+    rows = [line for line in text.splitlines() if line.startswith("h1:")]
+    assert [row.split()[-1] for row in rows] == ["no", "12s"]
+    unknown = details_text(view, state).plain
+    assert "h1  devices 0, 1" in unknown
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[1]", '{"hosts": [{"name": "node1"}]}', "\0" * 99])
+async def test_an_environment_that_cannot_be_read_leaves_the_rest(
+    workspace: FakeWorkspace, damage: str
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        controller = begin(app, workspace, ("1n8g",))
+        controller.path.mkdir(parents=True, exist_ok=True)
+        (controller.path / "environment.json").write_text(damage)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("v", "v")
+        await until(pilot, lambda: "--num_nodes=1" in page.query_one(Details).text)

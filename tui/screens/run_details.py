@@ -1,0 +1,273 @@
+"""Everything about one run in words: its state and what to do, figures, devices, commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from rich.text import Text
+
+from backends.campaign.cleanup_words import cleanup_text
+from backends.campaign.record.run_results import run_result
+from backends.campaign.record.run_window import run_window
+from backends.campaign.record.sharing import shared_with
+from backends.campaign.record.state import CampaignState, RunRecord, RunState
+from backends.campaign.record.status_view import RunView, chart_series
+from backends.hangs.slow_rank_words import slow_rank_line
+from backends.hangs.verdict_words import evidence_lines, verdict_line
+from backends.hosts.host_facts import Gpu, HostFacts
+from backends.inventory.nodesets import fold_nodeset
+from backends.results.steady_words import disturbance_text
+from backends.results.telemetry_words import coinciding, usual_lines
+from profiles.cleantext import clean_text
+from profiles.durations import format_duration
+from profiles.logs.failures import REMEDIES
+from tui.text import count, number, plain, run_state
+from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
+from tui.widgets.throughput_plot import jitter_text
+
+_NEXT_STEPS = {
+    RunState.FAILED: "t tries it again · Enter reads the log · y copies all this",
+    RunState.CANCELLED: "t does it again",
+    RunState.PLANNED: "starts by itself as soon as its hosts are free · c leaves it out",
+}
+
+
+def _next_step(run: RunView, *, read_only: bool) -> str:
+    if read_only:
+        return "Enter reads the log · y copies all this"
+    if run.paused:
+        return "p lets it start when its turn comes · c leaves it out"
+    return _NEXT_STEPS.get(run.state, "")
+
+
+def details_text(
+    run: RunView,
+    state: CampaignState,
+    *,
+    read_only: bool = False,
+    hosts: Mapping[str, HostFacts] | None = None,
+    now: str = "",
+) -> Text:
+    """State, reason with its evidence, what to do next; then figures, devices, commands.
+
+    ``hosts``: as they were when the campaign began. ``now``: what its GPUs do at this moment.
+    """
+    record = state.runs[run.run_id]
+    text = Text(end="")
+    text.append_text(run_state(run.state, paused=run.paused, collecting=run.collecting))
+    text.append(f"  {plain(run.profile)}\n", MUTED)
+    _why(text, run, record)
+    if step := _next_step(run, read_only=read_only):
+        text.append("→ ", ACCENT).append(f"{step}\n")
+    text.append("\n")
+    result = run_result(record, state)
+    current = [("now", now)] if now and run.state.active else []
+    facts = (
+        *_facts(run, record),
+        *_attempts(record, state),
+        *_sharing(record, state),
+        *current,
+        *usual_lines([result]),
+        *_environment(run, record, hosts or {}),
+    )
+    for name, value in facts:
+        text.append(f"{plain(name):<11} ", MUTED).append(f"{plain(value)}\n")
+    unsteady = (
+        f"{disturbance_text(one)}{coinciding(result, place)}"
+        for place, one in enumerate(record.steady or ())
+    )
+    slow = map(slow_rank_line, record.slow_ranks or ())
+    for warning in (*slow, *unsteady, *record.warnings):
+        text.append("▲ ", WARN).append(f"{plain(warning)}\n")
+    for host, command in zip(run.hosts, run.commands, strict=False):
+        if command:
+            text.append(f"\n{plain(host)}\n", MUTED).append(f"{plain(command)}\n")
+    for line in _device_lines(record, hosts or {}):
+        text.append_text(line).append("\n")
+    text.rstrip()
+    return text
+
+
+def _why(text: Text, run: RunView, record: RunRecord) -> None:
+    """Why it is as it is, and what shows it."""
+    if run.reason:
+        colour = BAD if run.state is RunState.FAILED else WARN
+        where = f"{plain(record.failed_host)}: " if record.failed_host else ""
+        text.append(f"{where}{plain(run.reason)}", f"bold {colour}")
+        if record.exit_status is not None:
+            text.append(f"  exit status {record.exit_status}", MUTED)
+        text.append("\n")
+    elif run.collecting and not run.out_of_reach:
+        text.append("its program has ended; its log is fetched, compared and measured\n", MUTED)
+    elif run.state_text != str(run.state):
+        text.append(f"{plain(run.state_text)}\n", MUTED if run.doing else WARN)
+    if record.diagnosis is not None:
+        _diagnosed(text, record)
+    for line in run.evidence:
+        text.append("  │ ", MUTED).append(f"{clean_text(line)}\n")
+    if run.state is RunState.FAILED and run.reason in REMEDIES:
+        text.append("→ ", ACCENT).append(f"{REMEDIES[run.reason]}\n")
+
+
+def _diagnosed(text: Text, record: RunRecord) -> None:
+    """Why it did not move, when its hosts were asked for that, and what shows it."""
+    found = record.diagnosis
+    if found is None:
+        return
+    at = datetime.fromtimestamp(record.diagnosed_at or 0.0).astimezone()
+    text.append("◆ ", ACCENT).append(f"{plain(verdict_line(found))}", f"bold {TEXT}")
+    text.append(f"  asked at {at:%H:%M:%S}\n", MUTED)
+    for line in evidence_lines(found):
+        text.append("  · ", MUTED).append(f"{plain(line)}\n")
+    if found.files:
+        where = found.files[0].rpartition("/")[0]
+        text.append(f"  · {count(len(found.files), 'file')} of what they said: {where}\n", MUTED)
+
+
+def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
+    facts: list[tuple[str, str]] = []
+    if run.hosts:
+        facts.append(("hosts", fold_nodeset(run.hosts)))
+    if run.throughput is not None:
+        facts.append(("throughput", f"{number(run.throughput)} {run.unit}"))
+        facts.append(("measured", f"{record.statistic} of {record.window}"))
+    elif run.readings:
+        facts.append(("readings", str(run.readings)))
+    facts += _steps(record)
+    if record.gpu_memory_mib is not None:
+        facts.append(("GPU memory", f"{record.gpu_memory_mib:,} MiB"))
+    facts += [
+        (name, f"{value:,.0f}" if value.is_integer() else number(value))
+        for name, value in record.metrics.items()
+    ]
+    if run.elapsed_s is not None:
+        facts.append(("took" if run.state.ended else "for", format_duration(run.elapsed_s)))
+    if left := cleanup_text(run.cleanup):
+        facts.append(("clean-up", left))
+    if run.log is not None:
+        facts.append(("log", str(run.log)))
+    return facts
+
+
+def _sharing(record: RunRecord, state: CampaignState) -> list[tuple[str, str]]:
+    """Of a campaign that packs: its devices, and the runs that share its host."""
+    if not state.pack or not record.devices:
+        return []
+    own = "; ".join(", ".join(map(str, indices)) for indices in record.devices.values())
+    near = (run for run in state.runs.values() if set(run.hosts) & set(record.hosts))
+    others = shared_with(near).get(record.run_id, ())
+    beside = f"{len(others)} other runs" if len(others) != 1 else "1 other run"
+    return [("devices", own), ("packed", f"beside {beside} of its host" if others else "alone")]
+
+
+def _steps(record: RunRecord) -> Iterator[tuple[str, str]]:
+    window = run_window(record, chart_series(record).points)
+    if window.warmup:
+        yield "warm-up", f"{count(window.warmup, 'reading')} left out"
+    if window.used is not None:
+        yield "window", f"{window.used} of {count(record.reading_count, 'reading')}"
+    if window.jitter is not None:
+        yield "jitter", jitter_text(window.jitter)
+
+
+def _attempts(record: RunRecord, state: CampaignState) -> Iterator[tuple[str, str]]:
+    """Those before this one, and what became of them."""
+    before: list[RunRecord] = []
+    retry_of = record.retry_of
+    while (one := state.runs.get(retry_of)) is not None and len(before) < record.attempt:
+        before.insert(0, one)
+        retry_of = one.retry_of
+    for place, one in enumerate(before):
+        took = ""
+        if one.started_at is not None and one.ended_at is not None:
+            took = f" after {format_duration(max(0.0, one.ended_at - one.started_at))}"
+        where = f" on {fold_nodeset(one.hosts)}" if one.hosts else ""
+        why = f": {one.reason}" if one.reason else ""
+        yield "" if place else "attempts", f"{one.attempt}. {one.state}{took}{where}{why}"
+
+
+def _environment(
+    run: RunView, record: RunRecord, hosts: Mapping[str, HostFacts]
+) -> Iterator[tuple[str, str]]:
+    if record.fingerprint:
+        yield "environment", record.fingerprint
+        return
+    alike: dict[str, list[str]] = {}
+    for host in run.hosts:
+        if (facts := hosts.get(host)) is not None:
+            alike.setdefault(_host_words(facts), []).append(host)
+    for words, names in alike.items():
+        yield "environment", words if len(alike) == 1 else f"{fold_nodeset(names)}: {words}"
+
+
+def _host_words(facts: HostFacts) -> str:
+    driver = f"driver {facts.driver_version}" if facts.driver_version else ""
+    cuda = f"CUDA {facts.cuda_version}" if facts.cuda_version else ""
+    cpus = f"{facts.cpus} × {facts.cpu_model}" if facts.cpu_model else f"{facts.cpus} CPUs"
+    return ", ".join(filter(None, (driver, cuda, facts.os, facts.kernel, cpus)))
+
+
+_GPU_COLUMNS = ("", "util", "power", "clock", "memory", "max", "throttled")
+
+
+def _device_lines(record: RunRecord, hosts: Mapping[str, HostFacts]) -> list[Text]:
+    """Each device of the run: which one it is, and where it was watched what it did."""
+    used = {(gpu.host, gpu.gpu): gpu for gpu in record.telemetry.gpus} if record.telemetry else {}
+    watched: list[tuple[str, ...]] = []
+    lines: list[Text] = []
+    first = tuple(range(record.gpus_per_node))  # as journals of old versions mean it
+    for host in record.hosts:
+        indices = record.devices.get(host, first)
+        facts = hosts.get(host)
+        known = {gpu.index: gpu for gpu in facts.gpus} if facts is not None else {}
+        lines.append(Text(f"\n{plain(host)}  {_devices_words(indices, known, facts)}", MUTED))
+        lines += [
+            Text(f"  GPU{index}  {plain(known[index].uuid)}  {plain(known[index].bus_id)}")
+            for index in indices
+            if index in known
+        ]
+        for index in indices:
+            if (gpu := used.get((host, index))) is not None:
+                power = gpu.power_w_mean
+                watched.append(
+                    (
+                        f"{plain(host)}:{index}",
+                        _unit(gpu.utilization_mean, "%"),
+                        _unit(power, " W"),
+                        _unit(gpu.sm_clock_mhz_mean, " MHz"),
+                        _unit(gpu.memory_mib_max, " MiB"),
+                        _unit(gpu.temperature_c_max, " °C"),
+                        _throttled(gpu.throttled_s),
+                    )
+                )
+    if watched:
+        rows = [_GPU_COLUMNS, *watched]
+        widths = [max(len(row[n]) for row in rows) for n in range(len(_GPU_COLUMNS) - 1)]
+        lines.append(Text(""))
+        for place, row in enumerate(rows):
+            cells = [row[0].ljust(widths[0])]
+            cells += [cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:], strict=True)]
+            lines.append(Text("  ".join([*cells, row[-1]]).rstrip(), MUTED if not place else ""))
+    return lines
+
+
+def _devices_words(
+    indices: Sequence[int], known: Mapping[int, Gpu], facts: HostFacts | None
+) -> str:
+    models = sorted({plain(known[index].name) for index in indices if index in known})
+    if models:
+        return f"{len(indices)} × {' + '.join(models)}"
+    kind = "slots" if facts is not None and not facts.gpus else "devices"
+    return f"{kind} {', '.join(map(str, indices))}"
+
+
+def _unit(value: float | None, unit: str) -> str:
+    return "–" if value is None else f"{value:,.0f}{unit}"
+
+
+def _throttled(seconds: Mapping[str, float] | None) -> str:
+    if seconds is None:
+        return "–"
+    lasting = sorted(seconds.items(), key=lambda one: -one[1])
+    return ", ".join(f"{plain(reason)} {format_duration(s)}" for reason, s in lasting if s) or "no"
