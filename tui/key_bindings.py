@@ -240,6 +240,13 @@ PANELS: Mapping[str, Panel] = {
                 "why does it not move? Its hosts are asked; nothing of it is disturbed",
                 footer=13,
             ),
+            Key(
+                "s",
+                "schedule",
+                "Schedule",
+                "hosts over time: which run was, is and is expected to be where, and when",
+                footer=9,
+            ),
             Key("L", "next_log", "Next log", "the log of the run's next host", footer=8),
             Key(
                 "m",

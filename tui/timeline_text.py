@@ -1,43 +1,55 @@
-"""Who runs where and when, if all takes as long as is expected: a line for each host."""
+"""Who runs where and when: a line for each host, a bar for each run."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
 
 from backends.inventory.nodesets import fold_nodeset
+from profiles.cleantext import clean_text
 from profiles.durations import format_duration
 from tui.backend_protocols import DryRun
-from tui.text import plain
+from tui.text import plain, shorten
+from tui.theme import MUTED
 
 MOST_ROWS = 64
 """Lines; hosts beyond them are counted. Such as do the same at the same times are one line."""
 MOST_NAME = 16
+NOW = "┊"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A run, or a part of one, on its hosts from ``start_s`` to ``end_s``: ``words``, then as much
+    of ``fill`` as it takes."""
+
+    hosts: tuple[str, ...]
+    words: str
+    start_s: float
+    end_s: float
+    fill: str = "─"
+    style: str = ""
+
+
+_Drawn = tuple[tuple[int, str, str], ...]  # of one line: column, characters, style
 
 
 def timeline_lines(runs: Sequence[DryRun], width: int) -> list[str]:
     """With an axis above, in so many columns; nothing where nobody knows how long the runs take."""
-    ends = [run.end_s for run in runs if run.end_s is not None]
-    total = max(ends, default=0.0)
-    if total <= 0 or len(ends) < len(runs):
+    bars = [
+        Bar(run.hosts, f"│{plain(run.short)}", run.start_s or 0.0, run.end_s)
+        for run in runs
+        if run.end_s is not None
+    ]
+    total = max((bar.end_s for bar in bars), default=0.0)
+    if total <= 0 or len(bars) < len(runs):
         return []
-    hosts: dict[str, list[DryRun]] = defaultdict(list)
-    for run in runs:
-        for host in run.hosts:
-            hosts[host].append(run)
-    alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
     columns = width - MOST_NAME - 1
-    for host, there in hosts.items():
-        alike[tuple(_bars(there, columns, total))].append(host)
-    lines = [f"{'':{MOST_NAME}} {_axis(columns, total)}"]
-    for bars, names in alike.items():
-        name = plain(fold_nodeset(names))
-        name = name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 1]}…"
-        lines += [
-            f"{name if not number else '':{MOST_NAME}} {bar}" for number, bar in enumerate(bars)
-        ]
-    more = len(lines) - 1 - MOST_ROWS
-    return lines if more <= 0 else [*lines[: MOST_ROWS + 1], f"… {more} more lines"]
+    axis = f"{'':{MOST_NAME}} {_axis(columns, total)}"
+    return [axis, *(line.plain for line in host_lines(bars, width, total))]
 
 
 def _axis(columns: int, total: float) -> str:
@@ -46,17 +58,65 @@ def _axis(columns: int, total: float) -> str:
     return f"{left}{end:>{max(1, columns - len(left))}}"
 
 
-def _bars(runs: Sequence[DryRun], columns: int, total: float) -> list[str]:
+def host_lines(
+    bars: Sequence[Bar],
+    width: int,
+    total: float,
+    *,
+    now_s: float | None = None,
+    fold: bool = True,
+) -> list[Text]:
+    """A line for each host, in ``width`` columns that end at ``total`` seconds; more than one where
+    bars are there side by side. ``now_s``: where a line stands across all of them.
+    ``fold``: hosts whose lines are the same are one."""
+    hosts: dict[str, list[Bar]] = defaultdict(list)
+    for bar in bars:
+        for host in bar.hosts:
+            hosts[host].append(bar)
+    columns = width - MOST_NAME - 1
+    alike: dict[tuple[str, tuple[_Drawn, ...]], list[str]] = defaultdict(list)
+    for host, there in hosts.items():
+        alike["" if fold else host, _lanes(there, columns, total)].append(host)
+    now = None if now_s is None else column_of(now_s, columns, total)
+    lines = []
+    for (_, lanes), names in alike.items():
+        name = shorten(plain(fold_nodeset(names)), MOST_NAME)
+        lines += [
+            _line("" if number else name, lane, now, columns) for number, lane in enumerate(lanes)
+        ]
+    more = len(lines) - MOST_ROWS
+    return lines if more <= 0 else [*lines[:MOST_ROWS], Text(f"… {more} more lines")]
+
+
+def column_of(at_s: float, columns: int, total: float) -> int:
+    return min(columns - 1, max(0, int(at_s * columns / total)))
+
+
+def _lanes(bars: Sequence[Bar], columns: int, total: float) -> tuple[_Drawn, ...]:
     """Of one host; more than one where runs are there side by side."""
-    lanes: list[str] = []
-    for run in sorted(runs, key=lambda run: (run.start_s or 0.0, run.label)):
-        start = min(columns - 1, int((run.start_s or 0.0) * columns / total))
-        length = max(1, int((run.end_s or 0.0) * columns / total) - start)
-        bar = f"│{plain(run.short)}".ljust(length, "─")[:length]
-        for number, lane in enumerate(lanes):
-            if len(lane) <= start:
-                lanes[number] = lane.ljust(start) + bar
-                break
-        else:
-            lanes.append("".ljust(start) + bar)
-    return lanes
+    lanes: list[list[tuple[int, str, str]]] = []
+    ends: list[int] = []
+    for bar in sorted(bars, key=lambda bar: (bar.start_s, bar.words)):
+        start = column_of(bar.start_s, columns, total)
+        length = max(1, min(columns, int(bar.end_s * columns / total)) - start)
+        words = clean_text(bar.words).ljust(length, bar.fill)[:length]
+        free = next((number for number, end in enumerate(ends) if end <= start), len(lanes))
+        if free == len(lanes):
+            lanes.append([])
+            ends.append(0)
+        lanes[free].append((start, words, bar.style))
+        ends[free] = start + length
+    return tuple(map(tuple, lanes))
+
+
+def _line(name: str, lane: _Drawn, now: int | None, columns: int) -> Text:
+    text = Text(f"{name:{MOST_NAME}} ", no_wrap=True, end="")
+    at = 0
+    for start, words, style in (*lane, (columns, "", "")):
+        if now is not None and at <= now < start:
+            text.append(" " * (now - at)).append(NOW, MUTED)
+            at = now + 1
+        if words:
+            text.append(" " * (start - at)).append(words, style)
+            at = start + len(words)
+    return text

@@ -91,6 +91,7 @@ STATES = (
     State("runs, all over", "runs", at=3000),
     State("runs, one paused", "runs", ("G", "p"), at=30),
     State("runs, zoomed", "runs", ("z",), at=30),
+    State("runs, schedule", "runs", ("s",), at=30),
     State("results, the case", "results", ("v",), at=3000),
     State("run's log", "runs", ("enter",), at=30),
     State("cancel a run", "runs", ("c",), at=30),

@@ -95,6 +95,7 @@ def projecting(app: DlperfApp) -> bool:
         pytest.param(("3",), False, id="runs-empty"),
         pytest.param(("3", 20.0), True, id="runs"),
         pytest.param(("3", 20.0, "enter"), True, id="run-log"),
+        pytest.param(("3", 60.0, "s"), True, id="schedule"),
         pytest.param(("4", 600.0, "j"), True, id="results"),
         pytest.param(("4", 600.0, "enter"), True, id="repeats"),
         pytest.param(("4", 600.0, "c", "j", "s"), True, id="results-efficiency"),

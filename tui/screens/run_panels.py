@@ -19,9 +19,11 @@ from backends.campaign.record.status_view import CampaignSnapshot, RunView, char
 from backends.hosts.host_facts import HostFacts
 from tui.screens.run_details import details_text
 from tui.screens.run_text import no_log, shown_series
+from tui.screens.schedule_text import Schedule
 from tui.session import Session
 from tui.text import plain
 from tui.theme import MUTED
+from tui.timeline_text import MOST_NAME
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
 from tui.widgets.filter_table import set_frame
@@ -48,10 +50,13 @@ class RunPanels(Vertical):
         self.chart = Chart(id="chart")
         self.meters = TelemetryPanel()
         self.details = Details("Details")
+        self.schedule = Details("Schedule", id="schedule")
         self.log_panel = LogPanel()
+        self._timetable = Schedule()
         self._host = 0
         self._drawn: object = None  # what the chart is of
         self._told: object = None  # what the details are of
+        self._scheduled: object = None  # what the schedule is of
         self._hosts_of: Path | None = None
         self._hosts: Mapping[str, HostFacts] = {}  # of that campaign, as they were
 
@@ -59,6 +64,7 @@ class RunPanels(Vertical):
         yield self.chart
         yield self.meters
         yield self.details
+        yield self.schedule
         yield self.log_panel
 
     def show(self, viewed: CampaignSnapshot | None, run: RunView | None) -> None:
@@ -70,6 +76,8 @@ class RunPanels(Vertical):
             self._show_chart(viewed, run)
         if self.details.display:
             self._show_details(viewed, run)
+        if self.schedule.display:
+            self._show_schedule(viewed, run)
         if self.log_panel.display:
             host = run.hosts[self._host % len(run.hosts)] if run.hosts else ""
             self.log_panel.show(
@@ -92,13 +100,15 @@ class RunPanels(Vertical):
         metered = ("telemetry",) if self.meters.known else ()
         between = () if self.tall else (*metered, "log")
         views = ("chart", *between, "details")
+        if self.schedule.display:
+            return "chart"
         now = next((v for v in views if self.query_one(f"#{v}").display), views[0])
         return str(views[(views.index(now) + 1) % len(views)])
 
     def _arrange(self, run: RunView | None) -> None:
         """Which panels there is room for: all but one where it is short, chosen by ``v``."""
         failed = run is not None and run.state is RunState.FAILED
-        upper = self.view if self.view in ("chart", "details") else ""
+        upper = self.view if self.view in ("chart", "details", "schedule") else ""
         upper = upper or ("details" if failed else "chart")
         shown = {upper, "log"} if self.tall else {self.view or upper}
         if self.meters.known and self.tall and upper == "chart":
@@ -107,7 +117,7 @@ class RunPanels(Vertical):
             shown = set()
         if self.alone:
             shown = {self.alone}
-        for name in ("chart", "telemetry", "details", "log"):
+        for name in ("chart", "telemetry", "details", "schedule", "log"):
             self.query_one(f"#{name}").display = name in shown
         self.display = bool(shown - {"runs-panel"})
 
@@ -133,18 +143,31 @@ class RunPanels(Vertical):
             waits = (0.0, max(10.0, run.elapsed_s or 0.0))
             meters.align(*(chart.axis if plot.lines else (LABEL_WIDTH, waits)))
 
+    def _show_schedule(self, viewed: CampaignSnapshot, run: RunView) -> None:
+        self._read_hosts_of(viewed)
+        now = self._session.workspace.cluster.now()
+        width = self.schedule.content_size.width - 1  # beside the scrollbar
+        told = (viewed.path, viewed.revision, run.run_id, int(now), width, len(self._hosts))
+        if told != self._scheduled and width > MOST_NAME:
+            self._scheduled = told
+            text = self._timetable.lines(viewed, run, width, now, tuple(self._hosts))
+            self.schedule.show("Schedule · hosts over time", text)
+
     def _show_details(self, viewed: CampaignSnapshot, run: RunView) -> None:
         fixed = self._session.readonly or (viewed.read_only and viewed.kept_by is None)
         clock = int(run.elapsed_s or 0)
-        if self._hosts_of != viewed.path:
-            self._hosts_of, self._hosts = viewed.path, {}
-            self.read_hosts(viewed.path)
+        self._read_hosts_of(viewed)
         now = self.meters.newest() if run.state.active else ""
         told = (viewed.path, viewed.revision, run.run_id, run.state_text, clock, fixed, now)
         if told != self._told:
             self._told = told
             text = details_text(run, viewed.state, read_only=fixed, hosts=self._hosts, now=now)
             self.details.show(plain(run.label), text)
+
+    def _read_hosts_of(self, viewed: CampaignSnapshot) -> None:
+        if self._hosts_of != viewed.path:
+            self._hosts_of, self._hosts = viewed.path, {}
+            self.read_hosts(viewed.path)
 
     @work(exclusive=True, group="hosts", description="read what the campaign ran on")
     async def read_hosts(self, campaign: Path) -> None:

@@ -141,6 +141,7 @@ class RunsPage(Page):
         changes = frozenset[str]() if readonly else possible_changes(viewed, run)
         labels = change_labels(viewed, run) | {
             "view": self.panels.next_view.capitalize(),
+            "schedule": "Back" if self.panels.schedule.display else "Schedule",
             "zoom": "All panels" if zoomed else "Zoom",
         }
         return _Able(changes, hosts, zoomed, self._auto, metered, tuple(labels.items()))
@@ -157,7 +158,7 @@ class RunsPage(Page):
             return action in changes
         if action in ("next_log", "follow"):  # of a run that waits there is nothing to follow
             return hosts is not None and hosts > (action == "next_log")
-        if action in ("view", "zoom", "copy", "open", "meters"):
+        if action in ("view", "zoom", "copy", "open", "meters", "schedule"):
             apt = action != "meters" or self._able.metered
             apt = apt and not (action == "open" and isinstance(self.focused, LogPanel))
             return hosts is not None and apt
@@ -259,6 +260,13 @@ class RunsPage(Page):
         self._show_selected()
         self.call_after_refresh(self._show_selected)
 
+    def action_schedule(self) -> None:
+        """Hosts over time; again: what was there before."""
+        panels = self.panels
+        panels.view, panels.alone = "" if panels.schedule.display else "schedule", ""
+        self._show_selected()
+        self.call_after_refresh(self._show_selected)
+
     def action_open(self) -> None:
         """Enter: read the log."""
         if not self.has_class("-tall"):
@@ -304,7 +312,9 @@ class RunsPage(Page):
             focused = self.focused
             chain = focused.ancestors_with_self if focused else []
             names = [node.id or "" for node in chain]
-            self.panels.alone = next((n for n in ("log", "details") if n in names), "runs-panel")
+            self.panels.alone = next(
+                (n for n in ("log", "details", "schedule") if n in names), "runs-panel"
+            )
         self._show_selected()
         self.call_after_refresh(self._show_selected)
 

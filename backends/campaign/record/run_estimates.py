@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.engines.engine import Waiting, WaitKind, Wanted
 from backends.engines.filling import Offer, Use
-from backends.engines.hosts_schedule import ends_at
+from backends.engines.hosts_schedule import Slot, ends_at, timeline
 from profiles.format.host_capacity import HostCapacity
 
 CaseKey = tuple[object, ...]
@@ -160,19 +161,51 @@ def _until_given(
 def _ends_at(
     left: Sequence[RunRecord], expected: Durations, now: float, hosts: int, pack: int
 ) -> float | None:
+    if not left or any(expected.of(run) is None for run in left):
+        return None
+    ends, wanted = _ahead(left, expected, now, pack)
+    offers = _offers(left, ends, hosts, pack, expected.slowness)
+    return max([ends_at(offers, wanted, now), *ends.values()])
+
+
+def expected_slots(
+    left: Sequence[RunRecord],
+    expected: Durations,
+    now: float,
+    hosts: int,
+    pack: int = 0,
+    names: Sequence[str] = (),
+) -> dict[str, Slot]:
+    """By run id: when and where the runs that are ``left`` will be, in seconds since the epoch;
+    those at work are where they are. Whose turn nobody can tell is left out.
+
+    ``names``: of hosts, for those of so many ``hosts`` that no run has been on; others are numbers.
+    """
+    if not left:
+        return {}
+    ends, wanted = _ahead(left, expected, now, pack)
+    offers = _offers(left, ends, hosts, pack, expected.slowness, names)
+    at_work = {
+        run.run_id: Slot(run.hosts, run.started_at or now, ends[run.run_id])
+        for run in left
+        if run.run_id in ends
+    }
+    return at_work | timeline(offers, wanted, now)
+
+
+def _ahead(
+    left: Sequence[RunRecord], expected: Durations, now: float, pack: int
+) -> tuple[dict[str, float], list[Wanted]]:
+    """When those at work end, and what the others want; infinite where nobody knows."""
     ends: dict[str, float] = {}
     wanted = []
     for run in left:
-        if (seconds := expected.of(run)) is None:
-            return None
+        seconds = expected.of(run) or math.inf
         if not run.state.active:
             wanted.append(_wanted(run, seconds, pack))
         elif run.started_at is not None:
             ends[run.run_id] = now if run.collecting else max(now, run.started_at + seconds)
-    if not left:
-        return None
-    offers = _offers(left, ends, hosts, pack, expected.slowness)
-    return max([ends_at(offers, wanted, now), *ends.values()])
+    return ends, wanted
 
 
 def _outlived(run: RunRecord, expected: Durations, now: float) -> bool:
@@ -202,11 +235,12 @@ def _offers(
     hosts: int,
     pack: int,
     slowness: Mapping[str, float],
+    names: Sequence[str] = (),
 ) -> list[Offer]:
     """Those that runs are or were on, and as many others as there are; what they hold is not
     recorded, unless it is shared."""
     uses: dict[str, list[Use]] = {name: [] for run in left for name in run.hosts}
-    uses |= {name: [] for name in slowness if name not in uses}
+    uses |= {name: [] for name in (*slowness, *names) if name not in uses}
     for run in left:
         if run.run_id in ends:
             for name in run.hosts:

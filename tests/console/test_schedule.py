@@ -1,0 +1,153 @@
+"""Hosts over time: what was, is and is expected to be, where and when."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backends.campaign.record import events as ev
+from backends.campaign.record.state import CampaignState, fold
+from backends.campaign.record.status_view import CampaignSnapshot, take
+from tests.console.conftest import HUGE, SMALL, begin, console, screen_text, shows, tick, until
+from tests.console.fakes import FakeController, FakeWorkspace
+from tests.console.test_runs import open_runs, pass_time
+from tui.screens.schedule_text import Schedule
+from tui.timeline_text import MOST_NAME
+
+HOSTS = ("h1", "h2")
+
+
+def planned(number: int, nodes: int) -> ev.RunPlanned:
+    return ev.RunPlanned(
+        t=0.0,
+        run_id=f"r-{number:04}-a1",
+        profile="p",
+        framework="f",
+        model="m",
+        unit="images/s",
+        nodes=nodes,
+        gpus_per_node=1,
+        parameters={},
+        repeat=number,
+        attempt=1,
+        expected_s=60.0,
+    )
+
+
+def campaign(sizes: list[int], ended: int, at_work: int) -> tuple[CampaignSnapshot, float]:
+    """The first of the runs one after another, a minute each; then one at work for half of it."""
+    told: list[ev.Event] = [ev.CampaignCreated(t=0.0, campaign="c", hosts=2)]
+    told += [planned(number, nodes) for number, nodes in enumerate(sizes, 1)]
+    now = 0.0
+    for number, nodes in enumerate(sizes[: ended + at_work], 1):
+        run_id = f"r-{number:04}-a1"
+        told.append(
+            ev.RunAssigned(t=now, run_id=run_id, hosts=HOSTS[:nodes], commands=(), port=1, log="l")
+        )
+        told.append(ev.RunLaunched(t=now, run_id=run_id))
+        if number <= ended:
+            now += 60.0
+            told.append(ev.RunFailed(t=now, run_id=run_id, reason="x"))
+    state: CampaignState = fold(told)
+    now += 30.0
+    return take(state, Path("c"), now=now), now
+
+
+def host_rows(text: str) -> dict[str, str]:
+    rows = (line for line in text.splitlines() if line[:2] in HOSTS)
+    return {row[:2]: row[MOST_NAME + 1 :] for row in rows}
+
+
+@given(
+    st.lists(st.integers(1, 2), min_size=1, max_size=6),
+    st.integers(0, 3),
+    st.integers(0, 1),
+    st.integers(60, 200),
+)
+@settings(max_examples=60, deadline=None)
+def test_each_run_is_once_on_each_of_its_hosts_and_the_end_is_that_of_the_one_estimate(
+    sizes: list[int], ended: int, at_work: int, width: int
+) -> None:
+    viewed, now = campaign(sizes, min(ended, len(sizes)), at_work)
+    text = Schedule().lines(viewed, None, width, now, HOSTS).plain
+    rows = host_rows(text)
+    assert all(len(line) <= width for line in text.splitlines())
+    marks = "".join(rows.values())
+    over = sum(sizes[: min(ended, len(sizes))])
+    assert sum(marks.count(mark) for mark in "✗▶·") == sum(sizes)
+    assert marks.count("✗") == over
+    if viewed.eta_s is not None:
+        columns = width - MOST_NAME - 1
+        total = now + viewed.eta_s
+        assert max(map(len, rows.values())) == pytest.approx(columns, abs=2), "the last one ends it"
+        place = text.splitlines()[0].index("▼") - MOST_NAME - 1
+        assert place == pytest.approx(min(now / total * columns, columns - 5), abs=1)
+
+
+def test_what_has_no_place_is_counted_and_the_cursor_is_told_when() -> None:
+    viewed, now = campaign([1, 2, 1], 1, 1)
+    paused = ev.RunPaused(t=now, run_id="r-0003-a1", by="alice")
+    viewed = take(fold([paused], viewed.state), Path("c"), now=now)
+    at_work = viewed.runs[1]
+    text = Schedule().lines(viewed, at_work, 100, now, HOSTS).plain
+    assert "not shown: 1 run paused" in text
+    assert f"{at_work.label} is on h[1-2] from 1m00s to 2m00s" in text
+    late = take(viewed.state, Path("c"), now=now + 300)
+    text = Schedule().lines(late, late.runs[1], 100, now + 300, HOSTS).plain
+    assert "since 1m00s, for longer than was expected" in text
+
+
+def test_of_a_campaign_that_nobody_goes_on_with_nothing_is_expected() -> None:
+    viewed, now = campaign([1, 1], 1, 0)
+    left = take(viewed.state, Path("c"), now=now + 1e6, read_only=True)
+    text = Schedule().lines(left, None, 100, now + 1e6, HOSTS).plain
+    assert "▼ now" not in text
+    assert text.count("·") == 0
+    assert len(host_rows(text)["h1"]) > 70, "and the time since is not drawn"
+
+
+def test_it_is_played_anew_only_when_something_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tui.screens import schedule_text  # noqa: PLC0415 - to count its calls
+
+    played: list[int] = []
+    real = schedule_text.expected_slots
+
+    def counted(*args: object) -> object:
+        played.append(1)
+        return real(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(schedule_text, "expected_slots", counted)
+    viewed, now = campaign([1, 2, 1], 1, 1)
+    schedule = Schedule()
+    for width in range(60, 160):
+        schedule.lines(viewed, None, width, now, HOSTS)
+    assert len(played) == 1
+
+
+@pytest.mark.parametrize("size", [SMALL, HUGE], ids=str)
+async def test_s_shows_the_hosts_over_time_and_goes_back(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        controller: FakeController = begin(app, workspace)
+        page = await open_runs(app, pilot)
+        for _ in range(3):
+            await pass_time(workspace, app, pilot, 20)
+        await pilot.press("s")
+        await until(pilot, partial(shows, app, "Schedule · hosts over time"))
+        tick(app)
+        await pilot.pause()
+        shown = screen_text(app)
+        rows = [row for row in shown.splitlines() if row.lstrip("│ ").startswith("node")]
+        assert all(any(f"{host} " in row for row in rows) for host in controller.hosts)
+        assert "▶ 4n8g" in shown
+        assert "▼ now" in shown
+        assert page.panels.next_view == "chart"
+        await pilot.press("s")
+        await until(pilot, lambda: not shows(app, "hosts over time"))
+        await pilot.press("s", "v")
+        await until(pilot, partial(shows, app, "images/s over time"))

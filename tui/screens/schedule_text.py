@@ -1,0 +1,143 @@
+"""When which run was, is and, by what is expected, will be on which host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+
+from rich.text import Text
+
+from backends.campaign.record.run_estimates import Estimates, expected_slots
+from backends.campaign.record.run_record import RunRecord
+from backends.campaign.record.run_state import RunState
+from backends.campaign.record.status_view import CampaignSnapshot, RunView
+from backends.engines.hosts_schedule import Slot
+from backends.inventory.nodesets import fold_nodeset
+from profiles.durations import format_duration
+from tui.text import RUN_STATES, count, plain
+from tui.theme import ACCENT, MUTED
+from tui.timeline_text import MOST_NAME, Bar, column_of, host_lines
+from tui.widgets.throughput_plot import time_ticks
+
+MOST_PLAYED = 200
+"""Runs to come that are drawn; more have no room on any screen."""
+PLAY_EVERY_S = 5.0
+"""Where a run outlives what was expected, all others move on."""
+_FILLS = {RunState.FAILED: "╌", RunState.CANCELLED: "╌"}
+_TO_COME = "┄"
+
+
+class Schedule:
+    """Of one campaign; what is to come is played anew when something of it has changed."""
+
+    def __init__(self) -> None:
+        self._estimates = Estimates()
+        self._of: object = None
+        self._slots: dict[str, Slot] = {}
+
+    def lines(
+        self,
+        viewed: CampaignSnapshot,
+        selected: RunView | None,
+        width: int,
+        now: float,
+        names: Sequence[str] = (),
+    ) -> Text:
+        """In so many columns at ``now``, seconds since the epoch. ``names``: of the hosts."""
+        records = list(viewed.state.runs.values())
+        slots = self._ahead(viewed, now, names)
+        begins = [one.started_at for one in records if one.started_at is not None]
+        created = viewed.state.created_at
+        began = min([now if created is None else created, *begins])
+        ends = [one.ended_at for one in records if one.ended_at is not None and one.hosts]
+        over = viewed.finished or viewed.deserted or viewed.state.imported
+        ends += [slot.end for slot in slots.values() if slot.end < inf]
+        latest = max(ends, default=now)
+        total = max(latest if over else max(now, latest), began + 1.0) - began
+        labels = {run.run_id: run.label for run in viewed.runs}
+        bars = [
+            bar
+            for one in records
+            for bar in _bars(one, labels[one.run_id], slots, began, now, over=over)
+        ]
+        columns = max(8, width - MOST_NAME - 1)
+        at = None if over else now - began
+        lines = [_axis(columns, total, at), *host_lines(bars, width, total, now_s=at, fold=False)]
+        lines += [Text(words, MUTED) for words in _words(viewed, selected, slots, began)]
+        return Text("\n", end="").join(lines)
+
+    def _ahead(self, viewed: CampaignSnapshot, now: float, names: Sequence[str]) -> dict[str, Slot]:
+        if viewed.finished or viewed.deserted or viewed.state.imported:
+            return {}
+        state = viewed.state
+        left = [one for one in state.runs.values() if not one.state.ended and not one.paused]
+        marks = tuple((one.run_id, one.state, one.started_at, one.collecting) for one in left)
+        of = (viewed.path, marks, len(state.runs), len(names), int(now / PLAY_EVERY_S))
+        if of != self._of:
+            expected = self._estimates.of(state.runs.values())
+            self._of = of
+            self._slots = expected_slots(
+                left[:MOST_PLAYED], expected, now, state.hosts, state.devices, names
+            )
+        return self._slots
+
+
+def _bars(
+    one: RunRecord,
+    label: str,
+    slots: Mapping[str, Slot],
+    began: float,
+    now: float,
+    *,
+    over: bool,
+) -> Iterator[Bar]:
+    symbol, _, colour = RUN_STATES[one.state]
+    words = f"{symbol} {label} "
+    slot = slots.get(one.run_id)
+    if one.started_at is not None and one.hosts:
+        until = one.ended_at or one.over_at or (one.started_at if over else now)
+        until = max(one.started_at, until)
+        fill = _FILLS.get(one.state, "━")
+        yield Bar(one.hosts, words, one.started_at - began, until - began, fill, colour)
+        if slot is not None and one.over_at is None and until < slot.end < inf:
+            yield Bar(one.hosts, "", until - began, slot.end - began, _TO_COME, ACCENT)
+    elif slot is not None:
+        end = slot.end if slot.end < inf else slot.start
+        hosts = tuple(f"any ({name})" if name.isdigit() else name for name in slot.hosts)
+        yield Bar(hosts, words, slot.start - began, end - began, _TO_COME, MUTED)
+
+
+def _axis(columns: int, total: float, now: float | None) -> Text:
+    """Times since the campaign began; where ``now`` is says so."""
+    line = " " * columns
+    ticks = [] if now is None else [(now, "▼ now")]
+    for at, words in (*ticks, *time_ticks(total, columns)):
+        place = max(0, min(column_of(at, columns, total), columns - len(words)))
+        if line[max(0, place - 1) : place + len(words) + 1].isspace():
+            line = line[:place] + words + line[place + len(words) :]
+    return Text(f"{'':{MOST_NAME}} {line}", MUTED, no_wrap=True, end="")
+
+
+def _words(
+    viewed: CampaignSnapshot, selected: RunView | None, slots: Mapping[str, Slot], began: float
+) -> Iterator[str]:
+    """Of the run under the cursor, and of those that have no place."""
+    slot = slots.get(selected.run_id) if selected is not None else None
+    if selected is not None and slot is not None:
+        where = fold_nodeset([name for name in slot.hosts if not name.isdigit()])
+        on = f" on {plain(where)}" if where else ""
+        begin = format_duration(max(0.0, slot.start - began))
+        words = f"{plain(selected.label)} is{'' if selected.state.active else ' expected'}{on}"
+        yield ""
+        if selected.outlived:
+            yield f"{words} since {begin}, for longer than was expected"
+        else:
+            until = f" to {format_duration(slot.end - began)}" if slot.end < inf else ""
+            yield f"{words} from {begin}{until}, as far as runs tell"
+    waiting = [run for run in viewed.runs if run.state.waits and run.run_id not in slots]
+    paused = sum(run.paused for run in waiting)
+    parts = [f"{count(paused, 'run')} paused"] if paused else []
+    if unknown := len(waiting) - paused:
+        parts.append(f"{count(unknown, 'run')} to come, nobody knows when")
+    if parts:
+        yield f"not shown: {', '.join(parts)}"
