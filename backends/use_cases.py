@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from backends.campaign.folder.imported import Imported
     from backends.campaign.folder.index import CampaignSummary
     from backends.campaign.folder.opened_bundles import OpenedBundles
+    from backends.campaign.folder.past_index import PastIndex
     from backends.campaign.folder.tags_and_note import About
     from backends.campaign.plan.campaign_request import Request
     from backends.campaign.plan.plan import DryRun, Plan
@@ -295,6 +296,13 @@ class Workspace:
         from backends.campaign.folder.index import list_campaigns  # noqa: PLC0415 (as above)
 
         return list_campaigns(self.campaigns_dir, self._signs_clock)
+
+    @cached_property
+    def past(self) -> PastIndex:
+        """What the campaigns of the campaigns directory measured, as far as it was read."""
+        from backends.campaign.folder.past_index import PastIndex  # noqa: PLC0415 (as above)
+
+        return PastIndex(self.campaigns_dir)
 
     def runs(self, path: Path) -> tuple[RunResult, ...]:
         """A campaign's runs, as tables and statistics take them.

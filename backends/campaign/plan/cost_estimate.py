@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from backends.campaign.plan.plan import Plan
+from profiles.format.case import Case
+from profiles.format.expected_duration import expected_s
+
+if TYPE_CHECKING:
+    from profiles.format.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
 class PlanPrice:
-    """``device_hours``: of all runs, by the profiles' own estimates.
+    """``device_hours``: of all runs, as they were measured before or as their profiles say.
 
     ``cost``: of that, in the inventory's currency, on the cheapest and on the dearest of the hosts;
     None where one of them has no price. ``at_least``: repeats go on until it is known, and these
@@ -35,3 +42,31 @@ def plan_price(plan: Plan) -> PlanPrice | None:
     if prices and len(prices) == len(plan.hosts):
         cost = (hours * min(prices), hours * max(prices))
     return PlanPrice(hours, cost, plan.selection.auto is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTime:
+    """Of one run of a case. ``measured``: it was before; else its profile says so."""
+
+    case: Case
+    seconds: float
+    measured: bool
+
+
+def run_time(
+    profile: Profile, case: Case, settings: Mapping[str, str], measured_s: float | None
+) -> RunTime | None:
+    """None where nobody knows. ``settings``: that are given; the others have their defaults.
+    ``measured_s``: what a run took before."""
+    if measured_s is not None:
+        return RunTime(case, measured_s, measured=True)
+    given = {name: settings.get(name) or s.default or "" for name, s in profile.settings.items()}
+    seconds = expected_s(profile, case, given)
+    return None if seconds is None else RunTime(case, seconds, measured=False)
+
+
+def device_seconds(times: Iterable[RunTime | None], repeats: int) -> float | None:
+    """What all repeats of these cases take of devices; None where one is not known, or none is."""
+    found = list(times)
+    known = [time.seconds * time.case.gpus for time in found if time is not None]
+    return sum(known) * repeats if known and len(known) == len(found) else None

@@ -35,10 +35,14 @@ class PlannedCase:
     repeats: int
     settings: Mapping[str, str]
     infeasible: str = ""
+    measured_s: float | None = None  # what a run of it took before
 
     @property
     def expected_s(self) -> float | None:
-        """How long a run of it takes, by its profile; None where that does not say."""
+        """How long a run of it takes: as it was measured, else by its profile; None where nobody
+        says."""
+        if self.measured_s is not None:
+            return self.measured_s
         return expected_s(self.profile, self.case, self.settings)
 
 

@@ -1,0 +1,179 @@
+"""What the campaigns of a directory measured, by profile and case size: read once, and again only
+where a journal has changed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from backends.campaign.folder import frozen
+from backends.campaign.folder.refuse_foreign_files import refuse_strange
+from backends.campaign.record import journal
+from backends.campaign.record.run_results import run_results
+from backends.campaign.record.state import CampaignState, fold
+from backends.hosts.fingerprint import devices_of, joined
+from backends.results.case_result import CaseResult
+from backends.results.past_result import PastResult
+from backends.results.statistics import Spread
+from backends.results.summary import summarise
+from profiles.errors import DlperfError
+
+MOST_CAMPAIGNS = 2000
+"""Of a directory the ones written last; what is older is not looked for."""
+MOST_JOURNAL_BYTES = 256 << 20
+"""A longer one is left out: reading it would hold up all others."""
+FIRST = 16
+"""So many campaigns, then twice as many, and so on: each time what they say can be seen."""
+
+Found = Mapping[tuple[str, str], tuple[PastResult, ...]]
+"""By profile and tag."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Journal:
+    """``changed``: its mtime in ns, bytes, inode."""
+
+    path: Path
+    changed: tuple[int, int, int]
+
+
+class PastIndex:
+    """One thread reads, any may look: :attr:`found` is replaced, never changed.
+
+    ``directory``: of the campaigns. One that cannot be read is left out.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._reading = threading.Lock()
+        self._read: dict[Path, tuple[tuple[int, int, int], tuple[PastResult, ...]]] = {}
+        self.found: Found = {}
+        self.complete = False
+        """All were read, as far as the last look could tell."""
+
+    def read(self, go_on: Callable[[], bool] = lambda: True) -> None:
+        """Read what is new, the campaigns written last first, as long as ``go_on`` says. Blocking:
+        some milliseconds a campaign."""
+        with self._reading:
+            journals = _journals(self._directory)
+            gone = self._read.keys() - {one.path for one in journals}
+            for path in gone:
+                del self._read[path]
+            new = [one for one in journals if self._changed(one.path) != one.changed]
+            self.complete = not new
+            show_at = FIRST
+            for number, one in enumerate(new, 1):
+                if not go_on():
+                    return
+                self._read[one.path] = one.changed, _results(one.path.parent)
+                if number == show_at:
+                    show_at *= 2
+                    self._show()
+            if new or gone:
+                self._show()
+            self.complete = True
+
+    def _changed(self, path: Path) -> tuple[int, int, int] | None:
+        return self._read[path][0] if path in self._read else None
+
+    def _show(self) -> None:
+        found: dict[tuple[str, str], list[PastResult]] = {}
+        for _, results in self._read.values():
+            for past in results:
+                found.setdefault((past.profile, past.tag), []).append(past)
+        now = {key: tuple(results) for key, results in found.items()}
+        if now != self.found:  # who looks sees by the object whether it is another
+            self.found = now
+
+
+def _journals(directory: Path) -> list[_Journal]:
+    """Of all campaigns, those written last first; a directory that cannot be read has none."""
+    found = []
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.name[:1] == ".":
+                continue
+            path = Path(entry.path, journal.FILE_NAME)
+            with contextlib.suppress(OSError):
+                told = path.stat()
+                if stat.S_ISREG(told.st_mode) and told.st_size <= MOST_JOURNAL_BYTES:
+                    changed = told.st_mtime_ns, told.st_size, told.st_ino
+                    found.append(_Journal(path, changed))
+    found.sort(key=lambda one: one.changed, reverse=True)
+    return found[:MOST_CAMPAIGNS]
+
+
+def _results(directory: Path) -> tuple[PastResult, ...]:
+    """What a campaign measured; nothing where it cannot be read, or is another's alone."""
+    with contextlib.suppress(DlperfError, OSError):
+        refuse_strange(directory)
+        state = fold(journal.read_events(directory / journal.FILE_NAME, readings=False))
+        settings = _settings(directory, state)
+        groups = summarise(run_results(state))
+        return tuple(
+            _past(case, spread, state, directory, settings.get(case.profile))
+            for group in groups
+            for case in group.cases
+            if (spread := case.spread) is not None
+        )
+    return ()
+
+
+def _settings(directory: Path, state: CampaignState) -> Mapping[str, Mapping[str, str]]:
+    """By profile; none where the campaign began without, or they are not what it began with."""
+    if not state.frozen:
+        return {}
+    try:
+        manifest = frozen.read_manifest(directory, state.frozen)
+    except frozen.FrozenError:
+        return {}
+    return {profile.name: profile.settings for profile in manifest.profiles}
+
+
+def _past(
+    case: CaseResult,
+    spread: Spread,
+    state: CampaignState,
+    directory: Path,
+    settings: Mapping[str, str] | None,
+) -> PastResult:
+    took = list(_seconds(case, state))
+    ended = (state.runs[run.run_id].ended_at for run in case.measured_runs)
+    return PastResult(
+        profile=case.profile,
+        tag=case.case,
+        parameters=case.parameters,
+        settings=settings,
+        throughput=spread.median,
+        unit=case.unit,
+        repeats=spread.n,
+        half_width=spread.half_width,
+        grade=case.grade,
+        run_s=median(took) if took else None,
+        devices=_devices(run.fingerprint for run in case.measured_runs),
+        campaign=state.campaign or directory.name,
+        path=directory,
+        at=max((at for at in ended if at is not None), default=state.created_at or 0.0),
+        simulated=case.simulated,
+        imported=state.imported,
+    )
+
+
+def _seconds(case: CaseResult, state: CampaignState) -> Iterator[float]:
+    """How long each of its runs took; an imported one says nothing of that."""
+    for result in () if state.imported else case.measured_runs:
+        run = state.runs[result.run_id]
+        if run.started_at and run.ended_at and run.ended_at > run.started_at:
+            yield run.ended_at - run.started_at
+
+
+def _devices(fingerprints: Iterable[str]) -> str:
+    """Empty where one of them is not known."""
+    texts = set(fingerprints)
+    return devices_of(joined(texts)) if texts and "" not in texts else ""

@@ -1,0 +1,127 @@
+"""What was measured before of a case that may be run again: how much, how sure, and how long it
+took.
+
+Simulated and measured results are never taken together, nor those of other GPUs than today's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backends.results.findings import Grade
+from profiles.format.case import CLUSTER, Case
+from profiles.scalars import Scalar, scalar_text
+
+if TYPE_CHECKING:
+    from profiles.format.profile import Profile
+
+PLACES = ("directory", "file", "executable")
+"""Checks of settings that say where something lies, which makes no figure another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class PastResult:
+    """A case as one campaign measured it.
+
+    Parameters
+    ----------
+    settings: of its profile there; None where the campaign does not say, as an imported one.
+    throughput: global samples/s in ``unit``, the median of ``repeats`` successful runs.
+    half_width: relative, of the 95% interval; None for fewer than three repeats.
+    run_s: how long a run took, the median; None where nobody knows.
+    devices: the GPU model, or the CPU; ``A + B`` of several, empty where it is not known.
+    at: when the last of them ended, in seconds since the epoch.
+    """
+
+    profile: str
+    tag: str
+    parameters: Mapping[str, Scalar]
+    settings: Mapping[str, str] | None
+    throughput: float
+    unit: str
+    repeats: int
+    half_width: float | None
+    grade: Grade | None
+    run_s: float | None
+    devices: str
+    campaign: str
+    path: Path
+    at: float
+    simulated: bool
+    imported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PastOfCase:
+    """``same``: what can stand for the case as it would be run now, the newest first. ``other``:
+    the newest with other settings, where there is none."""
+
+    same: tuple[PastResult, ...] = ()
+    other: PastResult | None = None
+
+    @property
+    def newest(self) -> PastResult | None:
+        return self.same[0] if self.same else None
+
+    @property
+    def run_s(self) -> float | None:
+        """How long a run took when it was measured last."""
+        return next((past.run_s for past in self.same if past.run_s is not None), None)
+
+
+def past_of_case(
+    results: Iterable[PastResult],
+    profile: Profile,
+    case: Case,
+    settings: Mapping[str, str],
+    devices: Collection[str],
+    *,
+    simulated: bool,
+) -> PastOfCase:
+    """Those of ``results`` that are of this case, under what makes a difference.
+
+    ``settings``: as they are given now; the others have their defaults. ``devices``: of the hosts
+    that may be used; empty where they are not known, and then of any.
+    """
+    found = [
+        past
+        for past in results
+        if past.simulated == simulated
+        and (past.profile, past.tag) == (profile.name, case.tag)
+        and (not devices or past.devices in devices)
+        and _same_parameters(past.parameters, profile, case)
+    ]
+    found.sort(key=lambda past: (-past.at, past.campaign))
+    same = tuple(past for past in found if other_settings(past, profile, settings) == {})
+    return PastOfCase(same, found[0] if found and not same else None)
+
+
+def other_settings(
+    past: PastResult, profile: Profile, settings: Mapping[str, str]
+) -> dict[str, str] | None:
+    """What it had in place of today's settings, by name; None where nobody knows. A place where
+    something lies makes no difference; nor does a setting that the profile did not have then."""
+    matter = [name for name, setting in profile.settings.items() if setting.check not in PLACES]
+    if not matter:
+        return {}
+    if past.settings is None:
+        return None
+    now = {name: settings.get(name) or profile.settings[name].default or "" for name in matter}
+    return {
+        name: past.settings[name]
+        for name in matter
+        if name in past.settings and past.settings[name] != now[name]
+    }
+
+
+def _same_parameters(there: Mapping[str, Scalar], profile: Profile, case: Case) -> bool:
+    """A parameter that the profile gained later had its default then."""
+    before = {name: parameter.default for name, parameter in profile.parameters.items()}
+    then, now = (
+        {name: scalar_text(value) for name, value in values.items() if name != CLUSTER}
+        for values in ({**before, **there}, case.parameters)
+    )
+    return then == now
