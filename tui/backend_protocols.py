@@ -20,6 +20,7 @@ from backends.inventory.host_entry import Inventory
 from profiles.errors import ProfileError
 
 if TYPE_CHECKING:
+    from backends.campaign.folder.past_index import PastIndex
     from backends.keeper.request import Answer, Verb
     from backends.precheck.measure import Progress
     from backends.precheck.plan_precheck import PrecheckPlan, Wishes
@@ -183,6 +184,10 @@ class Workspace(Protocol):
     ) -> Controller: ...
     async def resume(self, path: Path, *, take_over: bool = False) -> Controller: ...
     def campaigns(self) -> Sequence[CampaignSummary]: ...
+    @property
+    def past(self) -> PastIndex:
+        """Asked for in a thread: what it is made of takes a while to load."""
+
     def load(self, path: Path) -> CampaignSnapshot: ...
     def remarks(self, path: Path) -> tuple[str, ...]: ...
     def runs_together(

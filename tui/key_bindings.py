@@ -134,6 +134,7 @@ PANELS: Mapping[str, Panel] = {
         "Matrix",
         "What to run: mark profiles on the right, and on the grid the cases (nodes × GPUs per "
         "node) and the parameters of each. A dot cannot be run here; its reason stands below. "
+        "A faint figure was measured before, by the same settings on the same GPU model. "
         "Under strong scaling all devices share one batch, Σ64, and [x] b32 is what each gets. "
         "What takes a minute at most starts with Enter at once when the checks on the hosts find "
         "nothing; anything else is shown before it starts.",
@@ -144,7 +145,7 @@ PANELS: Mapping[str, Panel] = {
             Key(
                 "b",
                 "scaling",
-                "Scaling",
+                "Scale",
                 "weak scaling, a batch per device; strong, one shared by all; or both",
                 footer=5,
             ),
@@ -159,7 +160,7 @@ PANELS: Mapping[str, Panel] = {
             Key(
                 "u",
                 "until_known",
-                "Until known",
+                "Until",
                 "repeat until the 95% interval is narrow, or as often as said",
                 footer=7,
             ),
@@ -186,12 +187,26 @@ PANELS: Mapping[str, Panel] = {
             Key(
                 "c",
                 "add_case",
-                "Add case",
+                "Case",
                 "a case the profile does not list, such as 2n4g",
                 footer=14,
             ),
             Key("n", "mark_none", "None", "take every mark of this profile away", footer=15),
-            Key("slash", "filter", "Filter", "find a profile", said="/", footer=17),
+            Key(
+                "f",
+                "fill",
+                "Fill",
+                "mark the holes: what can run and has no result of so many repeats yet",
+                footer=4,
+            ),
+            Key(
+                "A",
+                "preset",
+                "Source",
+                "marks, values, repeats and settings as the profile's source had them",
+                footer=11,
+            ),
+            Key("slash", "filter", "Find", "find a profile", said="/", footer=17),
             Key(
                 "P",
                 "pack",
@@ -207,6 +222,7 @@ PANELS: Mapping[str, Panel] = {
         (
             Key("space", "mark", "Mark", "mark the cell, or take the mark away", footer=2),
             Key("x", "mark_row", "Row", "mark the whole row, or take its marks away", footer=16),
+            Key("X", "mark_column", "Column", "the same of the whole column", footer=16),
             Key("up,k", "move(0,-1)", "Up", "one case up", said="↑ k", palette=False),
             Key("down,j", "move(0,1)", "Down", "one case down", said="↓ j", palette=False),
             Key("left,h", "move(-1,0)", "Left", "one column left", said="← h", palette=False),

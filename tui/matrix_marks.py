@@ -12,20 +12,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from backends.campaign.plan.selection import Selection
 from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
-from backends.results.auto_repeats import AutoRepeats
+from backends.results.past_result import PLACES
 from profiles.case_tag import parse_tag
 from profiles.errors import SelectionError
 from profiles.format.case import GLOBAL_BATCH, Case
 from profiles.format.case_matrix import exclusion, infeasible, shared_out
 from profiles.format.host_capacity import HostCapacity
+from profiles.format.site_settings import needs_value
 from profiles.scalars import Scalar
 
 if TYPE_CHECKING:
     from profiles.format.profile import Profile
+    from profiles.references.presets import Preset
 
 T = TypeVar("T")
+Rows = tuple[tuple["Cell", ...], ...]
+"""Rows (cases) of columns (parameter combinations)."""
 
 MAX_COLUMNS = 8
 """A new profile shows values of further parameters only while the columns stay within this."""
@@ -77,7 +80,7 @@ class Marks:
         Columns of strong scaling have :data:`GLOBAL_BATCH` in place of the batch size.
         """
         weak = _combinations(self.shown) if self.weak else ()
-        others = _combinations(_without_batch(self.shown))
+        others = _combinations(without_batch(self.shown))
         return (*weak, *({**o, GLOBAL_BATCH: total} for total in self.totals for o in others))
 
     def case(self, tag: str, values: Mapping[str, Scalar]) -> Case:
@@ -95,8 +98,8 @@ class Marks:
         ordered = {name: given[name] for name in (*self.profile.parameters, GLOBAL_BATCH)}
         return Case(self.profile.name, nodes, gpus, ordered)
 
-    def cells(self, hosts: Sequence[HostSnapshot]) -> tuple[tuple[Cell, ...], ...]:
-        """Rows (cases) of columns (parameter combinations), as these hosts allow."""
+    def cells(self, hosts: Sequence[HostSnapshot]) -> Rows:
+        """As these hosts allow."""
         known, awaited = capacity(hosts)
         columns = self.columns
         return tuple(
@@ -183,10 +186,35 @@ class Marks:
         changed._refuse_too_large()
         return replace(changed, wanted=self.wanted | self._keys([name], self._default_columns()))
 
+    def with_preset(self, preset: Preset) -> Marks:
+        """Exactly its cases wanted, their values shown, and every setting but the places where
+        something lies at the profile's default.
+
+        Raises
+        ------
+        SelectionError: the grid would be too large.
+        """
+        shown = {
+            name: tuple(dict.fromkeys(case.parameters[name] for case in preset.cases))
+            for name in self.profile.parameters
+        }
+        kept = {
+            name: value
+            for name, value in self.settings.items()
+            if self.profile.settings[name].check in PLACES or needs_value(self.profile, name)
+        }
+        tags = tuple(sorted({*self.tags, *(case.tag for case in preset.cases)}, key=parse_tag))
+        wanted = frozenset(case.key for case in preset.cases)
+        changed = replace(
+            self, tags=tags, shown=shown, wanted=wanted, settings=kept, weak=True, totals=()
+        )
+        changed._refuse_too_large()
+        return changed
+
     def _default_columns(self) -> Sequence[Mapping[str, Scalar]]:
         """The default of every parameter; of the batch size, or with each of the global batches."""
         defaults = {name: p.default for name, p in self.profile.parameters.items()}
-        strong = [{**_without_batch(defaults), GLOBAL_BATCH: total} for total in self.totals]
+        strong = [{**without_batch(defaults), GLOBAL_BATCH: total} for total in self.totals]
         return [defaults, *strong] if self.weak else strong
 
     def _keys(self, tags: Iterable[str], columns: Iterable[Mapping[str, Scalar]]) -> frozenset[str]:
@@ -249,7 +277,7 @@ class Marks:
         if weak and not self.weak:
             own, sizes = self.profile.parameters["batch_size"].default, self.shown["batch_size"]
             new.append({"batch_size": own if own in sizes else sizes[0]})
-        others = _combinations(_without_batch(self.shown))
+        others = _combinations(without_batch(self.shown))
         wanted = self.wanted & changed._keys(changed.tags, changed.columns)
         for tag, values in self._wanted_at(others) or itertools.product(self.tags, others[:1]):
             wanted |= changed._keys([tag], [{**values, **batch} for batch in new])
@@ -289,7 +317,7 @@ class Marks:
         return found
 
     def _refuse_too_large(self) -> None:
-        others = math.prod(map(len, _without_batch(self.shown).values()))
+        others = math.prod(map(len, without_batch(self.shown).values()))
         weak = len(self.shown.get("batch_size", ("",))) if self.weak else 0
         rows, columns = len(self.tags), others * (weak + len(self.totals))
         if rows * columns > MOST_CELLS:
@@ -303,7 +331,7 @@ def _combinations(shown: Mapping[str, Sequence[Scalar]]) -> list[dict[str, Scala
     return [dict(zip(shown, point, strict=True)) for point in itertools.product(*shown.values())]
 
 
-def _without_batch(values: Mapping[str, T]) -> dict[str, T]:
+def without_batch(values: Mapping[str, T]) -> dict[str, T]:
     return {name: value for name, value in values.items() if name != "batch_size"}
 
 
@@ -333,41 +361,3 @@ def capacity(
         if h.facts is None and not h.slots and h.state in (HostState.UNKNOWN, HostState.PROBING)
     )
     return known, awaited
-
-
-def selection(
-    marks: Mapping[str, Marks],
-    snapshots: Sequence[HostSnapshot],
-    *,
-    repeats: int | None,
-    hosts: str,
-    auto: AutoRepeats | None = None,
-) -> Selection:
-    """What "start" asks for: exactly the marked cases."""
-    picked: list[Case] = []
-    values: dict[str, dict[str, None]] = {}
-    tags: dict[str, None] = {}
-    chosen: list[str] = []
-    taking_part = {name: cases for name, m in marks.items() if (cases := m.marked(snapshots))}
-    for name, cases in taking_part.items():
-        chosen.append(name)
-        picked.extend(cases)
-        for case in cases:
-            tags[case.tag] = None
-            given = case.parameters
-            # Under strong scaling the batch size follows from the global batch.
-            for parameter in _without_batch(given) if GLOBAL_BATCH in given else given:
-                values.setdefault(parameter, {})[case.text(parameter)] = None
-        # Of several profiles another one's may have the same name.
-        whose = f"{name}:" if len(taking_part) > 1 else ""
-        for setting, value in marks[name].settings.items():
-            values[f"{whose}{setting}"] = {value: None}
-    return Selection(
-        profiles=tuple(chosen),
-        cases=tuple(tags),
-        values={name: tuple(texts) for name, texts in values.items()},
-        repeats=repeats,
-        auto=auto,
-        hosts=hosts,
-        picked=tuple(case.key for case in picked),
-    )

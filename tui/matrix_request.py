@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from backends.campaign.plan.plan import Plan
+from backends.campaign.plan.selection import Selection
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity, limited, parse_repeats
 from profiles.durations import format_duration
 from profiles.errors import DlperfError, SelectionError
+from profiles.format.case import GLOBAL_BATCH, Case
 from profiles.format.site_settings import needs_value
-from tui.matrix_marks import QUEUE, Marks, capacity, new_marks, selection
+from tui.matrix_marks import QUEUE, Cell, Marks, Rows, capacity, new_marks, without_batch
+from tui.matrix_past import PastOfGrid, holes, known_devices, past_of_grid
+from tui.past_reading import PastReading
 from tui.session import Session
 
+if TYPE_CHECKING:
+    from backends.campaign.folder.past_index import Found
+    from profiles.references.presets import Preset
+
+_NONE_FOUND: Found = {}
 FIRST_LOOK_GPUS = 2
 """On a machine of its own only so small cases are marked by themselves: a minute at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownPast:
+    """What was made of a grid, of what had been read, and of the devices that there were."""
+
+    cells: Rows
+    found: Found
+    devices: frozenset[str]
+    past: PastOfGrid
+
+    def is_of(self, cells: Rows, found: Found, devices: frozenset[str]) -> bool:
+        return self.cells is cells and self.found is found and self.devices == devices
 
 
 class Asked:
@@ -33,6 +57,10 @@ class Asked:
         self._session = session
         self._marks: dict[str, Marks] = {}
         self._asleep: dict[str, Marks] = {}  # the marks of profiles that were taken out
+        self._cells: dict[str, tuple[Marks, object, Rows]] = {}
+        self._past: dict[str, _KnownPast] = {}
+        self._devices: tuple[Sequence[HostSnapshot], frozenset[str]] | None = None
+        self.past_reading = PastReading(session)
         self._planned_for: object = None
         self.repeats: int | None = None
         self.auto = False
@@ -92,6 +120,54 @@ class Asked:
         """The marks of a profile that was looked at before."""
         return self._marks.get(name)
 
+    def cells(self, part: Marks) -> Rows:
+        """As the hosts allow; the same object while that is the same."""
+        able = capacity(self.snapshots)
+        known = self._cells.get(part.profile.name)
+        if known is None or known[0] is not part or known[1] != able:
+            known = self._cells[part.profile.name] = (part, able, part.cells(self.snapshots))
+        return known[2]
+
+    def past(self, part: Marks) -> PastOfGrid:
+        """What was measured before of its cells, as far as it was read; the same object while that
+        is the same."""
+        found = self._found
+        cells, devices = self.cells(part), self._known_devices()
+        known = self._past.get(part.profile.name)
+        if known is None or not known.is_of(cells, found, devices):
+            past = past_of_grid(part, cells, found, devices, simulated=self._session.simulated)
+            known = self._past[part.profile.name] = _KnownPast(cells, found, devices, past)
+        return known.past
+
+    @property
+    def _found(self) -> Found:
+        index = self.past_reading.index
+        return _NONE_FOUND if index is None else index.found
+
+    def _known_devices(self) -> frozenset[str]:
+        hosts = self.snapshots
+        if self._devices is None or self._devices[0] != hosts:
+            self._devices = hosts, known_devices(hosts)
+        return self._devices[1]
+
+    def repeats_of(self, part: Marks) -> int:
+        """Of each case; the first ones where it goes on until it is known."""
+        asked = Selection((), repeats=self.repeats, auto=self.rule if self.auto else None)
+        return asked.first_repeats(part.profile.matrix.repeats)
+
+    def holes(self, part: Marks) -> list[Cell]:
+        """What can run and has no result yet of as many repeats, or as narrow, as is asked for."""
+        target = self.rule.target if self.auto else None
+        cells = chain.from_iterable(self.cells(part))
+        return holes(cells, self.past(part), self.repeats_of(part), target)
+
+    def presets(self, part: Marks) -> tuple[Preset, ...]:
+        """What its source measured, and published tables; at least one of them."""
+        from profiles.references.presets import presets  # noqa: PLC0415 - seldom needed
+        from profiles.references.reference_tables import bundled_references  # noqa: PLC0415
+
+        return presets(part.profile, bundled_references())
+
     def put(self, part: Marks) -> None:
         self.begun = True
         self._marks[part.profile.name] = part
@@ -137,9 +213,10 @@ class Asked:
         explain = self.explain and not self.unexplained
         asked = replace(asked, explain=explain, pack=self.pack)
         settings = tuple((name, tuple(p.settings.items())) for name, p in self._marks.items())
-        now = (asked, self._session.hosts, settings)
+        now = (asked, self._session.hosts, settings, self._found)
         if now == self._planned_for:
             return
+        before = self.plan
         self._planned_for, self.plan, self.problem = now, None, None
         if not asked.profiles:
             return
@@ -147,9 +224,19 @@ class Asked:
         if self.problem is not None:
             return
         try:
-            self.plan = self._session.workspace.plan(asked)
+            plan = self._as_measured(self._session.workspace.plan(asked))
         except DlperfError as error:
             self.problem = error
+            return
+        self.plan = before if plan == before else plan
+
+    def _as_measured(self, plan: Plan) -> Plan:
+        """With what a run of each case took before."""
+        cases = (
+            replace(one, measured_s=self.past(self._marks[one.profile.name]).of(one.case).run_s)
+            for one in plan.cases
+        )
+        return replace(plan, cases=tuple(cases))
 
     def ready(self) -> Plan:
         """The plan of what is marked.
@@ -164,6 +251,44 @@ class Asked:
         if self.plan is None or not self.plan.cases:
             raise DlperfError("nothing is marked", remedy="mark a case with space")
         return self.plan
+
+
+def selection(
+    marks: Mapping[str, Marks],
+    snapshots: Sequence[HostSnapshot],
+    *,
+    repeats: int | None,
+    hosts: str,
+    auto: AutoRepeats | None = None,
+) -> Selection:
+    """What "start" asks for: exactly the marked cases."""
+    picked: list[Case] = []
+    values: dict[str, dict[str, None]] = {}
+    tags: dict[str, None] = {}
+    chosen: list[str] = []
+    taking_part = {name: cases for name, m in marks.items() if (cases := m.marked(snapshots))}
+    for name, cases in taking_part.items():
+        chosen.append(name)
+        picked.extend(cases)
+        for case in cases:
+            tags[case.tag] = None
+            given = case.parameters
+            # Under strong scaling the batch size follows from the global batch.
+            for parameter in without_batch(given) if GLOBAL_BATCH in given else given:
+                values.setdefault(parameter, {})[case.text(parameter)] = None
+        # Of several profiles another one's may have the same name.
+        whose = f"{name}:" if len(taking_part) > 1 else ""
+        for setting, value in marks[name].settings.items():
+            values[f"{whose}{setting}"] = {value: None}
+    return Selection(
+        profiles=tuple(chosen),
+        cases=tuple(tags),
+        values={name: tuple(texts) for name, texts in values.items()},
+        repeats=repeats,
+        auto=auto,
+        hosts=hosts,
+        picked=tuple(case.key for case in picked),
+    )
 
 
 def parse_rule(text: str) -> AutoRepeats:

@@ -46,11 +46,20 @@ def price_text(plan: Plan) -> str:
     if price is None:
         return f"an unknown number of {device}-hours"
     least = "at least" if price.at_least else "about"
-    return f"{least} {_device_time(price.device_hours, device)}{_cost(price)}"
+    known = sum(planned.measured_s is not None for planned in plan.cases)
+    source = f", {estimate_source(known, len(plan.cases))}" if known else ""
+    return f"{least} {device_time(price.device_hours, device)}{_cost(price)}{source}"
 
 
-def _device_time(hours: float, device: str) -> str:
-    """In the unit that gives a figure to read: 30 s are no 0.0083 hours."""
+def estimate_source(measured: int, cases: int) -> str:
+    """What an estimate of so many cases rests on."""
+    if not measured:
+        return "by the profile"
+    return "as measured" if measured == cases else "partly as measured"
+
+
+def device_time(hours: float, device: str) -> str:
+    """ "2.5 GPU-hours", in the unit that gives a figure to read: 30 s are no 0.0083 hours."""
     if hours >= 1:
         return f"{number(hours)} {device}-hours"
     if hours * 60 >= 1:

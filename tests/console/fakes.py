@@ -10,8 +10,10 @@ import asyncio
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
+from backends.campaign.folder.past_index import PastIndex
 from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.planner import make_plan
@@ -533,6 +535,10 @@ class FakeWorkspace:
         if isinstance(answer, DlperfError):
             raise answer
         return answer
+
+    @cached_property
+    def past(self) -> PastIndex:
+        return PastIndex(self.campaigns_dir)
 
     @property
     def cluster(self) -> FakeWorkspace:

@@ -31,7 +31,7 @@ from tui.widgets.header import Tabs
 from tui.widgets.keybar import offered, panel_of
 from tui.widgets.keyed_table import KeyedTable
 
-WIDE = (200, 30)
+WIDE = (220, 30)
 """Room for all hints, and the fewest lines to draw."""
 STOP = FakeFinding("stop", "in use: alice", "wait, ask, or leave the host out", "node3")
 WARN = FakeFinding("warn", "load 9.7 on 48 CPUs", "look with top", "node2")

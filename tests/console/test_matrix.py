@@ -62,7 +62,7 @@ async def test_before_a_queue_has_told_its_hosts_any_case_may_be_marked_and_wait
         await pilot.press("2")
         page = app.screen
         assert isinstance(page, MatrixPage)
-        cells = [cell for row in page.query_one(MatrixGrid)._cells for cell in row]
+        cells = [cell for row in page.query_one(MatrixGrid).cells for cell in row]
         assert {cell.case.nodes for cell in cells} > {1}
         assert all(cell.awaits for cell in cells)
         shown = screen_text(app)

@@ -31,7 +31,8 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import FakeController, FakeFinding, FakeWorkspace, v100_hosts
 from tests.console.test_matrix import one_case_marked, open_matrix
-from tui.matrix_marks import Marks, new_marks, selection
+from tui.matrix_marks import Marks, new_marks
+from tui.matrix_request import selection
 from tui.screens.start_dialog import StartDialog
 from tui.text import Hanging
 

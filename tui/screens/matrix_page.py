@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import repeat
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from textual import on, work
+from textual.app import App
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
 
@@ -17,14 +19,17 @@ from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.matrix_marks import Marks, capacity
-from tui.matrix_request import Asked, parse_rule, rule_text
+from tui.matrix_request import Asked, parse_rule
 from tui.messages import CampaignStarted, Problem, Said
 from tui.plan_words import is_short, objections, remarks
+from tui.screens import matrix_dialogs
 from tui.screens.matrix_text import (
     cell_text,
     column_kinds,
     column_labels,
+    fill_words,
     plan_footer,
+    preset_words,
     profile_row,
     profile_text,
 )
@@ -38,9 +43,13 @@ from tui.widgets.grid import MatrixGrid
 from tui.widgets.keyed_table import Column, KeyedTable
 from tui.widgets.shown_text import ShownText
 
+if TYPE_CHECKING:
+    from profiles.references.presets import Preset
+
 COLUMNS = (Column("name", "    Profile", None),)
 
 PROBING = "asking the hosts what they have …"
+READING_PAST = "reading past results …"
 READING = "Reading the profiles …"
 NO_PROFILE = "No profile matches; Esc takes the filter away"
 
@@ -70,6 +79,7 @@ class MatrixPage(Page):
         self._listed: object = None  # what the profiles' rows show
         self._offered: object = None  # what there is to mark: profiles, and hosts to run them
         self._offer = Sight(self, self.paint)  # since when that is shown
+        self._filling: Marks | None = None  # the holes of which are marked once they were read
 
     @property
     def labels_now(self) -> Mapping[str, str]:
@@ -109,10 +119,13 @@ class MatrixPage(Page):
             self.query_one(MatrixGrid).forget_cursor()
             self.call_after_refresh(panel.table.select, first)
         self._list(panel.table, names)
+        if self._asked.past_reading.due:
+            self.read_past()
         problems = len(self.session.workspace.catalog.problems)
         panel.retitle("Profiles", f"▲ {count(problems, 'file')} with mistakes" if problems else "")
         panel.say_when_empty(NO_PROFILE)
         self._show_grid()
+        self._fill_if_read()
 
     def _list(self, table: KeyedTable, names: Sequence[str]) -> None:
         hosts = self._asked.snapshots
@@ -134,8 +147,8 @@ class MatrixPage(Page):
             self.query_one("#cell", ShownText).show(Text(NO_PROFILE, MUTED))
             self.query_one("#about").visible = False
             return
-        cells = part.cells(self._asked.snapshots)
-        grid.show(part.profile.name, column_labels(part), cells, column_kinds(part))
+        cells, past = self._asked.cells(part), self._asked.past(part)
+        grid.show(part.profile.name, column_labels(part), cells, column_kinds(part), past.figures)
         planned = self._asked.plan
         self._asked.make_plan()
         if planned is not self._asked.plan:
@@ -145,11 +158,17 @@ class MatrixPage(Page):
             self._able = able
             self.refresh_bindings()
         set_frame(panel, f"Matrix · {part.profile.name}", self._footer())
-        self.query_one("#cell", ShownText).show(cell_text(grid.current, part, self._asked))
+        self.query_one("#cell", ShownText).show(self._cell_text(grid, part))
         about = self.query_one("#about", ShownText)
         about.visible = True
         set_frame(about, part.profile.name)
         about.show(profile_text(part.profile))
+
+    def _cell_text(self, grid: MatrixGrid, part: Marks) -> Text:
+        now = self.session.workspace.cluster.now()
+        room = self.query_one("#cell").content_size.width
+        others = {"row": grid.row, "column": grid.column, "all": chain(*grid.cells)}
+        return cell_text(grid.current, part, self._asked, others, now, room)
 
     def _footer(self) -> Text:
         plan = self._asked.plan
@@ -235,50 +254,26 @@ class MatrixPage(Page):
             return self._asked.auto or parameters != (-1,) or now > 1
         return super().check_action(action, parameters)
 
-    # Dialogs: each is there when its key has been handled, so that no key behind it comes here ----
+    # Dialogs -----------------------------------------------------------------------------------
+
+    def _over(self, dialog: Callable[[App[Any], Marks, matrix_dialogs.Take], None]) -> None:
+        if (part := self.focused_marks) is not None:
+            dialog(self.app, part, self._put)
 
     def action_add_case(self) -> None:
-        from tui.screens.dialogs import Prompt  # noqa: PLC0415 - seldom needed
-
-        part = self.focused_marks
-        if part is None:
-            return
-        prompt = Prompt(
-            f"Add a case to {part.profile.name}",
-            "Nodes and devices per node, such as 2n4g.",
-            placeholder="2n4g",
-            check=part.with_case,
-        )
-        self.app.push_screen(prompt, lambda tag: self._put(part.with_case(tag)) if tag else None)
+        self._over(matrix_dialogs.add_case)
 
     def action_parameters(self) -> None:
-        from tui.screens.editors import ParameterEditor  # noqa: PLC0415 - seldom needed
-
-        if (part := self.focused_marks) is not None:
-            self.app.push_screen(ParameterEditor(part), self._take)
+        self._over(matrix_dialogs.edit_parameters)
 
     def action_scaling(self) -> None:
-        from tui.screens.scaling_kinds_dialog import ScalingEditor  # noqa: PLC0415 - seldom needed
-
-        if (part := self.focused_marks) is not None:
-            self.app.push_screen(ScalingEditor(part), self._take)
+        self._over(matrix_dialogs.edit_scaling)
 
     def action_settings(self) -> None:
-        from tui.screens.editors import SettingsEditor  # noqa: PLC0415 - seldom needed
-
-        if (part := self.focused_marks) is not None:
-            self.app.push_screen(SettingsEditor(part), self._take)
-
-    def _take(self, changed: Marks | None) -> None:
-        if changed is not None:
-            self._put(changed)
+        self._over(matrix_dialogs.edit_settings)
 
     def action_hosts(self) -> None:
-        from tui.screens.editors import HostPicker  # noqa: PLC0415 - seldom needed
-
-        inventory = self.session.workspace.cluster.inventory
-        picker = HostPicker(inventory, self.session.hosts, self._asked.hosts)
-        self.app.push_screen(picker, self._use_hosts)
+        matrix_dialogs.pick_hosts(self.app, self.session, self._asked.hosts, self._use_hosts)
 
     def _use_hosts(self, chosen: str | None) -> None:
         if chosen is not None:
@@ -286,21 +281,74 @@ class MatrixPage(Page):
             self.pull()
 
     def action_target(self) -> None:
-        from tui.screens.dialogs import Prompt  # noqa: PLC0415 - seldom needed
-
-        prompt = Prompt(
-            "Repeat until it is known",
-            'Half of the 95% interval, as a share of the figure; "speedup" where that is to be '
-            "known; and a budget of GPU time, where there is one. Such as 0.5% speedup 2h.",
-            value=rule_text(self._asked.rule),
-            check=parse_rule,
-        )
-        self.app.push_screen(prompt, self._set_target)
+        matrix_dialogs.ask_target(self.app, self._asked.rule, self._set_target)
 
     def _set_target(self, text: str | None) -> None:
         if text is not None:
             self._asked.rule, self._asked.auto = parse_rule(text), True
             self._show_grid()
+
+    # What was measured before, and what a source measured ----------------------------------------
+
+    @work(group="past", description="read what was measured before")
+    async def read_past(self) -> None:
+        await self._asked.past_reading.read()
+
+    def on_unmount(self) -> None:
+        self._asked.past_reading.stop()
+
+    def action_fill(self) -> None:
+        if (part := self._markable) is None:
+            return
+        if self._reading:
+            self._filling = part
+            self._do(READING_PAST)
+        else:
+            self._fill(part)
+
+    @property
+    def _reading(self) -> bool:
+        return not self._asked.past_reading.complete
+
+    def _fill_if_read(self) -> None:
+        """Of the same marks only: others may have been made meanwhile."""
+        if (part := self._filling) is None or self._reading:
+            return
+        self._filling = None
+        self._do("")
+        if self.focused_marks is part:
+            self._fill(part)
+
+    def _fill(self, part: Marks) -> None:
+        cells = [cell for row in self._asked.cells(part) for cell in row]
+        found = self._asked.holes(part)
+        self.post_message(Said(fill_words(cells, found, self._asked.repeats_of(part))))
+        if found:
+            self._put(replace(part, wanted=frozenset(cell.case.key for cell in found)))
+
+    def action_preset(self) -> None:
+        part = self._markable
+        if part is None:
+            return
+        offered = self._asked.presets(part)
+        if len(offered) == 1:
+            self._use_preset(offered[0])
+        else:
+            words = [(one, preset_words(part, one, self._asked.snapshots)) for one in offered]
+            matrix_dialogs.pick_preset(self.app, part, words, self._use_preset)
+
+    def _use_preset(self, preset: Preset) -> None:
+        if (part := self.focused_marks) is None or part.profile.name != preset.cases[0].profile:
+            return
+        try:
+            changed = part.with_preset(preset)
+        except DlperfError as error:
+            self.post_message(Problem(error))
+            return
+        self._asked.repeats, self._asked.auto = None, False
+        words = preset_words(changed, preset, self._asked.snapshots)
+        self.post_message(Said(f"as {preset.name}: {words}"))
+        self._put(changed)
 
     def _ready_plan(self) -> Plan | None:
         """The plan of what is marked; says what is missing otherwise."""

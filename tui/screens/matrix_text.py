@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -17,6 +17,7 @@ from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH
 from profiles.scalars import Scalar, scalar_text
 from tui.matrix_marks import Cell, Marks
+from tui.matrix_past import past_line, time_line
 from tui.matrix_request import Asked
 from tui.plan_words import hosts_text, not_counted, price_text
 from tui.text import cell, count, join, plain
@@ -25,6 +26,7 @@ from tui.widgets.keyed_table import Row
 
 if TYPE_CHECKING:
     from profiles.format.profile import Profile
+    from profiles.references.presets import Preset
 
 
 def value_label(name: str, value: Scalar) -> str:
@@ -64,24 +66,39 @@ def column_kinds(marks: Marks) -> tuple[str, ...]:
     )
 
 
-def cell_text(here: Cell | None, part: Marks, asked: Asked) -> Text:
-    """The lines under the grid: the cell, or why it cannot be marked, and what start lacks."""
+def cell_text(
+    here: Cell | None,
+    part: Marks,
+    asked: Asked,
+    others: Mapping[str, Iterable[Cell]],
+    now: float,
+    room: int,
+) -> Text:
+    """The lines under the grid: the cell, or why it cannot be marked; what was measured of it; how
+    long it takes, and ``others`` such as its row; what start lacks. As many for every cell, so that
+    a cursor that moves lays out nothing anew."""
     text = Text(end="")
     if here is not None:
         text.append(f"{here.case.label}", "bold")
+        size = f"{count(here.case.nodes, 'host')} × {count(here.case.gpus_per_node, 'device')}"
+        mark = "marked" if here.state == "marked" else "not marked"
+        text.append("" if here.reason else f"  {size}, {mark}", MUTED)
+        if here.strong and not here.reason:
+            text.append(f"; strong scaling, {here.case.batch_size} per device", MUTED)
+        past, reading = asked.past(part), not asked.past_reading.complete
+        text.append("\n").append_text(past_line(here.case, part, past, now, room, reading=reading))
+        text.append("\n")
         if here.reason:
-            text.append(f"\n{plain(here.reason)}", WARN)
+            text.append(plain(here.reason), WARN)
+        elif here.awaits:
+            text.append(f"waits for the answer of {plain(fold_nodeset(here.awaits))}", WARN)
         else:
-            size = f"{count(here.case.nodes, 'host')} × {count(here.case.gpus_per_node, 'device')}"
-            mark = "marked" if here.state == "marked" else "not marked"
-            text.append(f"  {size}, {mark}", MUTED)
-            if here.strong:
-                text.append(f"; strong scaling, {here.case.batch_size} per device", MUTED)
-            if here.awaits:
-                text.append(f"\nwaits for the answer of {plain(fold_nodeset(here.awaits))}", WARN)
+            device = "GPU" if part.profile.devices == "gpu" else "device"
+            repeats = asked.repeats_of(part)
+            text.append_text(time_line(here, past, repeats, list(others.items()), room, device))
     text.append("\n")
-    if others := _others(part, asked):
-        text.append(f"also marked: {others}\n", WARN)
+    if also := _others(part, asked):
+        text.append(f"also marked: {also}\n", WARN)
     if asked.plan is not None and asked.plan.cases:
         text.append(f"in all {price_text(asked.plan)}")
         if away := not_counted(asked.plan, asked.snapshots):
@@ -101,6 +118,29 @@ def cell_text(here: Cell | None, part: Marks, asked: Asked) -> Text:
         text.append(f"settings: {given}", MUTED)
     text.rstrip()
     return text
+
+
+def fill_words(cells: Sequence[Cell], found: Sequence[Cell], repeats: int) -> str:
+    """What filling the holes of a grid came to."""
+    able = sum(cell.state != "impossible" for cell in cells)
+    enough = f"a result of {count(repeats, 'repeat')} or more"
+    if not able:
+        return "no hole to fill: none of these cases can run on these hosts"
+    if not found:
+        return f"no hole to fill: every case that can run here has {enough}"
+    return f"{count(len(found), 'hole')} marked; {able - len(found)} of {able} have {enough}"
+
+
+def preset_words(part: Marks, preset: Preset, hosts: Sequence[HostSnapshot]) -> str:
+    """ "12 cases × 7; 1n8g 2n8g cannot run here", as it would be with ``part``."""
+    able = {case.key for case in part.with_preset(preset).marked(hosts)}
+    tags = dict.fromkeys(case.tag for case in preset.cases if case.key not in able)
+    words = [f"{count(len(preset.cases), 'case')} × {part.profile.matrix.repeats}"]
+    if preset.left:
+        words.append(f"{count(preset.left, 'figure')} not by this profile")
+    if tags:
+        words.append(f"{' '.join(tags)} cannot run here")
+    return "; ".join(words)
 
 
 def _others(part: Marks, asked: Asked) -> str:

@@ -1,0 +1,318 @@
+"""What was measured before, on the matrix: figures in the cells, holes, times, presets."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.pilot import Pilot
+
+from backends.campaign.folder.past_index import PastIndex
+from profiles.case_tag import parse_tag
+from profiles.format.case import Case
+from profiles.format.catalog import Catalog, read_source
+from tests.console.conftest import (
+    HUGE,
+    LARGE,
+    SMALL,
+    console,
+    screen_text,
+    shows,
+    tick,
+    type_ahead,
+    until,
+)
+from tests.console.fakes import START, FakeWorkspace, v100_hosts
+from tests.console.test_matrix import current, open_matrix
+from tests.support.past_campaigns import RUN_S, past_campaign
+from tui.app import DlperfApp
+from tui.matrix_past import brief
+from tui.screens.dialogs import Choice
+from tui.screens.matrix_page import MatrixPage
+from tui.widgets.grid import MatrixGrid
+
+SMOKE = read_source(Path(__file__).parent / "profiles" / "cpu-smoke.toml")
+DAY = 86400
+
+
+def smoke(tag: str, batch: int = 32) -> Case:
+    return Case("cpu-smoke", *parse_tag(tag), {"batch_size": batch})
+
+
+def measured(
+    workspace: FakeWorkspace,
+    values: Mapping[Case, Sequence[float | None]],
+    name: str = "0012-v100",
+    *,
+    at: float = START - 2 * DAY,
+    simulated: bool = False,
+    settings: Mapping[str, str] | None = None,
+) -> None:
+    past_campaign(
+        workspace.campaigns_dir / name,
+        SMOKE,
+        values,
+        at=at,
+        simulated=simulated,
+        settings=settings,
+    )
+
+
+async def read(app: DlperfApp, pilot: Pilot[str]) -> MatrixPage:
+    """The matrix, once all past campaigns were read."""
+    page = await open_matrix(app, pilot)
+    await until(pilot, lambda: page._asked.past_reading.complete)
+    tick(app)
+    await pilot.pause()
+    return page
+
+
+def said(app: DlperfApp) -> str:
+    return "\n".join(notification.message for notification in app._notifications)
+
+
+def row(app: DlperfApp, tag: str) -> str:
+    return next(line for line in screen_text(app).splitlines() if f"│  {tag}  " in line)
+
+
+def wanted(page: MatrixPage) -> set[str]:
+    part = page.focused_marks
+    assert part is not None
+    return {key.partition("/")[2].partition(",")[0] for key in part.wanted}
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_past_results_stand_in_the_cells_and_whole_under_the_grid(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    values = {smoke("1n1g"): [7000.0, 7392.0, 7500.0], smoke("1n2g", 128): [11549.53]}
+    measured(workspace, values)
+    async with console(workspace, size) as (app, pilot):
+        await read(app, pilot)
+        assert "7392" in row(app, "1n1g")
+        assert "11.5k" in row(app, "1n2g") or size == SMALL
+        assert "7,392.0 samples/s, n=3, grade" in screen_text(app)
+        assert "2d ago" in screen_text(app)
+        assert "0012-v100" in screen_text(app) or size == SMALL
+        await pilot.press("j")
+        await until(pilot, partial(shows, app, "no result yet"))
+
+
+async def test_the_newest_result_counts_and_none_of_what_is_simulated_or_of_other_gpus(
+    workspace: FakeWorkspace,
+) -> None:
+    here = smoke("1n1g")
+    measured(workspace, {here: [100.0]}, "older", at=START - 9 * DAY)
+    measured(workspace, {here: [222.0]}, "newer", at=START - 3 * DAY)
+    measured(workspace, {here: [333.0]}, "made-up", at=START - DAY, simulated=True)
+    path = workspace.campaigns_dir / "elsewhere"
+    past_campaign(path, SMOKE, {here: [444.0]}, at=START, fingerprint="NVIDIA H200, driver 580")
+    async with console(workspace, LARGE) as (app, pilot):
+        await read(app, pilot)
+        assert "222" in row(app, "1n1g")
+        assert "222.0 samples/s, n=1, grade D, 3d ago: newer" in screen_text(app)
+
+
+async def test_a_simulated_console_shows_simulated_results_alone(workspace: FakeWorkspace) -> None:
+    workspace.simulated = True
+    measured(workspace, {smoke("1n1g"): [100.0]}, "real", at=START)
+    measured(workspace, {smoke("1n1g"): [333.0]}, "made-up", at=START - DAY, simulated=True)
+    async with console(workspace, LARGE) as (app, pilot):
+        await read(app, pilot)
+        assert "333" in row(app, "1n1g")
+        assert "100" not in row(app, "1n1g")
+
+
+async def test_a_result_of_other_settings_is_in_no_cell_and_says_which(
+    workspace: FakeWorkspace,
+) -> None:
+    measured(workspace, {smoke("1n1g"): [555.0]}, settings={"seconds": "60"})
+    async with console(workspace, LARGE) as (app, pilot):
+        await read(app, pilot)
+        assert "555" not in row(app, "1n1g")
+        assert "with seconds=60: 555.0 samples/s, n=1" in screen_text(app)
+
+
+async def test_nothing_is_read_before_the_matrix_is_open_nor_after_the_console_is_closed(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Callable[[], bool]] = []
+    begun, gone = threading.Event(), threading.Event()
+
+    def slowly(index: PastIndex, go_on: Callable[[], bool] = lambda: True) -> None:
+        asked.append(go_on)
+        begun.set()
+        while go_on():
+            gone.wait(0.01)
+
+    monkeypatch.setattr(PastIndex, "read", slowly)
+    async with console(workspace, LARGE) as (app, pilot):
+        assert not asked
+        await open_matrix(app, pilot)
+        await until(pilot, begun.is_set)
+        assert "reading past results" in screen_text(app)
+        await pilot.press("j")  # the thread holds nothing up
+        await until(pilot, partial(shows, app, "1n2g b32"))
+    assert not asked[0]()
+
+
+async def test_f_marks_exactly_what_can_run_and_has_no_result_of_as_many_repeats(
+    workspace: FakeWorkspace,
+) -> None:
+    values: dict[Case, list[float | None]] = {
+        smoke("1n1g"): [1.0, 2.0, 3.0],
+        smoke("1n2g"): [1.0, 2.0],
+        smoke("1n4g"): [None, None, None],
+        smoke("2n1g", 64): [5.0] * 9,
+    }
+    measured(workspace, values)
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await read(app, pilot)
+        await pilot.press("plus", "plus", "f")
+        every = {f"{c.case.tag}/batch_size={c.case.batch_size}" for r in grid(page) for c in r}
+        assert wanted(page) == every - {"1n1g/batch_size=32", "2n1g/batch_size=64"}
+        await until(pilot, partial(shows, app, "22 holes marked; 2 of 24 have a result of 3 repe"))
+        await pilot.press("minus", "f")
+        assert wanted(page) == every - {f"{tag}" for tag in _enough(values, 2)}
+
+
+def grid(page: MatrixPage) -> tuple[tuple[object, ...], ...]:
+    return page.query_one(MatrixGrid).cells  # type: ignore[return-value]
+
+
+def _enough(values: Mapping[Case, Sequence[float | None]], repeats: int) -> set[str]:
+    return {
+        f"{case.tag}/batch_size={case.batch_size}"
+        for case, found in values.items()
+        if sum(value is not None for value in found) >= repeats
+    }
+
+
+async def test_f_leaves_out_what_cannot_run_and_says_when_there_is_no_hole(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace = FakeWorkspace(workspace.campaigns_dir, hosts=v100_hosts()[:1])
+    cases = [smoke(tag, size) for tag in ("1n1g", "1n2g", "1n4g") for size in (16, 32, 64, 128)]
+    measured(workspace, {case: [1.0] for case in cases[:-1]})
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await read(app, pilot)
+        await pilot.press("f")
+        assert wanted(page) == {"1n4g/batch_size=128"}
+        measured(workspace, {cases[-1]: [1.0]}, "and-the-last")
+        page._asked.past_reading.forget()
+        tick(app)
+        await until(pilot, lambda: page._asked.holes(page.focused_marks) == [])  # type: ignore[arg-type]
+        await pilot.press("f")
+        await until(pilot, partial(shows, app, "no hole to fill: every case that can run here"))
+        assert wanted(page) == {"1n4g/batch_size=128"}, "the marks stay"
+
+
+async def test_f_waits_until_all_was_read_and_marks_nothing_that_was_changed_meanwhile(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let = threading.Event()
+    reading = PastIndex.read
+
+    def held(index: PastIndex, go_on: Callable[[], bool] = lambda: True) -> None:
+        while go_on() and not let.wait(0.01):
+            pass
+        reading(index, go_on)
+
+    monkeypatch.setattr(PastIndex, "read", held)
+    measured(workspace, {smoke("1n1g"): [1.0]})
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        before = wanted(page)
+        await pilot.press("f")
+        await until(pilot, partial(shows, app, "reading past results"))
+        assert wanted(page) == before
+        let.set()
+        await until(pilot, lambda: page._asked.past_reading.complete)
+        tick(app)
+        await until(pilot, lambda: wanted(page) != before)
+        assert "1n1g/batch_size=32" not in wanted(page)
+
+
+async def test_times_are_the_measured_ones_where_there_are_some_and_say_so(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await read(app, pilot)
+        assert "≈40s by the profile, × 1: 40 device-seconds" in screen_text(app)
+        assert "in all about 11 device-minutes; node3 busy" in screen_text(app)
+    measured(workspace, {smoke("1n1g"): [1.0, 1.0], smoke("1n2g"): [2.0]})
+    workspace = FakeWorkspace(workspace.campaigns_dir)
+    async with console(workspace, HUGE) as (app, pilot):
+        page = await read(app, pilot)
+        await pilot.press("plus")
+        seconds = RUN_S
+        assert f"≈{seconds:.0f}s as measured, × 2: 50 device-seconds" in screen_text(app)
+        row_s = 2 * (seconds + 3 * 40)
+        assert f"row {row_s / 60:.1f} device-minutes" in screen_text(app)
+        assert "partly as measured" in screen_text(app)
+        plan = page._asked.plan
+        assert plan is not None
+        took = {planned.case.tag: planned.expected_s for planned in plan.cases}
+        assert (took["1n1g"], took["1n2g"], took["1n4g"]) == (seconds, seconds, 40.0)
+
+
+async def test_x_of_a_column_marks_it_or_takes_its_marks_away(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press("l", "X")
+        tags = ("1n1g", "1n2g", "1n4g", "2n1g", "2n2g", "4n1g")
+        both = {f"{tag}/batch_size={size}" for tag in tags for size in (32, 64)}
+        assert wanted(page) == both
+        await pilot.press("X")
+        assert wanted(page) == {key for key in both if key.endswith("32")}
+
+
+async def test_a_preset_sets_marks_values_repeats_and_settings_as_its_source_had_them(
+    workspace: FakeWorkspace,
+) -> None:
+    sources = {
+        name: Catalog.load((), None).source(name) for name in ("cpu-smoke", "oneflow-resnet50")
+    }
+    workspace = FakeWorkspace(workspace.campaigns_dir, catalog=Catalog(sources, {}))
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await type_ahead(app, pilot, "tab", "j", "plus")
+        await until(pilot, partial(shows, app, "Matrix · oneflow-resnet50"))
+        await pilot.press("shift+tab", "a", "A")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        assert shows(app, "DLPerf, OneFlow 0.1.8: 12 cases × 7")
+        assert shows(app, "DLPerf, OneFlow 0.1.9: 4 cases × 7")
+        await pilot.press("3")
+        await until(pilot, lambda: isinstance(app.screen, MatrixPage))
+        part = page.focused_marks
+        assert part is not None
+        assert {key.split("/")[1] for key in part.wanted} == {"1n1g", "1n8g", "2n8g", "4n8g"}
+        assert part.shown == {"batch_size": (128,), "precision": ("fp32",)}
+        assert page._asked.repeats is None
+        await until(pilot, lambda: "as DLPerf, OneFlow 0.1.9: 4 cases × 7" in said(app))
+
+
+async def test_a_preset_names_what_these_hosts_cannot_run(workspace: FakeWorkspace) -> None:
+    workspace = FakeWorkspace(workspace.campaigns_dir, hosts=v100_hosts()[:1])
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press("a", "A")  # one preset alone is taken at once
+        await until(pilot, lambda: "2n1g 2n2g 4n1g cannot run here" in said(app))
+        tags = ("1n1g", "1n2g", "1n4g", "2n1g", "2n2g", "4n1g")
+        assert wanted(page) == {f"{tag}/batch_size=32" for tag in tags}
+        assert current(page).state == "marked"
+
+
+@given(st.floats(1e-3, 9e14, allow_nan=False))
+def test_a_figure_in_a_cell_is_short_and_right_to_a_percent(value: float) -> None:
+    shown = brief(value)
+    units = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+    size = units.get(shown[-1], 1.0)
+    read_back = float(shown.rstrip("kMGT")) * size
+    assert abs(read_back / value - 1) <= 0.006
+    assert len(shown) <= 5 or value < 0.1

@@ -1,0 +1,168 @@
+"""What was measured before, on the matrix: figures in the cells, holes, times; and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from backends.campaign.plan.cost_estimate import RunTime, device_seconds, run_time
+from backends.hosts.environment import fingerprint_of
+from backends.hosts.fingerprint import devices_of
+from backends.hosts.host_facts import AWAY, HostSnapshot
+from backends.results.numbers import significant
+from backends.results.past_result import PastOfCase, PastResult, other_settings, past_of_case
+from profiles.durations import format_duration
+from profiles.format.case import Case
+from tui.matrix_marks import Cell, Marks
+from tui.plan_words import device_time, estimate_source
+from tui.text import ago, number, plain, shorten
+from tui.theme import MUTED
+
+NOTHING_YET = "no result yet"
+_NOTHING = PastOfCase()
+
+
+@dataclass(frozen=True)
+class PastOfGrid:
+    """Of every cell of a grid. ``figures``: row by row, empty where all are. By the key of a case:
+    ``results``, of the cases that have some; ``times``, how long a run takes."""
+
+    results: Mapping[str, PastOfCase] = field(default_factory=dict)
+    times: Mapping[str, RunTime | None] = field(default_factory=dict)
+    figures: tuple[tuple[str, ...], ...] = ()
+
+    def of(self, case: Case) -> PastOfCase:
+        return self.results.get(case.key, _NOTHING)
+
+    def device_s(self, cells: Iterable[Cell], repeats: int) -> float | None:
+        """Of all of them that can run."""
+        able = (cell.case.key for cell in cells if cell.state != "impossible")
+        return device_seconds([self.times.get(key) for key in able], repeats)
+
+
+def past_of_grid(
+    part: Marks,
+    cells: Sequence[Sequence[Cell]],
+    found: Mapping[tuple[str, str], Sequence[PastResult]],
+    devices: Collection[str],
+    *,
+    simulated: bool,
+) -> PastOfGrid:
+    """``found``: by profile and tag. ``devices``: see :func:`known_devices`."""
+    results: dict[str, PastOfCase] = {}
+    times: dict[str, RunTime | None] = {}
+    profile = part.profile
+    for row in cells:
+        for case in (cell.case for cell in row):
+            there = found.get((profile.name, case.tag), ())
+            of = _NOTHING
+            if there:
+                of = past_of_case(there, profile, case, part.settings, devices, simulated=simulated)
+                results[case.key] = of
+            times[case.key] = run_time(profile, case, part.settings, of.run_s)
+    figures = tuple(tuple(figure(results.get(c.case.key, _NOTHING)) for c in row) for row in cells)
+    return PastOfGrid(results, times, figures if any(map(any, figures)) else ())
+
+
+def known_devices(hosts: Iterable[HostSnapshot]) -> frozenset[str]:
+    """What those have that have answered, as results name it; empty where none has."""
+    told = (fingerprint_of(host) for host in hosts if host.state not in AWAY)
+    return frozenset(devices_of(text) for text in told if text)
+
+
+def figure(past: PastOfCase) -> str:
+    """For a cell: ``384``, ``7392``, ``26.6k``, ``2.05M``; empty without a result."""
+    return "" if past.newest is None else brief(past.newest.throughput)
+
+
+def brief(value: float) -> str:
+    """About three digits in at most five columns."""
+    for unit, size in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if value >= (9999.5 if unit == "k" else 0.9995 * size):
+            return f"{significant(value / size, 3)}{unit}"
+    return f"{value:.0f}" if value >= 1000 else significant(value, 3)
+
+
+def holes(
+    cells: Iterable[Cell], past: PastOfGrid, repeats: int, target: float | None
+) -> list[Cell]:
+    """Those that can run and that nothing stands for: no result of so many repeats, or with a
+    ``target``, of a 95% interval as narrow."""
+    return [
+        cell
+        for cell in cells
+        if cell.state != "impossible"
+        and not any(_is_enough(one, repeats, target) for one in past.of(cell.case).same)
+    ]
+
+
+def _is_enough(one: PastResult, repeats: int, target: float | None) -> bool:
+    narrow = target is None or (one.half_width is not None and one.half_width <= target)
+    return narrow and one.repeats >= repeats
+
+
+def past_line(
+    here: Case, part: Marks, past: PastOfGrid, now: float, room: int, *, reading: bool
+) -> Text:
+    """What stands for the case: figure, repeats, grade, of which campaign and when, on what."""
+    of = past.of(here)
+    found = of.newest or of.other
+    if found is None:
+        words = "reading past results …" if reading else NOTHING_YET
+        return Text(words, MUTED, end="")
+    prefix = ""
+    if of.newest is None:
+        changed = other_settings(found, part.profile, part.settings)
+        given = "settings unknown" if changed is None else _settings_words(changed)
+        prefix = f"{given}: "
+    words = prefix + result_words(found, now, room - cell_len(prefix))
+    return Text(shorten(words, room), MUTED, end="")
+
+
+def _settings_words(settings: Mapping[str, str]) -> str:
+    return "with " + ", ".join(f"{name}={plain(value)}" for name, value in settings.items())
+
+
+def result_words(found: PastResult, now: float, room: int) -> str:
+    """``6,872 images/s, n=3, grade B, 2d ago: 0012-h200``, and on which device where there is
+    room."""
+    parts = [f"{number(found.throughput)} {plain(found.unit)}", f"n={found.repeats}"]
+    if found.grade is not None:
+        parts.append(f"grade {found.grade}")
+    if found.imported:
+        parts.append("imported")
+    parts.append(ago(max(0.0, now - found.at)))
+    whole = ", ".join(parts)
+    where = f"{whole}: {plain(found.campaign)}"
+    longer = f"{where}, on {plain(found.devices)}" if found.devices else where
+    return longer if cell_len(longer) <= room else where
+
+
+def time_line(
+    here: Cell,
+    past: PastOfGrid,
+    repeats: int,
+    others: Sequence[tuple[str, Iterable[Cell]]],
+    room: int,
+    device: str,
+) -> Text:
+    """How long a run of the case takes and what its repeats come to; then the same of ``others``,
+    such as its row, as many as have room. ``device``: "GPU", or "device"."""
+    own = past.times.get(here.case.key)
+    if own is None:
+        return Text("nobody knows how long a run takes", MUTED, end="")
+
+    def said(seconds: float | None) -> str:
+        return "" if seconds is None else device_time(seconds / 3600, device)
+
+    source = estimate_source(int(own.measured), 1)
+    all_of = said(device_seconds([own], repeats))
+    words = f"≈{format_duration(own.seconds)} {source}, × {repeats}: {all_of}"
+    for name, cells in others:
+        all_of = said(past.device_s(cells, repeats))
+        more = f"{words} · {name} {all_of}" if all_of else words
+        words = more if cell_len(more) <= room else words
+    return Text(shorten(words, room), MUTED, end="")

@@ -1,0 +1,54 @@
+"""Past results for a page that is in front: read in a thread, and again after a while."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from math import inf
+from time import monotonic
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from backends.campaign.folder.past_index import PastIndex
+    from tui.session import Session
+
+AGAIN_S = 15.0
+"""Other consoles and keepers measure, too."""
+
+
+class PastReading:
+    """``index``: None before the first look has begun. ``clock``: seconds."""
+
+    def __init__(self, session: Session, clock: Callable[[], float] = monotonic) -> None:
+        self._session = session
+        self._clock = clock
+        self._wanted = False
+        self._read_at = -inf
+        self.index: PastIndex | None = None
+
+    @property
+    def due(self) -> bool:
+        """It was read a while ago, and is not being read."""
+        return not self._wanted and self._clock() - self._read_at >= AGAIN_S
+
+    @property
+    def complete(self) -> bool:
+        """All was read that there is, as far as the last look could tell."""
+        return self.index is not None and self.index.complete
+
+    async def read(self) -> None:
+        """Read what is new. What that takes is loaded in the thread as well."""
+        self._wanted = True
+        try:
+            self.index = await asyncio.to_thread(lambda: self._session.workspace.past)
+            await asyncio.to_thread(self.index.read, lambda: self._wanted)
+        finally:
+            self._wanted, self._read_at = False, self._clock()
+
+    def stop(self) -> None:
+        """The console goes: nothing else ends the thread."""
+        self._wanted = False
+
+    def forget(self) -> None:
+        """Something was measured: what there is is read at the next occasion."""
+        self._read_at = -inf
