@@ -23,8 +23,8 @@ from profiles.format.site_settings import needs_value
 from profiles.scalars import Scalar
 
 if TYPE_CHECKING:
+    from profiles.format.presets import Preset
     from profiles.format.profile import Profile
-    from profiles.references.presets import Preset
 
 T = TypeVar("T")
 Rows = tuple[tuple["Cell", ...], ...]

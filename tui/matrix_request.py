@@ -23,7 +23,7 @@ from tui.session import Session
 
 if TYPE_CHECKING:
     from backends.campaign.folder.past_index import Found
-    from profiles.references.presets import Preset
+    from profiles.format.presets import Preset
 
 _NONE_FOUND: Found = {}
 FIRST_LOOK_GPUS = 2
@@ -163,7 +163,7 @@ class Asked:
 
     def presets(self, part: Marks) -> tuple[Preset, ...]:
         """What its source measured, and published tables; at least one of them."""
-        from profiles.references.presets import presets  # noqa: PLC0415 - seldom needed
+        from profiles.format.presets import presets  # noqa: PLC0415 - seldom needed
         from profiles.references.reference_tables import bundled_references  # noqa: PLC0415
 
         return presets(part.profile, bundled_references())

@@ -15,7 +15,7 @@ from tui.matrix_request import parse_rule, rule_text
 if TYPE_CHECKING:
     from textual.app import App
 
-    from profiles.references.presets import Preset
+    from profiles.format.presets import Preset
     from tui.session import Session
 
 Take = Callable[[Marks], None]

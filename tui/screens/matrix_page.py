@@ -44,7 +44,7 @@ from tui.widgets.keyed_table import Column, KeyedTable
 from tui.widgets.shown_text import ShownText
 
 if TYPE_CHECKING:
-    from profiles.references.presets import Preset
+    from profiles.format.presets import Preset
 
 COLUMNS = (Column("name", "    Profile", None),)
 

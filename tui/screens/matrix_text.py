@@ -25,8 +25,8 @@ from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Row
 
 if TYPE_CHECKING:
+    from profiles.format.presets import Preset
     from profiles.format.profile import Profile
-    from profiles.references.presets import Preset
 
 
 def value_label(name: str, value: Scalar) -> str:

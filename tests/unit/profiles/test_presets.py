@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from profiles.format.catalog import Catalog
+from profiles.format.presets import OWN, Preset, presets
 from profiles.format.workload_section import workload_of
 from profiles.references.arithmetic import on_gpu, same
-from profiles.references.presets import OWN, Preset, presets
 from profiles.references.reference_tables import bundled_references
 
 CATALOG = Catalog.load((), None)
