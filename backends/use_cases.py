@@ -318,18 +318,26 @@ class Workspace:
             raise SelectionError("the campaign has no runs", where=str(path))
         return runs
 
-    def compare(self, baseline: Path, candidate: Path, threshold: float = 0.02) -> Comparison:
-        """What became slower; ``threshold``: the relative change that counts.
+    def compare(
+        self,
+        baseline: Path,
+        candidate: Path | None,
+        threshold: float = 0.02,
+        across: Sequence[str] = (),
+    ) -> Comparison:
+        """What became slower; ``threshold``: the relative change that counts; ``across``:
+        parameters that may differ. Without a candidate: what they had at first in the baseline
+        against all that they had there later.
 
         Raises
         ------
         SelectionError: one of them has no runs. JournalError: it is no campaign.
         """
-        from backends.campaign.folder.parameter_defaults import defaults_of  # noqa: PLC0415
-        from backends.results.comparison import compare  # noqa: PLC0415 (loads when needed)
+        from backends.campaign.folder.compare_campaigns import compare_campaigns  # noqa: PLC0415
 
-        defaults = defaults_of((baseline, candidate), lambda: self.catalog)
-        return compare(self.runs(baseline), self.runs(candidate), threshold, defaults)
+        return compare_campaigns(
+            baseline, candidate, self.runs, self.shown, lambda: self.catalog, threshold, across
+        )
 
     def history(self, paths: Sequence[Path], threshold: float = 0.02) -> History:
         """How the cases of these campaigns went over time; raises like :meth:`compare`."""

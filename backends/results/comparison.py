@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from backends.hosts.fingerprint import several
 from backends.results.case_result import CaseResult
 from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
+from backends.results.paired_cases import Key, check_across, key_of, no_common_case, pairs
 from backends.results.ratios import (
     CONFIDENCE,
     FEWEST,
@@ -74,6 +75,8 @@ class ComparedCase:
     by_medians: what ``interval`` would say, where it is not the evidence's.
     repeats_needed: on either side, to decide what is inconclusive; None where more do not help.
     decisive: a regression that stands among all cases of the comparison: the exit code rests on it.
+    parameters: the candidate's where it is there; of the baseline's, those that differ are in
+        ``differs``, which is empty unless the comparison is across parameters.
     """
 
     profile: str
@@ -90,17 +93,32 @@ class ComparedCase:
     by_medians: Verdict | None = None
     repeats_needed: int | None = None
     decisive: bool = False
+    differs: tuple[tuple[str, Scalar | None], ...] = ()
+
+    @property
+    def keys(self) -> tuple[Key | None, Key | None]:
+        """Of the baseline's case and the candidate's."""
+        ours, theirs = (
+            None if side is None else key_of(side.profile, side.case, side.parameters)
+            for side in (self.baseline, self.candidate)
+        )
+        return ours, theirs
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """``environments``: (baseline's, candidate's) fingerprints of a common case that differ.
-    ``assumed``: parameters that one side's profile did not have yet, 0 being the baseline."""
+    ``assumed``: parameters that one side's profile did not have yet, 0 being the baseline.
+    ``across``: parameters that may differ between the two cases of a pair.
+    ``names``: of what was compared, empty where nobody says; ``same_runs``: on both sides."""
 
     threshold: float
     cases: tuple[ComparedCase, ...]
     environments: tuple[tuple[str, str], ...] = ()
     assumed: tuple[Assumed, ...] = ()
+    across: tuple[str, ...] = ()
+    names: tuple[str, str] = ("", "")
+    same_runs: int = 0
 
     def of(self, verdict: Verdict) -> tuple[ComparedCase, ...]:
         return tuple(case for case in self.cases if case.verdict is verdict)
@@ -135,9 +153,11 @@ def compare(
     candidate: Iterable[RunResult],
     threshold: float = 0.02,
     defaults: Defaults = no_defaults,
+    across: Sequence[str] = (),
 ) -> Comparison:
     """Case by case, over the successful repeats; a parameter that only one side's profile has
-    counts on the other as its default.
+    counts on the other as its default. ``across``: parameters that may differ: a case that only
+    one side has is held against those that differ in nothing else.
 
     A regression (an improvement): Welch's 95% interval of the ratio excludes 1, and the best
     estimate is beyond ``threshold`` (0.02: 2%). The same: the whole interval is within it. All else
@@ -145,7 +165,8 @@ def compare(
 
     Raises
     ------
-    SelectionError: a threshold out of 0 … 1, units that differ, or not one common case.
+    SelectionError: a threshold out of 0 … 1, units that differ, an ``across`` that is no parameter.
+    NoCommonCaseError: not one common case.
     """
     if not 0 <= threshold < 1:
         raise SelectionError(
@@ -153,52 +174,61 @@ def compare(
         )
     sides, assumed = with_defaults((tuple(baseline), tuple(candidate)), defaults)
     ours, theirs = (_by_key(summarise(side)) for side in sides)
+    check_across(across, [*ours, *theirs])
+    found = pairs([*ours], [*theirs], across)
+    if all(None in pair for pair in found):
+        raise no_common_case([*ours], [*theirs])
     cases = [
-        _compared(key, ours.get(key), theirs.get(key), threshold)
-        for key in dict.fromkeys([*ours, *theirs])
+        _compared(ours[one] if one else None, theirs[other] if other else None, threshold)
+        for one, other in found
     ]
-    if not any(case.baseline is not None and case.candidate is not None for case in cases):
-        raise SelectionError(
-            "the two campaigns have no case in common",
-            remedy="compare campaigns of the same profiles, parameters and cases",
-        )
-    return Comparison(threshold, tuple(_with_decisive(cases)), tuple(_environments(cases)), assumed)
+    return Comparison(
+        threshold,
+        tuple(_with_decisive(cases)),
+        tuple(_environments(cases)),
+        assumed,
+        tuple(across),
+        same_runs=len(_identities(sides[0]) & _identities(sides[1])),
+    )
 
 
-_Key = tuple[str, str, tuple[tuple[str, "Scalar"], ...]]
-
-
-def _by_key(groups: Sequence[Group]) -> dict[_Key, CaseResult]:
+def _by_key(groups: Sequence[Group]) -> dict[Key, CaseResult]:
     return {
-        (case.profile, case.case, tuple(sorted(case.parameters.items()))): case
+        key_of(case.profile, case.case, case.parameters): case
         for group in groups
         for case in group.cases
         if case.runs
     }
 
 
-def _compared(
-    key: _Key, ours: CaseResult | None, theirs: CaseResult | None, threshold: float
-) -> ComparedCase:
-    profile, tag, parameters = key
-    known = ours or theirs
+def _identities(runs: Iterable[RunResult]) -> set[tuple[object, ...]]:
+    """Runs of campaigns that have a name, by what two of them do not share."""
+    return {(run.campaign, run.run_id, run.started_at) for run in runs if run.campaign}
+
+
+def _compared(ours: CaseResult | None, theirs: CaseResult | None, threshold: float) -> ComparedCase:
+    known = theirs or ours
     if known is None:
         raise ValueError("a case is on one side at least")
     if ours is not None and theirs is not None and ours.unit != theirs.unit:
         raise SelectionError(
             f"baseline is in {ours.unit}, candidate in {theirs.unit}",
-            where=f"{profile} {tag}",
+            where=f"{known.profile} {known.case}",
             remedy="measure both with the same profile",
         )
+    _profile, _tag, parameters = key_of(known.profile, known.case, known.parameters)
+    other = known.parameters if ours is None else ours.parameters
+    names = sorted({*known.parameters, *other})
     case = ComparedCase(
-        profile,
-        tag,
+        known.profile,
+        known.case,
         parameters,
         known.unit,
         ours,
         theirs,
         Verdict.INSUFFICIENT,
         _lacking(ours, theirs),
+        differs=tuple((n, other.get(n)) for n in names if other.get(n) != known.parameters.get(n)),
     )
     if ours is None or theirs is None or not ours.throughputs or not theirs.throughputs:
         return case

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from backends.hosts.fingerprint import apart
@@ -13,10 +13,15 @@ from backends.results.escaping import md_text, one_line
 from backends.results.findings import Concern
 from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.numbers import NOTHING, fixed, signed_percent, trimmed
+from backends.results.paired_cases import differing, differing_words
 from backends.results.ratios import Method, RatioInterval
 from backends.results.render import Column, Table, render_markdown
 from backends.results.summary import parameters_text
 from backends.results.translations import Lang, Words, pick, words
+from profiles.scalars import scalar_text
+
+if TYPE_CHECKING:
+    from profiles.scalars import Scalar
 
 
 def comparison_markdown(comparison: Comparison, lang: Lang = "en") -> str:
@@ -32,9 +37,10 @@ def comparison_words(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is said before the table and after it."""
     w = words(lang)
-    differing = dict.fromkeys(apart(pair) for pair in comparison.environments)
+    apart_there = dict.fromkeys(apart(pair) for pair in comparison.environments)
     before = [
-        w.environments_differ.format(baseline=ours, candidate=theirs) for ours, theirs in differing
+        w.environments_differ.format(baseline=ours, candidate=theirs)
+        for ours, theirs in apart_there
     ]
     after = (*_assumed(comparison, lang), *_exit_lines(comparison, w))
     return (*before, *cautions(comparison, lang)), after
@@ -44,6 +50,15 @@ def cautions(comparison: Comparison, lang: Lang = "en") -> tuple[str, ...]:
     """What else than the environments may show in the ratios."""
     w = words(lang)
     before = []
+    if comparison.same_runs:
+        said = pick(
+            lang,
+            "{n} runs are on both sides: one campaign is the other, or a copy of it.",
+            "两侧有 {n} 个相同的运行：一方就是另一方，或是其副本。",
+        )
+        before.append(said.format(n=comparison.same_runs))
+    if across := across_words(comparison, lang):
+        before.append(across)
     if _simulated(comparison):
         before.append(w.simulated)
     both = [case for case in comparison.cases if case.baseline and case.candidate]
@@ -56,6 +71,49 @@ def cautions(comparison: Comparison, lang: Lang = "en") -> tuple[str, ...]:
             )
         )
     return tuple(before)
+
+
+def across_words(comparison: Comparison, lang: Lang = "en") -> str:
+    """In which parameters the cases of a pair differ; empty where they are the same cases."""
+    found = differing(case.keys for case in comparison.cases)
+    if not found:
+        return ""
+    text = pick(
+        lang,
+        "Not the same cases are compared: {differing}. All other parameters are the same.",
+        "比较的不是相同的用例：{differing}。其余参数相同。",
+    )
+    return text.format(differing=differing_words(found, lang))
+
+
+def parameters_compared(case: ComparedCase) -> str:
+    """``batch_size=256, graphs=off → on``: what they are in the baseline, and in the candidate
+    where that is something else."""
+    before, after = dict(case.differs), dict(case.parameters)
+    said = []
+    for name in sorted({*before, *after}):
+        was = f"{_value(before[name])} → " if name in before else ""
+        said.append(f"{name}={was}{_value(after.get(name))}")
+    return ", ".join(said)
+
+
+def _value(value: Scalar | None) -> str:
+    return NOTHING if value is None else scalar_text(value)
+
+
+def _caption(comparison: Comparison, lang: Lang) -> str:
+    """Which campaigns these are, in what they were measured, and what counts."""
+    units = ", ".join(dict.fromkeys(case.unit for case in comparison.cases))
+    figures = pick(
+        lang,
+        f"Medians in {units}; a change counts beyond {comparison.threshold * 100:g}%.",
+        f"中位数，单位 {units}；变化超过 {comparison.threshold * 100:g}% 才计入。",
+    )
+    if not any(comparison.names):
+        return figures
+    ours, theirs = comparison.names
+    named = pick(lang, f"Baseline: {ours}. Candidate: {theirs}.", f"基线：{ours}。候选：{theirs}。")
+    return f"{named}{words(lang).gap}{figures}"
 
 
 def _assumed(comparison: Comparison, lang: Lang) -> list[str]:
@@ -97,13 +155,15 @@ def _exit_lines(comparison: Comparison, w: Words) -> list[str]:
 def comparison_table(comparison: Comparison, lang: Lang = "en") -> Table:
     """One row per case: both medians with their n, ratio, verdict and what it rests on."""
     w = words(lang)
-    headings = (w.profile, w.case, w.parameters)
+    several = len({case.unit for case in comparison.cases}) > 1
+    headings = (w.profile, w.case, w.parameters, *([pick(lang, "unit", "单位")] if several else ()))
     figures = (w.baseline, w.count, w.candidate, w.count, w.ratio, w.ratio_interval)
     rows = [
         (
             case.profile,
             case.case,
-            parameters_text(dict(case.parameters)),
+            parameters_compared(case),
+            *((case.unit,) if several else ()),
             *_side(case.baseline),
             *_side(case.candidate),
             fixed(case.ratio, 3),
@@ -123,6 +183,7 @@ def comparison_table(comparison: Comparison, lang: Lang = "en") -> Table:
             Column(w.reason, "left"),
         ),
         rows=tuple(rows),
+        caption=_caption(comparison, lang),
         notes=(w.mark_welch,) if Method.WELCH in methods else (),
     )
 
@@ -182,7 +243,7 @@ def _names(cases: Iterable[ComparedCase]) -> str:
 
 
 def _name(case: ComparedCase) -> str:
-    return " ".join(filter(None, [case.profile, case.case, parameters_text(dict(case.parameters))]))
+    return " ".join(filter(None, [case.profile, case.case, parameters_compared(case)]))
 
 
 def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
@@ -190,6 +251,9 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
     w = words("en")
     return {
         "threshold": comparison.threshold,
+        "baseline_campaign": comparison.names[0] or None,
+        "candidate_campaign": comparison.names[1] or None,
+        "across": list(comparison.across),
         "simulated": _simulated(comparison),
         "regressions": len(comparison.regressions),
         "inconclusive": len(comparison.of(Verdict.INCONCLUSIVE)),
@@ -210,6 +274,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
                 "profile": case.profile,
                 "case": case.case,
                 "parameters": dict(case.parameters),
+                "differs": dict(case.differs),
                 "unit": case.unit,
                 "baseline": _median(case.baseline),
                 "candidate": _median(case.candidate),
@@ -248,7 +313,7 @@ def comparison_junit(comparison: Comparison, *, strict: bool = False) -> str:
         skipped=str(len(undecided)),
     )
     for case in comparison.cases:
-        name = " ".join(filter(None, [case.case, parameters_text(dict(case.parameters))]))
+        name = " ".join(filter(None, [case.case, parameters_compared(case)]))
         test = ET.SubElement(
             suite, "testcase", classname=one_line(case.profile), name=one_line(name)
         )

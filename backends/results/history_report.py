@@ -58,6 +58,8 @@ def history_words(history: History) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _cases_table(history: History) -> Table:
     left = ("profile", "case", "parameters", "history")
+    units = ", ".join(dict.fromkeys(case.unit for case in history.cases))
+    counts = f"{history.threshold * 100:g}%"
     figures = ("campaigns", "last", "n", "grade", "change", "95% of it")
     return Table(
         title="",
@@ -69,6 +71,7 @@ def _cases_table(history: History) -> Table:
             Column("rests on", "left"),
         ),
         rows=tuple(_case_row(history, case) for case in history.cases),
+        caption=f"Last: the median in {units}; a change counts beyond {counts}.",
         notes=(
             "history: a bar of the blocks is a change of level, × a campaign in which all failed, "
             "· one without a figure; change: after over before, with the interval of the levels' "

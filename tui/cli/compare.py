@@ -29,7 +29,17 @@ STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("baseline", metavar="BASELINE")
-    parser.add_argument("candidate", metavar="CANDIDATE")
+    parser.add_argument(
+        "candidate", metavar="CANDIDATE", nargs="?", help="may be left out with --across"
+    )
+    parser.add_argument(
+        "--across",
+        metavar="PARAMETER",
+        nargs="+",
+        default=[],
+        help="what may differ between the cases that are compared, such as graphs or precision; "
+        "of one campaign its first value against the others",
+    )
     add_threshold(parser)
     parser.add_argument("--strict", action="store_true", help="exit 1 on what is inconclusive too")
     parser.add_argument(
@@ -43,10 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
     workspace = open_workspace(arguments)
     threshold = parse_threshold(arguments.threshold)
     baseline = workspace.find_to_read(arguments.baseline)
-    candidate = workspace.find_to_read(arguments.candidate)
-    for path in (baseline, candidate):
+    candidate = None
+    if arguments.candidate is not None:
+        candidate = workspace.find_to_read(arguments.candidate)
+    for path in filter(None, (baseline, candidate)):
         say_remarks(workspace, path)
-    result = workspace.compare(baseline, candidate, threshold)
+    result = workspace.compare(baseline, candidate, threshold, tuple(arguments.across))
     if arguments.json:
         print_json(comparison_document(result))
     else:
@@ -57,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tell_ci(result: Comparison, text: str, arguments: argparse.Namespace) -> None:
     if summary := os.environ.get(STEP_SUMMARY):
-        title = md_text(f"{arguments.baseline} → {arguments.candidate}")
+        title = md_text(" → ".join(filter(None, [arguments.baseline, arguments.candidate])))
         try:
             with Path(summary).open("a", encoding="utf-8") as file:
                 file.write(f"## {title}\n\n{text}\n")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from backends.results.change_points import change_points, last_against_level, tellable
 from backends.results.comparison import Verdict, compare
+from backends.results.comparison_report import comparison_table
 from backends.results.history import Campaign, CaseHistory, History, Why, history
 from backends.results.history_report import history_document, history_tables, history_words
 from backends.results.ratios import welch
@@ -114,6 +115,10 @@ def test_of_two_campaigns_it_says_what_compare_says(runs_of: Runs, sides, thresh
     seen = history([campaign(0, ours), campaign(1, theirs)], threshold)
     assert seen.cases[0].verdict is compared.cases[0].verdict
     assert bool(seen.fails) == bool(compared.fails())
+    counts = f"a change counts beyond {threshold * 100:g}%"
+    for table in (history_tables(seen)[0], comparison_table(compared)):
+        assert counts in table.caption, "who pastes it has no command line beside it"
+        assert f" in {ours[0].unit};" in table.caption
 
 
 _nights = st.lists(st.lists(st.floats(50, 150), min_size=1, max_size=6), min_size=2, max_size=12)

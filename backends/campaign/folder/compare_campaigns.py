@@ -1,0 +1,72 @@
+"""Two campaigns on disk as a comparison takes them, or the settings of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from backends.campaign.folder.parameter_defaults import defaults_of
+from backends.results.comparison import Comparison, compare
+from backends.results.paired_cases import (
+    Parameters,
+    check_across,
+    run_keys,
+    settings,
+    varying,
+)
+from backends.results.run_result import RunResult
+from backends.results.summary import parameters_text
+from profiles.errors import SelectionError
+from profiles.format.catalog import Catalog
+
+
+def compare_campaigns(
+    baseline: Path,
+    candidate: Path | None,
+    read: Callable[[Path], tuple[RunResult, ...]],
+    shown: Callable[[Path], Path],
+    catalog: Callable[[], Catalog],
+    threshold: float,
+    across: Sequence[str],
+) -> Comparison:
+    """``shown``: where a campaign lies for who reads of it. ``candidate`` None: the first setting
+    of ``across`` in the baseline against all others there. Blocking.
+
+    Raises
+    ------
+    SelectionError: as :func:`compare` does; nothing varies in the only campaign. And as ``read``.
+    """
+    runs = read(baseline)
+    defaults = defaults_of((baseline,) if candidate is None else (baseline, candidate), catalog)
+    if candidate is not None:
+        found = compare(runs, read(candidate), threshold, defaults, across)
+        return replace(found, names=(shown(baseline).name, shown(candidate).name))
+    where = str(shown(baseline))
+    first, *others = settings_of(runs, across, where)
+    rest = tuple(run for _, own in others for run in own)
+    found = compare(first[1], rest, threshold, defaults, across)
+    name = shown(baseline).name
+    theirs = "; ".join(parameters_text(dict(setting)) for setting, _ in others)
+    return replace(found, names=(f"{name}, {parameters_text(dict(first[0]))}", f"{name}, {theirs}"))
+
+
+def settings_of(
+    runs: Sequence[RunResult], across: Sequence[str], where: str
+) -> tuple[tuple[Parameters, tuple[RunResult, ...]], ...]:
+    """Two at least, in the order in which they were first run.
+
+    Raises
+    ------
+    SelectionError: there are not two; ``where``: of the campaign.
+    """
+    keys = run_keys(runs)
+    check_across(across, keys)
+    may = varying(keys)
+    found = settings(runs, across)
+    if not across or not set(across) & set(may):
+        has = f"'--across {' '.join(may)}' compares what varies in it" if may else "name two"
+        raise SelectionError(
+            "is one campaign, and no parameter is named that varies in it", where=where, remedy=has
+        )
+    return found
