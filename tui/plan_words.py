@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from backends.campaign.plan.cost_estimate import PlanPrice, plan_price
 from backends.campaign.plan.plan import Plan
-from backends.hosts.host_facts import HostSnapshot, HostState
-from backends.hosts.preflight_finding import Finding
+from backends.hosts.host_condition import busy_reason, host_findings
+from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
+from backends.hosts.preflight_finding import Finding, Level
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import significant
 from tui.text import count, number, plain
@@ -75,7 +76,6 @@ def _cost(price: PlanPrice) -> str:
 
 
 NOT_COUNTED: Mapping[HostState, str] = {
-    HostState.BUSY: "busy",
     HostState.UNREACHABLE: "away",
     HostState.OFFLINE: "offline",
     HostState.UNKNOWN: "not asked yet",
@@ -85,22 +85,45 @@ NOT_COUNTED: Mapping[HostState, str] = {
 
 def hosts_text(plan: Plan, snapshots: Iterable[HostSnapshot]) -> str:
     """ "3 hosts": those that can take a run as far as is known."""
-    return count(sum(not state for _, state in _states(plan, snapshots)), "host")
+    return count(sum(not state for state in host_states(plan, snapshots).values()), "host")
 
 
-def not_counted(plan: Plan, snapshots: Iterable[HostSnapshot]) -> str:
-    """ "node3 busy, node[4-5] away": the other hosts of the plan."""
+def not_counted(states: Mapping[str, str]) -> str:
+    """ "node3 busy, node[4-5] away": the other hosts of the plan; of :func:`host_states`."""
     others: dict[str, list[str]] = {}
-    for name, state in _states(plan, snapshots):
+    for name, state in states.items():
         if state:
             others.setdefault(state, []).append(name)
     return ", ".join(f"{plain(fold_nodeset(names))} {state}" for state, names in others.items())
 
 
-def _states(plan: Plan, snapshots: Iterable[HostSnapshot]) -> Iterator[tuple[str, str]]:
-    """Every host of the plan, and why no run can go there now; "" where one can."""
+def host_states(
+    plan: Plan, snapshots: Iterable[HostSnapshot], findings: Sequence[Finding] | None = None
+) -> dict[str, str]:
+    """Every host of the plan, and why no run can go there now; "" where one can.
+
+    ``findings``: of the checks, where they were made; without them, what the hosts' facts say.
+    """
     planned = {host.name for host in plan.hosts}
+    on_cpus = all(case.profile.on_cpus for case in plan.cases)
+    gpus_needed = any(case.profile.devices == "gpu" for case in plan.cases)
+    states = {}
     for snapshot in snapshots:
-        if snapshot.name in planned:
-            broken = snapshot.facts is not None and snapshot.facts.gpu_problem
-            yield snapshot.name, "broken" if broken else NOT_COUNTED.get(snapshot.state, "")
+        name, facts = snapshot.name, snapshot.facts
+        if name not in planned:
+            continue
+        states[name] = NOT_COUNTED.get(snapshot.state, "")
+        if facts is not None and not states[name]:
+            facts = facts.without_gpus() if on_cpus else facts
+            found = findings
+            if found is None:
+                found = host_findings(name, facts, gpus_needed=gpus_needed)
+            if any(f.host == name and f.level == Level.STOP for f in found):
+                states[name] = _unfit(facts)
+    return states
+
+
+def _unfit(facts: HostFacts) -> str:
+    if busy_reason(facts):
+        return "busy"
+    return "broken" if facts.gpu_problem else "stopped by a check"

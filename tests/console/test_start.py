@@ -17,11 +17,14 @@ from rich.text import Text
 from backends.campaign.plan.cost_estimate import plan_price
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
-from backends.hosts.host_facts import HostState
+from backends.hosts.host_condition import host_findings
+from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.preflight_finding import Level
 from profiles.durations import parse_duration
 from tests.console.conftest import (
     LARGE,
     ONEFLOW,
+    SMALL,
     console,
     screen_text,
     settled,
@@ -29,10 +32,18 @@ from tests.console.conftest import (
     until,
     words,
 )
-from tests.console.fakes import FakeController, FakeFinding, FakeWorkspace, v100_hosts
+from tests.console.fakes import (
+    FakeController,
+    FakeFinding,
+    FakeWorkspace,
+    facts,
+    known_host,
+    v100_hosts,
+)
 from tests.console.test_matrix import one_case_marked, open_matrix
 from tui.matrix_marks import Marks, new_marks
 from tui.matrix_request import selection
+from tui.plan_words import host_states, not_counted
 from tui.screens.start_dialog import StartDialog
 from tui.text import Hanging
 
@@ -181,3 +192,78 @@ def test_a_line_goes_on_below_the_words_that_it_began_with(
         assert line.startswith(" " * len(lead))
         assert line[len(lead)] != " "
     assert " ".join([first.removeprefix(lead), *rest]).split() == words
+
+
+_BROKEN = "nvidia-smi says nothing"
+
+
+@given(
+    st.lists(st.sampled_from(["well", "busy", "broken", "worn", "away"]), min_size=4, max_size=4),
+    st.sampled_from(["cpu", "gpu", "any"]),
+)
+def test_hosts_are_counted_for_a_plan_just_where_its_checks_will_let_it_run(
+    kinds: list[str], devices: str
+) -> None:
+    hosts = tuple(_host(f"node{i}", kind) for i, kind in enumerate(kinds, 1))
+    plan = _plan([host.name for host in hosts], devices)
+    own = {
+        host.name: host.facts.without_gpus() if devices == "cpu" else host.facts
+        for host in hosts
+        if host.facts is not None
+    }
+    stopped = [
+        finding
+        for name, found in own.items()
+        for finding in host_findings(name, found, gpus_needed=devices == "gpu")
+        if finding.level is Level.STOP
+    ]
+    at_first = host_states(plan, hosts)
+    assert at_first == host_states(plan, hosts, stopped)
+    names = {finding.host for finding in stopped} | {h.name for h in hosts if h.facts is None}
+    assert {name for name, state in at_first.items() if state} == names
+    if devices == "cpu":
+        assert set(at_first.values()) <= {"", "away"}
+    said = not_counted(at_first)
+    assert all((word in said) is (word in at_first.values()) for word in ("busy", "away"))
+    assert at_first["node1"] in (
+        "",
+        {"well": "", "worn": "stopped by a check"}.get(kinds[0], kinds[0]),
+    )
+
+
+def _host(name: str, kind: str) -> HostSnapshot:
+    found = facts(busy=(0, 1) if kind == "busy" else ())
+    if kind == "broken":
+        found = replace(found, gpus=(), gpu_problem=_BROKEN)
+    if kind == "worn":
+        found = replace(found, gpus=(replace(found.gpus[0], ecc_uncorrected=2), *found.gpus[1:]))
+    host = known_host(name, "10.11.0.2", replace(found, disk_free_mib=10**6))
+    if kind == "away":
+        return replace(host, state=HostState.UNREACHABLE, facts=None)
+    return host
+
+
+def _plan(names: Sequence[str], devices: str) -> Plan:
+    workspace = FakeWorkspace(Path("/nowhere"), hosts=[_host(name, "well") for name in names])
+    asyncio.run(workspace.probe())
+    plan = workspace.plan(Selection(("cpu-smoke",), ("1n1g",), {}, 1))
+    profile = plan.cases[0].profile.model_copy(update={"devices": devices})
+    return replace(plan, cases=tuple(replace(case, profile=profile) for case in plan.cases))
+
+
+async def test_what_a_key_would_start_is_in_sight_where_the_key_is_offered(tmp_path: Path) -> None:
+    *there, last = v100_hosts()
+    away = replace(last, state=HostState.UNREACHABLE, facts=None, reason="connection refused")
+    workspace = FakeWorkspace(tmp_path, hosts=(*there, away))
+    warned = [FakeFinding("warn", f"warning {i}", "look", f"node{i % 3 + 1}") for i in range(20)]
+    workspace.findings = (IN_USE, *warned)
+    async with console(workspace, SMALL) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("a", "J", "a", "enter")
+        await until(pilot, partial(shows, app, "Leave out, start"))
+        shown = screen_text(app)
+        assert " device-" in shown  # what it takes
+        assert "x leaves out node[3-4] and starts" in shown
+        assert "F starts anyway" in shown
+        assert "in use: alice" in shown  # what stops it, before what is only to be known
+        assert "node3 busy, node4 away" in " ".join(shown.split())

@@ -19,7 +19,7 @@ from profiles.scalars import Scalar, scalar_text
 from tui.matrix_marks import Cell, Marks
 from tui.matrix_past import past_line, time_line
 from tui.matrix_request import Asked
-from tui.plan_words import hosts_text, not_counted, price_text
+from tui.plan_words import host_states, hosts_text, not_counted, price_text
 from tui.text import cell, count, join, plain
 from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Row
@@ -101,7 +101,7 @@ def cell_text(
         text.append(f"also marked: {also}\n", WARN)
     if asked.plan is not None and asked.plan.cases:
         text.append(f"in all {price_text(asked.plan)}")
-        if away := not_counted(asked.plan, asked.snapshots):
+        if away := not_counted(host_states(asked.plan, asked.snapshots)):
             text.append(f"; {away}", WARN)
         text.append("\n")
         if waiting := asked.waiting:

@@ -14,8 +14,15 @@ from backends.campaign.plan.plan import Plan
 from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
+from tui.plan_words import host_states
 from tui.screens.dialogs import Dialog, Pages
-from tui.screens.start_text import checklist_text, left_out_text, plan_text, unreachable
+from tui.screens.start_text import (
+    cases_text,
+    checklist_text,
+    left_out_text,
+    totals_text,
+    unreachable,
+)
 from tui.session import Session
 from tui.text import Hanging, problem
 from tui.theme import MUTED, WARN
@@ -45,8 +52,9 @@ class StartDialog(Dialog[str]):
 
     def compose(self) -> ComposeResult:
         with self.box(), Pages():
-            yield Static(Hanging(plan_text(self._plan, self._away)), id="plan", markup=False)
+            yield Static(self._totals(self._plan), id="plan", markup=False)
             yield Static(Text(CHECKING, MUTED), id="checks", markup=False)
+            yield Static(Hanging(cases_text(self._plan)), id="cases", markup=False)
 
     def on_mount(self) -> None:
         if self._findings is None:
@@ -84,15 +92,17 @@ class StartDialog(Dialog[str]):
         self._say(Text(line, MUTED))
 
     def _show(self, findings: Sequence[Finding]) -> None:
-        text = checklist_text(self._plan, findings, self._away)
+        text = Text(end="")
         if self._session.readonly:
-            text.append("this console is read-only: nothing starts from here", WARN)
-        elif self.stopped:
+            text.append("this console is read-only: nothing starts from here\n\n", WARN)
+        elif self.stopped:  # what the keys do before what is found: a key works where it is read
             names = self._stopped_hosts(findings)
             self._without = self._plan_without(names)
             if self._without is not None:
                 text.append_text(left_out_text(self._plan, self._without, names))
-            text.append("F starts anyway; the campaign will say that it was forced", WARN)
+            text.append("F starts anyway; the campaign will say that it was forced\n\n", WARN)
+        text.append_text(checklist_text(self._plan, findings, self._away))
+        self.query_one("#plan", Static).update(self._totals(self._plan, findings))
         self._say(text)
         self.sight.renew()
         self.refresh_bindings()
@@ -112,6 +122,9 @@ class StartDialog(Dialog[str]):
         except DlperfError:
             return None
         return plan if plan.cases else None
+
+    def _totals(self, plan: Plan, findings: Sequence[Finding] | None = None) -> Hanging:
+        return Hanging(totals_text(plan, host_states(plan, self._session.hosts, findings)))
 
     def _say(self, text: Text) -> None:
         self.query_one("#checks", Static).update(Hanging(text))
@@ -135,7 +148,7 @@ class StartDialog(Dialog[str]):
     @work(exclusive=True, group="start", description="start the campaign")
     async def _go(self, plan: Plan, findings: Sequence[Finding], *, force: bool) -> None:
         self._starting = True
-        self.query_one("#plan", Static).update(Hanging(plan_text(plan, self._away)))
+        self.query_one("#plan", Static).update(self._totals(plan, () if force else findings))
         self._say(Text("starting …", MUTED))
         self.refresh_bindings()
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.text import Text
 
@@ -12,7 +12,7 @@ from backends.hosts.host_facts import AWAY, HostSnapshot
 from backends.hosts.preflight_finding import Finding
 from backends.inventory.nodesets import fold_nodeset
 from profiles.durations import format_duration
-from tui.plan_words import price_text
+from tui.plan_words import not_counted, price_text
 from tui.text import count, plain
 from tui.theme import BAD, GOOD, MUTED, WARN
 
@@ -26,36 +26,41 @@ _LEVELS = {
 }
 
 
-def plan_text(plan: Plan, away: Sequence[HostSnapshot] = ()) -> Text:
-    """The plan in a few lines; ``away``: its hosts that do not answer."""
-    text = Text(end="")
-    by_profile: dict[str, list[str]] = {}
+def totals_text(plan: Plan, states: Mapping[str, str]) -> Text:
+    """What the plan comes to, and where it can run; ``states``: of its hosts."""
     rule = plan.selection.auto
-    most = "" if rule is None else f" to {rule.max_repeats}"
-    for planned in plan.cases:
-        by_profile.setdefault(planned.profile.name, []).append(
-            f"{planned.case.label} × {planned.repeats}{most}"
-        )
-    for name, cases in by_profile.items():
-        text.append(f"{plain(name)}\n", "bold")
-        shown = cases[:8]
-        for words in shown:
-            text.append(f"  {plain(words)}\n")
-        if len(cases) > len(shown):
-            text.append(f"  +{len(cases) - len(shown)} more\n", MUTED)
-    text.append("\n")
+    text = Text(end="")
     text.append(f"{count(plan.run_count, 'run')}{' first' if rule else ''}", "bold")
     if plan.profiled:
         text.append(f" + {len(plan.profiled)} profiled", "bold")
     if plan.expected_s is not None:
         text.append(f" · about {format_duration(plan.expected_s)}")
-    gone = {host.name for host in away}
-    there = [host.name for host in plan.hosts if host.name not in gone]
     text.append(f" · {price_text(plan)}\n")
+    there = [host.name for host in plan.hosts if not states.get(host.name)]
     any_of = "any of " if len(there) > max(planned.case.nodes for planned in plan.cases) else ""
-    text.append(f"on {any_of}{_names(there)}\n" if there else "on no host that answers\n", MUTED)
+    text.append(f"on {any_of}{_names(there)}" if there else "on no host for now", MUTED)
+    if others := not_counted(states):
+        text.append(f"; {others}", WARN)
+    text.append("\n")
     for remark in plan_remarks(plan):
         text.append(f"▲ {plain(remark)}\n", WARN)
+    return text
+
+
+def cases_text(plan: Plan) -> Text:
+    """Every profile of the plan with its cases and their repeats."""
+    rule = plan.selection.auto
+    most = "" if rule is None else f" to {rule.max_repeats}"
+    by_profile: dict[str, list[str]] = {}
+    for planned in plan.cases:
+        by_profile.setdefault(planned.profile.name, []).append(
+            f"{planned.case.label} × {planned.repeats}{most}"
+        )
+    text = Text(end="")
+    for name, cases in by_profile.items():
+        text.append(f"{plain(name)}\n", "bold")
+        for words in cases:
+            text.append(f"  {plain(words)}\n")
     return text
 
 
@@ -99,7 +104,7 @@ def _names(names: Iterable[str]) -> str:
 def left_out_text(plan: Plan, without: Plan, stopped: Sequence[str]) -> Text:
     """What one key would start without the stopped hosts, and what that leaves undone."""
     there = _names(host.name for host in without.hosts)
-    text = Text("\nx ", "bold")
+    text = Text("x ", "bold")
     text.append(f"leaves out {_names(stopped)} and starts ")
     kept = {planned.case.key for planned in without.cases}
     lost = [planned.case.label for planned in plan.cases if planned.case.key not in kept]
