@@ -39,13 +39,13 @@ class Hanging:
 
 
 HOST_STATES = {
-    HostState.UNKNOWN: ("○", "unknown", MUTED),
-    HostState.PROBING: ("…", "probing", MUTED),
-    HostState.READY: ("●", "ready", GOOD),
-    HostState.BUSY: ("◐", "busy", WARN),
-    HostState.DEGRADED: ("▲", "degraded", WARN),
-    HostState.UNREACHABLE: ("✗", "unreachable", BAD),
-    HostState.OFFLINE: ("✗", "offline", BAD),
+    HostState.UNKNOWN: ("○", MUTED),
+    HostState.PROBING: ("…", MUTED),
+    HostState.READY: ("●", GOOD),
+    HostState.BUSY: ("◐", WARN),
+    HostState.DEGRADED: ("▲", WARN),
+    HostState.UNREACHABLE: ("✗", BAD),
+    HostState.OFFLINE: ("✗", BAD),
 }
 
 RUN_STATES = {
@@ -97,9 +97,11 @@ def join(parts: Iterable[Text | str | tuple[str, str]], separator: str = "") -> 
     return result
 
 
-def host_state(state: HostState) -> Text:
-    symbol, word, colour = HOST_STATES[state]
-    return cell(f"{symbol} {word}", colour)
+def host_state(host: HostSnapshot) -> Text:
+    symbol, colour = HOST_STATES[host.state]
+    if host.in_use:
+        symbol, colour = "◐", ACCENT
+    return cell(f"{symbol} {host.state_word}", colour)
 
 
 def age(host: HostSnapshot, now: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from backends.hosts.host_facts import Concern, Gpu, GpuProcess, HostFacts, HostState
@@ -14,7 +14,7 @@ CLOCK_WARN_S = 1.0
 HOT_C = 85
 """Of a GPU; data-centre GPUs begin to slow down a few degrees above."""
 HIGH_LOAD_PER_CPU = 0.7
-"""More says that something else computes there."""
+"""More says that something computes there."""
 _IDLE_UTILIZATION_PCT = 5
 _CONTEXT_MEMORY_MIB = 100  # a CUDA context takes more
 _UNEXPLAINED_MEMORY_MIB = 1024
@@ -24,26 +24,30 @@ _MEND_DRIVER = "mend the driver, or leave the host out"
 _Found = tuple[Level, str, str]
 
 
-def state_of(facts: HostFacts) -> tuple[HostState, str]:
-    """Of a host that answers, with the reason; somebody's work goes before what is wrong."""
-    if reason := busy_reason(facts):
+def state_of(facts: HostFacts, *, ours: Collection[str] = ()) -> tuple[HostState, str]:
+    """Of a host that answers, with the reason; somebody's work goes before what is wrong.
+
+    ``ours``: the runs there that whoever looks knows of, by run id.
+    """
+    if reason := busy_reason(facts, ours=ours):
         return HostState.BUSY, reason
     worst = next((concern for concern in concerns(facts) if concern.degrades), None)
     return (HostState.READY, "") if worst is None else (HostState.DEGRADED, worst.what)
 
 
-def concerns(facts: HostFacts) -> tuple[Concern, ...]:
-    """What an operator should know before measuring there, the gravest first."""
+def concerns(facts: HostFacts, *, ours: Collection[str] = ()) -> tuple[Concern, ...]:
+    """What an operator should know before measuring there, the gravest first.
+
+    ``ours``: the runs there that whoever looks knows of, by run id.
+    """
     light = [
         (what, remedy) for _, what, remedy in (*_lease_findings(facts), *_set_otherwise(facts))
     ]
-    if facts.cpus and facts.load1 > HIGH_LOAD_PER_CPU * facts.cpus:
-        what = f"load {facts.load1:.1f} on {facts.cpus} CPUs"
-        light.append((what, "something else computes there: look with top"))
+    light += _load(facts, a_run=bool(ours))
     grave = _degrading("", facts, Bearing(), gpus_needed=False)
     return (
         *(Concern(it.what, it.remedy, degrades=True) for it in grave),
-        *(Concern(what, remedy) for what, remedy in (*light, *_occupied(facts))),
+        *(Concern(what, remedy) for what, remedy in (*light, *_occupied(facts, ours))),
     )
 
 
@@ -61,8 +65,8 @@ def _degrading(
     yield from (Finding(name, *found, harmless=True) for found in _clock(facts))
 
 
-def _occupied(facts: HostFacts) -> Iterable[tuple[str, str]]:
-    runs = sorted({process.run_id for process in facts.gpu_processes if process.run_id})
+def _occupied(facts: HostFacts, ours: Collection[str]) -> Iterable[tuple[str, str]]:
+    runs = sorted({p.run_id for p in facts.gpu_processes if p.run_id} - {*ours})
     if runs:
         remedy = "page 3 shows it where it is of this campaign; dlperf-tui sweep finds any other"
         yield f"our run {', '.join(runs)} is on its GPUs", remedy
@@ -76,16 +80,21 @@ def _occupied(facts: HostFacts) -> Iterable[tuple[str, str]]:
             )
 
 
-def busy_reason(facts: HostFacts) -> str:
-    """Who uses the GPUs, in words; empty when nobody but a run of ours does."""
+def busy_reason(facts: HostFacts, *, ours: Collection[str] = ()) -> str:
+    """Who uses the GPUs, in words; empty when nobody but a run of ours does.
+
+    ``ours``: as in :func:`state_of`; what one of them does on a GPU may not tell whose it is.
+    """
     foreign = [process for process in facts.gpu_processes if not process.run_id]
     if foreign:
         return "; ".join(_users_of_gpus(foreign))
-    ours = {process.gpu_index for process in facts.gpu_processes}
+    if ours:
+        return ""
+    known = {process.gpu_index for process in facts.gpu_processes}
     utilized = [
         f"GPU{gpu.index} at {gpu.utilization_pct}%"
         for gpu in facts.gpus
-        if gpu.index not in ours and _works_for_somebody(gpu)
+        if gpu.index not in known and _works_for_somebody(gpu)
     ]
     return f"{', '.join(utilized)}, by a process that cannot be seen" if utilized else ""
 
@@ -205,11 +214,19 @@ def _clock(facts: HostFacts) -> Iterable[_Found]:
         )
 
 
+def _load(facts: HostFacts, *, a_run: bool = False) -> Iterable[tuple[str, str]]:
+    """It tells of the last minute, and not whose it is. ``a_run``: one is known to be there."""
+    if not facts.cpus or facts.load1 <= HIGH_LOAD_PER_CPU * facts.cpus:
+        return
+    leased = facts.lease is not None and facts.lease.by_a_run
+    marked = any(process.run_id for process in facts.gpu_processes)
+    remedy = "something computes there, or did a minute ago: look with top"
+    if a_run or leased or marked:
+        remedy = "a run has the host; top shows whether anything else computes there"
+    yield f"load {facts.load1:.1f} on {facts.cpus} CPUs", remedy
+
+
 def _load_findings(facts: HostFacts) -> Iterable[_Found]:
-    if facts.cpus and facts.load1 > HIGH_LOAD_PER_CPU * facts.cpus:
-        who = f"; logged in: {', '.join(facts.users)}" if facts.users else ""
-        yield (
-            Level.WARN,
-            f"load {facts.load1:.1f} on {facts.cpus} CPUs{who}",
-            "something else computes there: look with top",
-        )
+    who = f"; logged in: {', '.join(facts.users)}" if facts.users else ""
+    for what, remedy in _load(facts):
+        yield Level.WARN, f"{what}{who}", remedy

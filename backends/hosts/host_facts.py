@@ -199,6 +199,15 @@ class HostSnapshot:
         return self.facts.lease if self.facts is not None else None
 
     @property
+    def in_use(self) -> bool:
+        """A run has it, or whoever else holds its lease; nothing else is the matter with it."""
+        return self.state is HostState.READY and self.lease is not None
+
+    @property
+    def state_word(self) -> str:
+        return "in use" if self.in_use else str(self.state)
+
+    @property
     def capacity(self) -> HostCapacity:
         """What it can hold; a host that was never seen fits everything it was not declared for."""
         if self.facts is None:

@@ -16,7 +16,9 @@ from profiles.cleantext import clean_text
 # something inside a line on GitHub: spans, links, HTML, entities, table cells, strikethrough, math.
 _INLINE = re.compile(r"([\\`*\[\]<>&|~$])")
 _UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")  # snake_case means nothing and stays readable
-_AUTOLINK = re.compile(r"(?i)(:)(//)|(www)(\.)|(@)")
+# "root@vm" is neither an e-mail address, which has a dot behind, nor a mention, which is a word's
+# beginning.
+_AUTOLINK = re.compile(r"(?i)(:)(//)|(www)(\.)|((?<![^\W_])@|@(?=\S*\.))")
 # Would begin a list or a heading; "12.5" would not.
 _LINE_START = re.compile(r"^(\d*)((?<=\d)[.)](?=\s|$)|(?<!\d)[#+=-])")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")

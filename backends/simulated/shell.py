@@ -95,7 +95,8 @@ def _look(machine: Machine, execution: Execution, words: list[str], script: byte
     if script == CHECK_SCRIPT:
         execution.say(answers.checks(words))
     else:
-        execution.say(answers.probe(machine, lease_dir=words[0], gpus="nogpu" not in words))
+        _work_dir, lease_dir, *options = words
+        execution.say(answers.probe(machine, lease_dir=lease_dir, gpus="nogpu" not in options))
     yield from ()
 
 

@@ -1,21 +1,30 @@
 from __future__ import annotations
 
+import re
+import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from operator import is_
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from backends.campaign.plan.selection import Selection
+from backends.campaign.record.run_state import RunState
+from backends.campaign.record.status_view import RunView
 from backends.engines.slurm.gres import Gpus
 from backends.engines.slurm.node_hosts import node_snapshot
 from backends.engines.slurm.nodes import Node
-from backends.hosts.host_facts import HostSnapshot, HostState
+from backends.hosts.host_facts import GpuProcess, HostSnapshot, HostState
 from backends.inventory.host_entry import Host
 from backends.remote.lease import Lease
-from tests.console.conftest import LARGE, console, screen_text, tick, until
+from tests.console.conftest import LARGE, ONEFLOW, SMALL, console, screen_text, tick, until
 from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_hosts
-from tui.screens.hosts_page import HostRows, devices, note, ranges
+from tui.own_leases import OwnLeases
+from tui.screens.hosts_page import HostRows, devices, note, ranges, summary
 from tui.widgets.host_detail import HostDetail
 from tui.widgets.host_text import host_text
 from tui.widgets.keyed_table import KeyedTable
@@ -55,6 +64,58 @@ def test_a_row_is_made_anew_only_where_it_says_something_else() -> None:
     ours = replace(busy, facts=replace(busy.facts, gpu_processes=(used,)))
     told = [rows.of([ours], own, START)[0].cells[6].plain for own in ({}, {"r-1": "2n8g #1"})]
     assert told == ["our run r-1 GPU 0", "our run 2n8g #1 GPU 0"]
+
+
+SOMEBODY = Lease("somebody who left no note", owner="root", by_a_run=False)
+
+
+@given(passed=st.floats(0.0, 200.0), old=st.floats(0.0, 60.0), noted=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_whatever_a_probe_met_a_host_that_has_a_run_of_ours_says_so_and_no_other_does(
+    passed: float, old: float, noted: bool
+) -> None:
+    """A probe is up to a minute old: the run that it met may have ended, another have begun."""
+    with tempfile.TemporaryDirectory() as directory:
+        workspace = FakeWorkspace(Path(directory))
+        plan = workspace.plan(Selection(("oneflow-resnet50",), ("1n1g", "2n8g"), ONEFLOW, 3))
+        controller = workspace.controller(plan)
+        workspace.clock.tick(max(0.0, passed - old))
+        then = {run.run_id: run for run in controller.snapshot().runs if run.state.active}
+        probed = [
+            _met(host, [r for r in then.values() if host.name in r.hosts], workspace, noted=noted)
+            for host in v100_hosts()
+        ]
+        workspace.clock.tick(min(passed, old))
+        live = controller.snapshot()
+    labels = {run.run_id: run.label for run in live.runs}
+    shown = OwnLeases().of(probed, live)
+    for before, host in zip(probed, shown, strict=True):
+        ours = [run for run in live.runs if run.state.active and host.name in run.hosts]
+        words = f"{note(host, labels).plain}\n{host_text(host, own=labels).plain}"
+        assert len(ours) <= 1
+        assert ("our run" in words) == bool(ours), (words, before)
+        assert all(f"held by our run {run.label}" in words for run in ours)
+        assert "is on its GPUs" not in words
+        if host.name not in ("node3", "node4"):  # alice is on one, the other's clock is off
+            assert host.state_word == ("in use" if ours else "ready")
+            assert "somebody" not in words
+    used = sum(host.in_use for host in shown)
+    assert (f"{used} in use" in summary(shown)) == bool(used)
+
+
+def _met(
+    host: HostSnapshot, runs: Sequence[RunView], workspace: FakeWorkspace, *, noted: bool
+) -> HostSnapshot:
+    """What a probe finds while these runs are there; ``noted``: their lease says whose it is."""
+    assert host.facts is not None
+    found = host.facts
+    for run in runs:
+        lease: Lease | None = Lease(f"bench@login01, run {run.run_id}", run_id=run.run_id)
+        if not noted:
+            lease = None if run.state is RunState.STARTING else SOMEBODY
+        process = GpuProcess(7, 4711, "bench", "python train.py", 900, run_id=run.run_id)
+        found = replace(found, lease=lease, gpu_processes=(*found.gpu_processes, process))
+    return replace(known_host(host.name, host.address, found), probed_at=workspace.clock())
 
 
 async def test_a_thousand_hosts_are_found_by_words_and_left_alone_while_nothing_changes(
@@ -140,9 +201,45 @@ def test_the_topology_is_shown_as_a_matrix_with_the_legend_of_what_occurs() -> N
 
 
 def test_gpu_rows_tell_memory_utilisation_temperature_power_and_users() -> None:
-    line = next(row for row in host_text(v100_hosts()[2]).plain.splitlines() if "alice" in row)
-    for words in ("13.9/15.8", "97%", "61°C", "262/300", "alice python 41200"):
-        assert words in line
+    for width in (76, 200):
+        shown = host_text(v100_hosts()[2], width=width).plain
+        line = next(row for row in shown.splitlines() if row.startswith("  0 "))
+        for words in ("13.9/15.8", "97%", "61°C", "262/300", "alice"):
+            assert words in line
+        assert "python" in shown
+        assert "41200" in shown
+
+
+@pytest.mark.parametrize("down", range(4))
+async def test_every_gpu_is_in_sight_on_the_smallest_terminal(
+    workspace: FakeWorkspace, down: int
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        await pilot.press(*"j" * down)
+        gpus = [line for line in screen_text(app).splitlines() if re.match(r"│ +\d  .*°C", line)]
+        assert [line.split()[1] for line in gpus] == [str(index) for index in range(len(gpus))]
+        assert len(gpus) >= (7 if down == 3 else 8), "node4 has a clock to mend, which comes first"
+
+
+@given(width=st.integers(60, 220), label=st.integers(1, 60), wired=st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_who_uses_a_gpu_is_said_in_whole_words_at_every_width(
+    width: int, label: int, wired: bool
+) -> None:
+    found = facts(busy=range(0, 8, 2))
+    ours = tuple(replace(p, run_id="r-1") for p in found.gpu_processes)
+    found = replace(found, gpu_processes=ours, topology=found.topology if wired else None)
+    name = "x" * label
+    text = host_text(known_host("n", "10.0.0.1", found), width=width, own={"r-1": name}).plain
+    gpus = [line for line in text.splitlines() if re.match(r" +\d  .*°C", line)]
+    assert len(gpus) == 8
+    for index, line in enumerate(gpus):
+        words = line.split("  ")
+        assert "…" not in line
+        told = "ours" in line or f"our run {name}" in line
+        assert told == (index % 2 == 0), words
+    assert f"our run {name}" in text
+    assert text.index("°C") < text.index("Ubuntu")
 
 
 def test_unknown_figures_are_dashes_not_zeros() -> None:

@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from backends.hosts.host_facts import GpuProcess, HostState
 from backends.hosts.live_telemetry import LiveTelemetry
@@ -18,8 +20,9 @@ from tests.console.conftest import LARGE, begin, console, screen_text, settled, 
 from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_hosts
 from tests.console.test_telemetry_panel import gpu_lines, tell
 from tui.lent_terminal import lend_terminal
-from tui.screens.hosts_page import note
+from tui.screens.hosts_page import STALE_S, HostRows, note
 from tui.text import age
+from tui.theme import MUTED
 from tui.widgets.host_detail import live_text
 from tui.widgets.host_text import host_text
 
@@ -174,6 +177,33 @@ async def test_hosts_are_asked_again_by_themselves_and_quietly(
         asked = len(workspace.refreshed)
         await asyncio.sleep(0.3)
         assert len(workspace.refreshed) <= asked + 1, "not while another page is in front"
+
+
+async def test_hosts_are_asked_again_as_soon_as_their_page_is_entered(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.screens.hosts_page.AGAIN_EVERY_S", 3600.0)
+    async with console(workspace) as (app, pilot):
+        for away in ("2", "3", "4"):
+            await pilot.press(away)
+            asked = len(workspace.refreshed)
+            await pilot.press("1")
+            await until(pilot, lambda: len(workspace.refreshed) > asked)  # noqa: B023 (awaited)
+        assert app.current_mode == "hosts"
+
+
+@given(old=st.floats(0.0, 4 * STALE_S))
+@settings(max_examples=40, deadline=None)
+def test_what_is_old_is_shown_as_what_it_was(old: float) -> None:
+    host = replace(v100_hosts()[0], probed_at=START - old)
+    rows = HostRows()
+    fresh = rows.of([replace(host, probed_at=START)], {}, START)[0].cells[:-1]
+    cells = rows.of([host], {}, START)[0].cells[:-1]
+    assert [cell.plain for cell in cells] == [cell.plain for cell in fresh]
+    muted = {str(cell.style) for cell in cells} == {MUTED}
+    assert muted == (old >= STALE_S)
+    looks = [[str(cell.style) for cell in row] for row in (cells, fresh)]
+    assert (looks[0] == looks[1]) != muted
 
 
 async def test_s_logs_in_or_says_what_to_type(workspace: FakeWorkspace) -> None:

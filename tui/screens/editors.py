@@ -226,7 +226,7 @@ class HostPicker(MarkList[str]):
     def entries(self) -> Iterable[tuple[str, tuple[Text, ...]]]:
         for host in self._snapshots:
             words = host.reason or (str(host.lease) if host.lease is not None else "")
-            yield host.name, (host_state(host.state), cell(host.name, "bold"), cell(words, MUTED))
+            yield host.name, (host_state(host), cell(host.name, "bold"), cell(words, MUTED))
 
     def written(self, text: str) -> None:
         self.marked = {host.name for host in select(self._inventory, text)}

@@ -12,7 +12,7 @@ from operator import is_not
 from typing import TYPE_CHECKING
 
 from rich.text import Text
-from textual import on, work
+from textual import events, on, work
 from textual.app import SuspendNotSupported
 from textual.widget import Widget
 
@@ -22,6 +22,7 @@ from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.lent_terminal import SSH_FAILED, lend_terminal
 from tui.messages import Problem, Said
+from tui.own_leases import OwnLeases
 from tui.screens.page import Page
 from tui.session import Session
 from tui.text import age, cell, count, gib, host_state, join, plain
@@ -31,7 +32,7 @@ from tui.widgets.host_detail import HostDetail
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 
 if TYPE_CHECKING:
-    from backends.campaign.record.status_view import RunView
+    from backends.campaign.record.status_view import CampaignSnapshot, RunView
     from backends.hosts.live_telemetry import LiveTelemetry
 
 COLUMNS = (
@@ -51,6 +52,8 @@ OF_A_QUEUE = tuple(
 AGAIN_EVERY_S = 5.0
 OLD_S = 60.0
 """From here on a host is asked again by itself, while this page is in front."""
+STALE_S = 600.0
+"""From here on what is known of a host is shown as what it was."""
 REST_S = 1.0
 """A host is watched when the cursor rests on it for so long."""
 
@@ -71,7 +74,7 @@ def where(host: HostSnapshot) -> str:
 def note(host: HostSnapshot, own: Mapping[str, str] | None = None) -> Text:
     """Who uses the host, our own runs as such; what is wrong with it; else what else there is.
 
-    ``own``: what to call the runs of the campaign at work, by run id.
+    ``own``: what to call runs of ours, by run id.
     """
     own = own or {}
     if host.state is HostState.UNREACHABLE:
@@ -82,7 +85,7 @@ def note(host: HostSnapshot, own: Mapping[str, str] | None = None) -> Text:
         ours = (f"our run {plain(label)}", ACCENT) if label is not None else None
         parts.append(ours or (plain(str(host.lease)), WARN))
     if host.facts is not None:
-        parts += list(_gpu_users(host.facts, own, leased=host.lease is not None))
+        parts += list(_gpu_users(host.facts, own, host.lease.run_id if host.lease else ""))
     grave = [concern for concern in host.concerns if concern.degrades]
     if grave:
         parts.append((f"▲ {_first(grave)}", BAD))
@@ -98,12 +101,11 @@ def _first(concerns: Sequence[Concern]) -> str:
     return f"{plain(concerns[0].what)}{more}"
 
 
-def _gpu_users(
-    facts: HostFacts, own: Mapping[str, str], *, leased: bool
-) -> Iterable[tuple[str, str]]:
+def _gpu_users(facts: HostFacts, own: Mapping[str, str], leased: str) -> Iterable[tuple[str, str]]:
+    """``leased``: the run that has the host, which is told of already."""
     used: dict[tuple[str, str], set[int]] = {}
     for process in facts.gpu_processes:
-        if not (leased and process.run_id in own):  # the lease says it already
+        if not (process.run_id == leased and leased in own):
             used.setdefault((process.run_id, process.user), set()).add(process.gpu_index)
     for (run_id, user), indices in used.items():
         who = f"our run {own.get(run_id, run_id)}" if run_id else user
@@ -126,7 +128,7 @@ class HostRows:
 
     def __init__(self) -> None:
         self._own: Mapping[str, str] = {}
-        self._made: dict[str, tuple[HostSnapshot, str, Row]] = {}
+        self._made: dict[str, tuple[HostSnapshot, tuple[str, bool], Row]] = {}
 
     def of(
         self, hosts: Iterable[HostSnapshot], own: Mapping[str, str], now: float | None
@@ -134,15 +136,20 @@ class HostRows:
         """``own``: see :func:`note`. ``now``: seconds since the epoch."""
         if own != self._own:
             self._made, self._own = {}, own
-        return [self._row(host, age(host, now)) for host in hosts]
+        return [self._row(host, now) for host in hosts]
 
-    def _row(self, host: HostSnapshot, old: str) -> Row:
-        seen, was_old, row = self._made.get(host.name, (None, "", None))
-        if row is None or (seen is not host and seen != host):
-            row = Row(host.name, (*_cells(host, self._own), _age_cell(old)), find=where(host))
-        elif was_old != old:
+    def _row(self, host: HostSnapshot, now: float | None) -> Row:
+        old = age(host, now)
+        stale = now is not None and host.probed_at is not None and now - host.probed_at >= STALE_S
+        seen, was_old, row = self._made.get(host.name, (None, ("", False), None))
+        if row is None or (seen is not host and seen != host) or was_old[1] != stale:
+            known = _cells(host, self._own)
+            if stale:
+                known = tuple(cell(one, MUTED, right=one.justify == "right") for one in known)
+            row = Row(host.name, (*known, _age_cell(old)), find=where(host))
+        elif was_old[0] != old:
             row = replace(row, cells=(*row.cells[:-1], _age_cell(old)))
-        self._made[host.name] = (host, old, row)
+        self._made[host.name] = (host, (old, stale), row)
         return row
 
 
@@ -150,7 +157,7 @@ def _cells(host: HostSnapshot, own: Mapping[str, str]) -> tuple[Text, ...]:
     known = host.facts is not None and host.facts.of_a_moment
     load = f"{host.facts.load1:.1f}/{host.facts.cpus}" if host.facts and known else "–"
     return (
-        host_state(host.state),
+        host_state(host),
         cell(host.name, "bold"),
         cell(where(host)),
         cell(devices(host)),
@@ -173,9 +180,10 @@ def _memory(facts: HostFacts | None) -> str:
 
 
 def summary(hosts: Sequence[HostSnapshot]) -> str:
-    """ "3 ready · 1 unreachable": for the frame."""
-    counts = Counter(host.state for host in hosts)
-    return " · ".join(f"{counts[state]} {state}" for state in HostState if counts[state])
+    """ "2 ready · 1 in use · 1 unreachable": for the frame, in the order of the states."""
+    order = list(HostState)
+    counts = Counter((order.index(host.state), host.in_use, host.state_word) for host in hosts)
+    return " · ".join(f"{many} {word}" for (*_, word), many in sorted(counts.items()))
 
 
 class HostsPage(Page):
@@ -186,9 +194,10 @@ class HostsPage(Page):
         super().__init__(session)
         self._hosts: tuple[HostSnapshot, ...] = ()  # as of the last tick
         self._own: dict[str, str] = {}
+        self._leases = OwnLeases()
         self._rows = HostRows()
         self._shown: list[Row] = []
-        self._live: dict[str, LiveTelemetry] = {}
+        self._meters: dict[str, LiveTelemetry] = {}
         self._watched: str | None = None
 
     def body(self) -> Iterable[Widget]:
@@ -201,13 +210,18 @@ class HostsPage(Page):
     def on_mount(self) -> None:
         self.set_interval(AGAIN_EVERY_S, self._ask_again)
 
+    @on(events.ScreenResume)
+    def _entered(self) -> None:
+        """Nobody asks while another page is in front."""
+        self._ask_again()
+
     def on_screen_suspend(self) -> None:
         self._watched = None
         self.workers.cancel_group(self, "watch")
 
     def pull(self) -> None:
-        hosts = self._hosts = self.session.hosts
-        self._own = self._runs_at_work()
+        hosts = self._hosts = self._leases.of(self.session.hosts, self._live)
+        self._own = self._known_runs()
         panel = self.main_panel()
         rows = self._rows.of(hosts, self._own, self.session.workspace.cluster.now())
         if len(rows) != len(self._shown) or any(map(is_not, rows, self._shown)):
@@ -229,10 +243,15 @@ class HostsPage(Page):
             return f"Asking {inventory.engine} which hosts there are …"
         return "The inventory has no hosts; add some to hosts.toml"
 
-    def _runs_at_work(self) -> dict[str, str]:
-        """What to call the runs of the campaign at work, by run id."""
-        live = self.viewed if self.session.opened is None else self.session.live
-        return {run.run_id: run.label for run in live.runs if run.state.active} if live else {}
+    @property
+    def _live(self) -> CampaignSnapshot | None:
+        """The campaign at work, as of the last tick where that is the one that is looked at."""
+        return self.viewed if self.session.opened is None else self.session.live
+
+    def _known_runs(self) -> dict[str, str]:
+        """What to call the runs of the campaigns at work and looked at, by run id."""
+        campaigns = [one for one in (self.session.opened, self._live) if one is not None]
+        return {run.run_id: run.label for one in campaigns for run in one.runs}
 
     @on(KeyedTable.Moved)
     def _show_detail(self) -> None:
@@ -242,7 +261,7 @@ class HostsPage(Page):
             host,
             now=self.session.workspace.cluster.now(),
             own=self._own,
-            live=self._live.get(key or ""),
+            live=self._meters.get(key or ""),
         )
         if key != self._watched and self.is_current and key is not None:
             self._watched = key
@@ -276,7 +295,7 @@ class HostsPage(Page):
             if (run := self._run_on(name)) is not None:
                 await self._read_of(run, name)
                 continue
-            live = self._live.setdefault(name, LiveTelemetry())
+            live = self._meters.setdefault(name, LiveTelemetry())
             with contextlib.suppress(DlperfError):
                 await self.session.workspace.cluster.watch(name, live.feed)
             await asyncio.sleep(AGAIN_EVERY_S)
@@ -296,7 +315,7 @@ class HostsPage(Page):
         try:
             while (now := self._run_on(host)) is not None and now.run_id == run.run_id:
                 await asyncio.to_thread(telemetry.read)
-                self._live[host] = telemetry.hosts[host]
+                self._meters[host] = telemetry.hosts[host]
                 await asyncio.sleep(REST_S)
         finally:
             telemetry.close()

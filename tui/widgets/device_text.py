@@ -15,7 +15,8 @@ from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN, link_colour
 
 
 def gpu_lines(facts: HostFacts, own: Mapping[str, str], *, width: int | None = None) -> list[Text]:
-    """A line per GPU below their head; ``width``: as many columns, and less of who uses them."""
+    """A line per GPU below their head; ``width``: as many columns, and less of who uses them: a run
+    of ours only as such where not every name has room."""
     short = width is not None
     mixed = len({gpu.name for gpu in facts.gpus}) > 1
     head = Text("GPUs ", "bold", no_wrap=True, end="")
@@ -26,30 +27,38 @@ def gpu_lines(facts: HostFacts, own: Mapping[str, str], *, width: int | None = N
     apart = " " if short else "  "
     titles += (" temp", " power W", "  MHz", "in use by")
     head.append(apart.join(titles), f"not bold {MUTED}")
+    figures = [_figures(gpu, apart, short=short) for gpu in facts.gpus]
+    used = [_users(gpu, facts, own, short=short) for gpu in facts.gpus]
+    if width is not None and any(
+        line.cell_len + users.cell_len > width for line, users in zip(figures, used, strict=True)
+    ):
+        used = [_users(gpu, facts, None, short=short) for gpu in facts.gpus]
     lines = [head]
-    for gpu in facts.gpus:
-        hot = gpu.temperature_c is not None and gpu.temperature_c >= HOT_C
-        limit = "" if gpu.power_limit_w is None else f"/{gpu.power_limit_w:.0f}"
-        power = "–" if gpu.power_w is None else f"{gpu.power_w:.0f}"
-        remarks = _users(gpu, facts, own, short=short)
+    for gpu, line, remarks in zip(facts.gpus, figures, used, strict=True):
         if mixed:
             remarks.append(f"  {plain(gpu.name)}", MUTED)
         remarks.append_text(_troubles(gpu))
-        cells = (
-            _memory(gpu, 0 if short else 7),
-            _utilisation(gpu, 3 if short else 8),
-            (f"{_known(gpu.temperature_c):>3}°C", WARN if hot else ""),
-            f"{power}{limit}".rjust(8),
-            _known(gpu.sm_clock_mhz).rjust(5),
-            "",
-        )
-        line = Text(f" {gpu.index:>2}  ", no_wrap=True, end="").append_text(join(cells, apart))
         if width is not None:
             remarks.truncate(max(1, width - line.cell_len), overflow="ellipsis")
         lines.append(line.append_text(remarks))
     if width is not None:
         head.truncate(width)
     return lines
+
+
+def _figures(gpu: Gpu, apart: str, *, short: bool) -> Text:
+    hot = gpu.temperature_c is not None and gpu.temperature_c >= HOT_C
+    limit = "" if gpu.power_limit_w is None else f"/{gpu.power_limit_w:.0f}"
+    power = "–" if gpu.power_w is None else f"{gpu.power_w:.0f}"
+    cells = (
+        _memory(gpu, 0 if short else 7),
+        _utilisation(gpu, 3 if short else 8),
+        (f"{_known(gpu.temperature_c):>3}°C", WARN if hot else ""),
+        f"{power}{limit}".rjust(8),
+        _known(gpu.sm_clock_mhz).rjust(5),
+        "",
+    )
+    return Text(f" {gpu.index:>2}  ", no_wrap=True, end="").append_text(join(cells, apart))
 
 
 def _known(value: int | None) -> str:
@@ -80,7 +89,8 @@ def _utilisation(gpu: Gpu, width: int) -> Text:
     return join([words, " ", bar(None if value is None else value / 100, width, GOOD)])
 
 
-def _users(gpu: Gpu, facts: HostFacts, own: Mapping[str, str], *, short: bool) -> Text:
+def _users(gpu: Gpu, facts: HostFacts, own: Mapping[str, str] | None, *, short: bool) -> Text:
+    """``own``: see :func:`_user`."""
     text = Text(no_wrap=True, end="")
     users = [p for p in facts.gpu_processes if p.gpu_index == gpu.index]
     if not users:
@@ -94,10 +104,12 @@ def _users(gpu: Gpu, facts: HostFacts, own: Mapping[str, str], *, short: bool) -
     return text
 
 
-def _user(process: GpuProcess, own: Mapping[str, str]) -> Text:
-    """Whose it is; a run of ours as such."""
+def _user(process: GpuProcess, own: Mapping[str, str] | None) -> Text:
+    """Whose it is; a run of ours as such. ``own``: what to call it, by run id; None: no name."""
     if not process.run_id:
         return Text(plain(process.user), WARN, end="")
+    if own is None:
+        return Text("ours", ACCENT, end="")
     return Text(f"our run {plain(own.get(process.run_id, process.run_id))}", ACCENT, end="")
 
 

@@ -31,7 +31,7 @@ def host_text(
     Parameters
     ----------
     now: seconds since the epoch, for how old it all is.
-    own: what to call the runs of the campaign at work, by run id.
+    own: what to call runs of ours, by run id.
     """
     own = own or {}
     text = Text(no_wrap=True, end="")
@@ -42,16 +42,17 @@ def host_text(
         text.append_text(_concern(concern, width))
     if host.partitions:
         return text.append_text(_told_by_queue(host, host.facts))
-    text.append_text(_system(host.facts))
-    if summary := summary_of(host.facts):
-        text.append("\n").append_text(_wrapped(summary, width))
+    # What changes comes first: a small terminal has no room for more.
     if host.facts.gpus:
-        text.append("\n").append_text(_devices(host.facts, width, own))
+        text.append_text(_devices(host.facts, width, own)).append("\n")
     else:
-        text.append("\n").append(f"No GPU; {count(host.slots, 'slot')} for CPU workloads\n", MUTED)
+        text.append(f"No GPU; {count(host.slots, 'slot')} for CPU workloads\n", MUTED)
         if host.facts.topology is not None:
             text.append("\n").append_text(_stacked(link_lines(host.facts.topology)))
-            text.append_text(legend_text(host.facts.topology))
+            text.append_text(legend_text(host.facts.topology)).append("\n")
+    if summary := summary_of(host.facts):
+        text.append_text(_wrapped(summary, width)).append("\n")
+    text.append_text(_system(host.facts))
     text.rstrip()
     return text
 
@@ -64,7 +65,7 @@ def _headline(host: HostSnapshot, now: float | None, own: Mapping[str, str]) -> 
         if label is not None:
             lease = (f"held by our run {plain(label)}", ACCENT)
     parts: list[Text | str | tuple[str, str]] = [
-        host_state(host.state),
+        host_state(host),
         plain(host.address or ", ".join(host.partitions) or "this machine"),
     ]
     old = age(host, now)
@@ -145,20 +146,24 @@ def _capacity(facts: HostFacts) -> Text:
 
 
 def _devices(facts: HostFacts, width: int, own: Mapping[str, str]) -> Text:
-    """GPUs, and how they are linked: beside each other where there is room."""
+    """GPUs, and how they are linked: beside each other where there is room, else below."""
     topology = facts.topology
-    if topology is None:
-        return _stacked(gpu_lines(facts, own))
-    links = link_lines(topology, short=True)
-    room = width - BETWEEN - max(line.cell_len for line in links)
     whole = gpu_lines(facts, own)
-    if _width(whole) <= room:
-        text = _beside(whole, links).append("\n").append_text(affinity_text(topology))
-    elif _width(short := gpu_lines(facts, own, width=room)) <= room:
-        text = _beside(short, links).append("\n").append_text(users_text(facts, own))
-        text.append_text(affinity_text(topology))
-    else:
-        text = _stacked(whole).append("\n").append_text(_stacked(link_lines(topology)))
+    links = link_lines(topology, short=True) if topology is not None else []
+    room = width - BETWEEN - max((line.cell_len for line in links), default=0)
+    beside = bool(links) and _width(gpu_lines(facts, own, width=room)) <= room
+    room = room if beside else width
+    short = _width(whole) > room
+    gpus = gpu_lines(facts, own, width=room) if short else whole
+    text = (_beside(gpus, links) if beside else _stacked(gpus)).append("\n")
+    if short:
+        text.append_text(users_text(facts, own))
+    if topology is None:
+        text.rstrip()
+        return text.append("\n")
+    text.append_text(
+        affinity_text(topology) if beside else _stacked([Text(end=""), *link_lines(topology)])
+    )
     return text.append_text(legend_text(topology, width))
 
 

@@ -16,6 +16,7 @@ from backends.hosts.hosts_json import host_document
 from backends.hosts.preflight_finding import Level
 from backends.hosts.probe import probe, snapshot_of
 from backends.inventory.host_entry import Host
+from backends.remote.lease import Lease
 from tests.console.fakes import facts
 
 WELL = facts()
@@ -128,3 +129,43 @@ async def test_a_probe_says_when_it_was_so(shell: Any) -> None:
     assert told.probed_at == pytest.approx(time.time(), abs=30)
     away = await probe(shell(Host(name="a", transport="local")), lambda: 1234.5)
     assert away.probed_at == 1234.5
+
+
+A_RUN = GpuProcess(0, 1, "bench", "python", 100, run_id="0003-a1")
+LOADED = replace(WELL, load1=90.0)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        replace(LOADED, lease=Lease("alice@login01, run r-1", run_id="r-1")),
+        replace(LOADED, gpu_processes=(A_RUN,)),
+        LOADED,
+        replace(LOADED, lease=Lease("process 7 (vim)", by_a_run=False)),
+    ],
+)
+@pytest.mark.parametrize("known", [(), ("r-9",)])
+def test_of_a_load_nothing_is_said_that_nobody_knows(
+    found: HostFacts, known: tuple[str, ...]
+) -> None:
+    """Whose it is only top tells; where a run is at work it may be all of it."""
+    run = bool(known) or found.gpu_processes or (found.lease and found.lease.by_a_run)
+    said = [one for one in concerns(found, ours=known) if one.what.startswith("load 90.0 on")]
+    if not known:
+        told = host_findings("n", found, gpus_needed=True)
+        said += [one for one in told if one.what.startswith("load 90.0 on")]
+    assert len(said) == (1 if known else 2)
+    for one in said:
+        assert "something else computes there" not in one.remedy
+        assert ("a run has the host" in one.remedy) == bool(run)
+        assert "top" in one.remedy
+
+
+def test_runs_that_are_known_to_be_there_are_no_concern_and_keep_nobody_away() -> None:
+    found = replace(with_gpu(utilization_pct=97, memory_used_mib=14_000), gpu_processes=(A_RUN,))
+    assert state_of(found)[0] is HostState.BUSY, "GPU3 works for a process that cannot be seen"
+    assert state_of(found, ours=["0003-a1"]) == (HostState.READY, "")
+    assert concerns(found, ours=["0003-a1"]) == concerns(replace(found, gpu_processes=()))
+    foreign = facts(busy=(1,)).gpu_processes
+    both = replace(found, gpu_processes=(A_RUN, *foreign))
+    assert state_of(both, ours=["0003-a1"])[0] is HostState.BUSY

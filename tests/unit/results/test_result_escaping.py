@@ -152,6 +152,17 @@ def test_what_github_links_by_itself_is_broken_up():
     assert md_text("see www.example.org") == r"see www\.example.org"
     assert md_text("HTTP://example.org") == r"HTTP\:\/\/example.org"
     assert md_text("root@example.org") == r"root\@example.org"
+    assert md_text("ask @root, (@root) or _@root") == r"ask \@root, (\@root) or \_\@root"
+
+
+WORD = st.text("abcXYZ019", min_size=1, max_size=8)
+
+
+@given(WORD, WORD, WORD)
+def test_who_is_at_work_where_is_read_as_it_is_written(user: str, host: str, then: str):
+    words = f"{user}@{host}, campaign {then}"
+    assert md_text(f"held by {words}") == f"held by {words}"
+    assert "\\@" in md_text(f"held by {user}@{host}.{then}")
 
 
 @given(hostile)

@@ -77,6 +77,22 @@ async def test_preflight_finds_nothing_wrong_with_hosts_that_are_well() -> None:
     assert {finding.level for finding in findings} == {"ok"}, findings
 
 
+@pytest.mark.parametrize("lease_dir", ["", "/shared/leases"])
+@pytest.mark.parametrize("gpus", [0, 2])
+async def test_a_probe_tells_who_has_the_lease_that_runs_take(lease_dir: str, gpus: int) -> None:
+    hosts = cluster(speed=1.0, node1=HostSpec(gpus=v100_host(gpus).gpus))
+    host = Host("node1", address="10.0.0.1", work_dir="/scratch/runs", lease_dir=lease_dir)
+    remote = RemoteHost(hosts.get(host))
+    before = await probe(hosts.get(host), hosts.clock)
+    assert before.lease is None
+    await remote.start(RunSpec("r-1", "exec train\n", lease="alice@login01"))
+    found = await probe(hosts.get(host), hosts.clock)
+    assert found.lease is not None
+    assert (found.lease.run_id, found.lease.by_a_run) == ("r-1", True)
+    assert found.lease.holder == await remote.lease_holder()
+    assert (found.state_word, before.state_word) == ("in use", "ready")
+
+
 async def test_gpus_are_watched_while_a_run_is_on_them() -> None:
     hosts = cluster(node1=v100_host(2))
     remote = RemoteHost(hosts.get("node1"))

@@ -73,7 +73,7 @@ def _row(snapshot: HostSnapshot, *, queue: bool, wide: bool) -> list[str | Said]
     facts, told = snapshot.facts, snapshot.partitions
     cells: list[str | Said] = [
         Said(snapshot.name, Tone.NAME),
-        Said(str(snapshot.state), _TONES.get(snapshot.state, Tone.QUIET)),
+        Said(snapshot.state_word, _TONES.get(snapshot.state, Tone.QUIET)),
         devices_text(snapshot),
         _in_use(facts),
         NOTHING if facts is None else f"{facts.load1:.2f}",
