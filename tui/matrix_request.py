@@ -24,6 +24,7 @@ from tui.session import Session
 if TYPE_CHECKING:
     from backends.campaign.folder.past_index import Found
     from profiles.format.presets import Preset
+    from profiles.references.reference_tables import Reference
 
 _NONE_FOUND: Found = {}
 FIRST_LOOK_GPUS = 2
@@ -161,12 +162,26 @@ class Asked:
         cells = chain.from_iterable(self.cells(part))
         return holes(cells, self.past(part), self.repeats_of(part), target)
 
+    def published(self, part: Marks, case: Case) -> tuple[Reference, ...]:
+        """Figures of the case's workload, precision and number of GPUs."""
+        from profiles.format.presets import published  # noqa: PLC0415 - only where there is room
+        from profiles.references.reference_tables import bundled_references  # noqa: PLC0415
+
+        profile = part.profile
+        settings = {n: part.settings.get(n) or s.default or "" for n, s in profile.settings.items()}
+        return published(profile, case, settings, bundled_references())
+
     def presets(self, part: Marks) -> tuple[Preset, ...]:
         """What its source measured, and published tables; at least one of them."""
         from profiles.format.presets import presets  # noqa: PLC0415 - seldom needed
         from profiles.references.reference_tables import bundled_references  # noqa: PLC0415
 
         return presets(part.profile, bundled_references())
+
+    @property
+    def taking_part(self) -> list[Marks]:
+        """The profiles of which something is wanted, in the order in which they were."""
+        return [part for part in self._marks.values() if part.wanted]
 
     def put(self, part: Marks) -> None:
         self.begun = True

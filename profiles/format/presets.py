@@ -3,7 +3,7 @@ tables that its framework is in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,6 +54,27 @@ def presets(profile: Profile, references: Iterable[Reference]) -> tuple[Preset, 
         if preset.cases:
             different[frozenset(preset.cases)] = preset
     return tuple(different.values())
+
+
+def published(
+    profile: Profile, case: Case, settings: Mapping[str, str], references: Iterable[Reference]
+) -> tuple[Reference, ...]:
+    """Throughputs of the case's workload at its precision on as many GPUs; those of its framework
+    first, then those with its batch size, then the newest. ``settings``: with their defaults."""
+    stated = workload_of(profile.workload, case, settings)
+    name = plain_workload(stated.name)
+    found = [
+        row
+        for row in references
+        if row.metric is Measured.THROUGHPUT
+        and (row.gpus, row.nodes) == (case.gpus, case.nodes)
+        and plain_workload(row.workload) == name
+        and same(on_gpu(stated.arithmetic, has_tf32=row.gpu.has_tf32), row.precision)
+    ]
+    found.sort(key=lambda row: row.date, reverse=True)
+    found.sort(key=lambda row: row.batch_size != case.batch_size)
+    found.sort(key=lambda row: not _is_of(row.framework, profile.framework))
+    return tuple(found)
 
 
 def _own(profile: Profile) -> tuple[Case, ...]:

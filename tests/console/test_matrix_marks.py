@@ -12,9 +12,9 @@ from backends.inventory.host_entry import Host
 from profiles.errors import SelectionError
 from profiles.format.profile import Matrix, Parameter, Profile
 from tests.console.fakes import frozen_catalog, unprobed, v100_hosts
+from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks, new_marks
 from tui.matrix_request import selection
-from tui.screens.matrix_text import column_kinds, column_labels
 from tui.screens.scaling_kinds_dialog import offered
 
 HOSTS = v100_hosts()

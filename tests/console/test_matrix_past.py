@@ -26,6 +26,7 @@ from tests.console.conftest import (
     tick,
     type_ahead,
     until,
+    words,
 )
 from tests.console.fakes import START, FakeWorkspace, v100_hosts
 from tests.console.test_matrix import current, open_matrix
@@ -316,3 +317,69 @@ def test_a_figure_in_a_cell_is_short_and_right_to_a_percent(value: float) -> Non
     read_back = float(shown.rstrip("kMGT")) * size
     assert abs(read_back / value - 1) <= 0.006
     assert len(shown) <= 5 or value < 0.1
+
+
+@pytest.mark.parametrize("size", [LARGE, HUGE])
+async def test_other_profiles_that_take_part_are_seen_with_their_marks_below_the_one_in_front(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    measured(workspace, {smoke("1n1g"): [7392.0]})
+    async with console(workspace, size) as (app, pilot):
+        page = await read(app, pilot)
+        await pilot.press("tab", "j", "space")
+        await until(pilot, partial(shows, app, "Matrix · oneflow-resnet50"))
+        await until(pilot, partial(shows, app, "cpu-smoke  6 cases"))
+        below = words(page.query_one("#below"))
+        assert "[x]7392" in below.replace(" ", "")
+        assert below.count("[x]") == 6
+        await pilot.press("space")
+        await pilot.press("k")
+        await until(pilot, partial(shows, app, "Matrix · cpu-smoke"))
+        assert "oneflow-resnet50" not in words(page.query_one("#below"))
+
+
+async def test_below_the_grid_stands_all_that_the_case_measured_the_newest_first(
+    workspace: FakeWorkspace,
+) -> None:
+    for number in range(1, 31):
+        measured(
+            workspace,
+            {smoke("1n1g"): [1000.0 + number]},
+            f"c{number:02d}",
+            at=START - number * DAY,
+        )
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await read(app, pilot)
+        lines = words(page.query_one("#below")).splitlines()
+        at = lines.index(next(line for line in lines if "1n1g b32 before" in line))
+        assert "1,001.0 samples/s, n=1, grade D, 1d ago: c01" in lines[at + 1]
+        shown = len([line for line in lines if "samples/s" in line])
+        assert f"+{30 - shown} more" in lines[at + 1 + shown]
+        height = page.query_one("#below").size.height
+        await pilot.press("j")
+        await until(pilot, lambda: "before" not in words(page.query_one("#below")))
+        assert page.query_one("#below").size.height == height
+
+
+async def test_a_small_terminal_has_the_grid_alone_and_counts_what_else_is_marked(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press("tab", "j", "space")
+        await until(pilot, partial(shows, app, "also marked: cpu-smoke (6 cases)"))
+        assert not page.query_one("#below").display
+
+
+async def test_published_figures_of_the_case_stand_below_the_grid(workspace: FakeWorkspace) -> None:
+    source = Catalog.load((), None).source("oneflow-resnet50")
+    workspace = FakeWorkspace(
+        workspace.campaigns_dir, catalog=Catalog({source.profile.name: source}, {})
+    )
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("2")
+        own = "383.8 images/s, OneFlow 0.1.8, Tesla V100-SXM2-16GB: DLPerf, 2020"
+        await until(pilot, partial(shows, app, own))
+        await pilot.press(*"jjjj")
+        await until(pilot, partial(shows, app, "5,839.1 images/s, OneFlow 0.1.8"))
+        assert not shows(app, "383.8 images/s")

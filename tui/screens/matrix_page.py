@@ -18,6 +18,8 @@ from backends.campaign.plan.plan import Plan
 from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
+from tui.matrix_below import OtherGrid, below_text, others_lines, past_lines, published_lines
+from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks, capacity
 from tui.matrix_request import Asked, parse_rule
 from tui.messages import CampaignStarted, Problem, Said
@@ -25,8 +27,6 @@ from tui.plan_words import is_short, objections, remarks
 from tui.screens import matrix_dialogs
 from tui.screens.matrix_text import (
     cell_text,
-    column_kinds,
-    column_labels,
     fill_words,
     plan_footer,
     preset_words,
@@ -79,6 +79,8 @@ class MatrixPage(Page):
         self._listed: object = None  # what the profiles' rows show
         self._offered: object = None  # what there is to mark: profiles, and hosts to run them
         self._offer = Sight(self, self.paint)  # since when that is shown
+        self._below: list[Text] = []  # of other profiles, and what it was made of
+        self._below_of: object = None
         self._filling: Marks | None = None  # the holes of which are marked once they were read
 
     @property
@@ -89,6 +91,7 @@ class MatrixPage(Page):
         with Horizontal():
             with Vertical(id="grid-panel", classes="panel"):
                 yield MatrixGrid()
+                yield ShownText(id="below")
                 yield ShownText(id="cell")
             with Vertical(id="matrix-side"):
                 yield TablePanel(ProfileTable(COLUMNS), "Profiles", id="profiles-panel")
@@ -144,6 +147,7 @@ class MatrixPage(Page):
         if part is None:
             set_frame(panel, "Matrix")
             grid.show("", (), ())
+            self.query_one("#below", ShownText).show(Text())
             self.query_one("#cell", ShownText).show(Text(NO_PROFILE, MUTED))
             self.query_one("#about").visible = False
             return
@@ -159,6 +163,7 @@ class MatrixPage(Page):
             self.refresh_bindings()
         set_frame(panel, f"Matrix · {part.profile.name}", self._footer())
         self.query_one("#cell", ShownText).show(self._cell_text(grid, part))
+        self._show_below(grid, part)
         about = self.query_one("#about", ShownText)
         about.visible = True
         set_frame(about, part.profile.name)
@@ -169,6 +174,33 @@ class MatrixPage(Page):
         room = self.query_one("#cell").content_size.width
         others = {"row": grid.row, "column": grid.column, "all": chain(*grid.cells)}
         return cell_text(grid.current, part, self._asked, others, now, room)
+
+    def _show_below(self, grid: MatrixGrid, part: Marks) -> None:
+        """Where there is room: the other profiles that take part, and what the case measured."""
+        below = self.query_one("#below", ShownText)
+        tall = self.has_class("-tall")
+        lines = len(grid.cells) + 3  # headings, and a bar to scroll with
+        grid.styles.height = lines if tall else "1fr"
+        width, height = below.size
+        if not tall or not height:
+            return
+        others = tuple(
+            OtherGrid(one, self._asked.cells(one), self._asked.past(one).figures)
+            for one in self._asked.taking_part
+            if one is not part
+        )
+        of = (others, width, height)
+        if of != self._below_of:
+            self._below_of, self._below = of, others_lines(others, width, height)
+        shown = list(self._below)
+        if (here := grid.current) is not None:
+            same = self._asked.past(part).of(here.case).same
+            now = self.session.workspace.cluster.now()
+            shown += past_lines(here.case.label, same, now, width, height - len(shown))
+            rows = self._asked.published(part, here.case)
+            batch = here.case.batch_size
+            shown += published_lines(rows, batch, width, height - len(shown))
+        below.show(below_text(shown, width, height))
 
     def _footer(self) -> Text:
         plan = self._asked.plan

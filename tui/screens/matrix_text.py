@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,6 @@ from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity
 from profiles.durations import format_duration
-from profiles.format.case import GLOBAL_BATCH
-from profiles.scalars import Scalar, scalar_text
 from tui.matrix_marks import Cell, Marks
 from tui.matrix_past import past_line, time_line
 from tui.matrix_request import Asked
@@ -27,43 +24,6 @@ from tui.widgets.keyed_table import Row
 if TYPE_CHECKING:
     from profiles.format.presets import Preset
     from profiles.format.profile import Profile
-
-
-def value_label(name: str, value: Scalar) -> str:
-    """A parameter value in a column heading: b128, fp32, xla=true."""
-    if name == "batch_size":
-        return f"b{value}"
-    if name == "precision":
-        return str(value)
-    return f"{name}={scalar_text(value)}"
-
-
-def column_labels(marks: Marks) -> tuple[str, ...]:
-    """Headings; a parameter with only one value shown is left out unless nothing else is left.
-
-    Of strong scaling, Σ512 is the global batch, in the place of the batch size.
-    """
-    varying = [name for name, values in marks.shown.items() if len(values) > 1]
-    short = [n for n in ("batch_size", "precision") if n in marks.shown and n not in varying]
-    named = [n for n in marks.shown if n in varying or n in short]
-    if not named:
-        return ("default",) * len(marks.columns)
-    return tuple(
-        " ".join(
-            value_label(name, column[name]) if name in column else f"Σ{column[GLOBAL_BATCH]}"
-            for name in named
-        )
-        for column in marks.columns
-    )
-
-
-def column_kinds(marks: Marks) -> tuple[str, ...]:
-    """The kind of scaling of every column; none where all of it is weak, as it always was."""
-    if not marks.totals:
-        return ()
-    return tuple(
-        "strong scaling" if GLOBAL_BATCH in column else "weak scaling" for column in marks.columns
-    )
 
 
 def cell_text(
@@ -144,11 +104,15 @@ def preset_words(part: Marks, preset: Preset, hosts: Sequence[HostSnapshot]) -> 
 
 
 def _others(part: Marks, asked: Asked) -> str:
-    """ "paddle-resnet50 (4 cases)": what starts with it though it is not on this grid."""
-    cases = asked.plan.cases if asked.plan is not None else ()
-    names = Counter(planned.profile.name for planned in cases)
-    del names[part.profile.name]
-    return ", ".join(f"{plain(name)} ({count(found, 'case')})" for name, found in names.items())
+    """ "paddle-resnet50 (4 cases)": what takes part though it is not on this grid."""
+    found = {
+        one.profile.name: sum(
+            cell.state == "marked" and not cell.awaits for row in asked.cells(one) for cell in row
+        )
+        for one in asked.taking_part
+        if one.profile is not part.profile
+    }
+    return ", ".join(f"{plain(name)} ({count(n, 'case')})" for name, n in found.items() if n)
 
 
 def plan_footer(plan: Plan, hosts: Sequence[HostSnapshot], room: int, *, wide: bool) -> Text:
