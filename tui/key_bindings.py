@@ -302,6 +302,7 @@ PANELS: Mapping[str, Panel] = {
             Key("N", "again(-1)", "Before", "the line before that has them", footer=6),
             Key("e", "error(1)", "Next error", "the next line that looks like an error", footer=3),
             Key("E", "error(-1)", "Error before", "the last such line before", footer=7),
+            Key("r", "rank", "Rank", "the lines of one rank alone, or of all", footer=5),
             Key("w", "wrap", "Wrap", "long lines on several rows, or cut", footer=4),
             *SCROLL,
         ),

@@ -17,6 +17,7 @@ from tests.console.conftest import words
 from tui.widgets import log_search
 from tui.widgets.log_lines import LineReader, LogLine, read_part, rows_of
 from tui.widgets.log_panel import LogPanel
+from tui.widgets.log_ranks import rank_of, ranks_text
 from tui.widgets.log_search import ERRORS, Search, words_sought
 from tui.widgets.log_tail import LogTail
 
@@ -371,3 +372,54 @@ async def test_while_a_long_log_is_searched_the_console_goes_on(
         goes_on.set()
         await read(pilot)
         assert "ValueError: needle" in words(panel)
+
+
+@pytest.mark.parametrize(
+    ("line", "rank"),
+    [
+        ("[1,3]<stdout>:loss 4", 3),
+        ("Wed Jun  1 10:54:24 2022[1,12]<stderr>:NCCL", 12),
+        ("[default5]:iter 20", 5),
+        ("[rank7]:[E1123 watchdog", 7),
+        (" 2: samples/s 383", 2),
+        ("train: epoch 0, iter 20", None),
+        ("[2026-11-23 12:00:00] iter", None),
+        ("", None),
+    ],
+)
+def test_the_rank_of_a_line_is_what_its_launcher_wrote_before_it(
+    line: str, rank: int | None
+) -> None:
+    assert rank_of(line) == rank
+
+
+def test_ranks_are_told_as_ranges() -> None:
+    assert ranks_text(frozenset((0, 1, 2, 3, 9, 11, 12))) == "0-3, 9, 11-12"
+
+
+async def test_the_lines_of_one_rank_are_followed_alone_and_a_search_finds_those_of_others(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("launched\n" + "".join(f"[1,{n % 4}]<stdout>:iter {n}\n" for n in range(40)))
+    async with Bench().run_test(size=(60, 20)) as pilot:
+        panel = await opened(pilot, path)
+        panel.show_rank(2)
+        assert "rank 2" in str(panel.border_title)
+        assert [line.split(">:")[1] for line in words(panel).splitlines() if line] == [
+            f"iter {n}" for n in range(2, 40, 4)
+        ]
+        with path.open("a") as log:
+            log.write("[1,1]<stdout>:needle\n[1,2]<stdout>:iter 42\n")
+        panel.show(path, "Log", empty="", ended=False)
+        await read(pilot)
+        assert "iter 42" in words(panel)
+        assert "needle" not in words(panel)
+        panel.search("needle")
+        await read(pilot)
+        assert "needle" in words(panel)
+        assert "rank 2" not in str(panel.border_title)
+        panel.show_rank(9)
+        assert "nothing of rank 9 here" in words(panel)
+        panel.show_rank(None)
+        assert "launched" in words(panel) or "iter 42" in words(panel)

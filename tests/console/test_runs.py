@@ -19,7 +19,7 @@ from tests.console.fakes import FakeWorkspace
 from tests.unit.campaign.strategies import planned
 from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.app import DlperfApp
-from tui.screens.dialogs import Choice
+from tui.screens.dialogs import Choice, Prompt
 from tui.screens.run_details import details_text
 from tui.screens.run_text import RunRows, summary
 from tui.screens.runs_page import RunsPage
@@ -369,6 +369,43 @@ async def test_the_cursor_goes_on_also_where_it_was_moved_while_nobody_had_heard
         await pass_time(workspace, app, pilot, 45)
         active = [r.run_id for r in page.viewed.runs if r.state.active] if page.viewed else []
         assert table.current_key in active
+
+
+async def test_a_host_is_filtered_for_and_how_many_of_all_are_left_is_said(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("/", *"node3")
+        await pass_time(workspace, app, pilot, 1)
+        assert page.query_one(KeyedTable).shown_keys == ("r02",)
+        assert "/node3 · 1 of 8" in screen_text(app)
+
+
+async def test_r_shows_what_one_rank_printed_and_refuses_a_rank_that_there_is_not(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.log_line = "[1,0]<stdout>:hello of 0\n[1,5]<stdout>:hello of 5\n"
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace)
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "Rank"))
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        assert "one of 0, 5" in screen_text(app)
+        await pilot.press("7", "enter")
+        await until(pilot, partial(shows, app, "the log has ranks 0, 5"))
+        await pilot.press("backspace", "5", "enter")
+        await until(pilot, lambda: not isinstance(app.screen, Prompt))
+        log = page.query_one(LogPanel)
+        assert words(log).split("\n")[0].strip() == "[1,5]<stdout>:hello of 5"
+        assert "hello of 0" not in words(log)
+        await pilot.press("r", "enter")
+        await until(pilot, lambda: "iter 180" in words(log))
 
 
 async def test_details_of_a_campaign_that_is_only_looked_at_offer_no_change(

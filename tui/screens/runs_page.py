@@ -36,6 +36,7 @@ from tui.text import plain
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
+from tui.widgets.log_ranks import ranks_text
 
 
 class _Able(NamedTuple):
@@ -297,6 +298,25 @@ class RunsPage(Page):
                 log.search(words)
 
         self.app.push_screen(Prompt("Search", words, value=event.before), answered)
+
+    @on(LogPanel.RankAsked)
+    def _ask_which_rank(self, event: LogPanel.RankAsked) -> None:
+        """One of those that print; nothing: all of them."""
+        log = self.panels.log_panel
+
+        def known(text: str) -> int | None:
+            if not text.strip():
+                return None
+            if not text.strip().isdecimal() or int(text) not in event.ranks:
+                raise DlperfError(f"the log has ranks {ranks_text(event.ranks)}")
+            return int(text)
+
+        def answered(text: str | None) -> None:
+            if text is not None:
+                log.show_rank(known(text))
+
+        words = f"Show only the lines of a rank, one of {ranks_text(event.ranks)}; nothing: all"
+        self.app.push_screen(Prompt("Rank", words, check=known), answered)
 
     def action_next_log(self) -> None:
         self.panels.next_host()

@@ -68,7 +68,8 @@ class TablePanel(Vertical):
         """ShownText in the frame: above and, at the right, below. Text is taken literally."""
         new = title if isinstance(title, Text) else Text(plain(title))
         if self.filter_text:
-            new = new + Text(f" · /{plain(self.filter_text)}", MUTED)
+            found, of = len(self.table.shown_keys), self.table.row_total
+            new = new + Text(f" · /{plain(self.filter_text)} · {found} of {of}", MUTED)
         set_frame(self, new, footer)
 
     def say_when_empty(self, words: str) -> None:

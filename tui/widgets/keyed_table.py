@@ -118,6 +118,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         return any(row.matches(self._words) for row in self._rows)
 
     @property
+    def row_total(self) -> int:
+        """Of all rows, those too that the filter leaves out."""
+        return len(self._rows)
+
+    @property
     def shown_keys(self) -> tuple[str, ...]:
         return tuple(self._keys)
 

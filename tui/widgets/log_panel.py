@@ -23,6 +23,7 @@ from tui.theme import ACCENT, GOOD, MUTED, WARN
 from tui.widgets.cut_marks import marked
 from tui.widgets.filter_table import set_frame
 from tui.widgets.log_lines import LogLine, Part, Row, bytes_before, read_part, rows_of
+from tui.widgets.log_ranks import rank_of
 from tui.widgets.log_search import ERRORS, Search, Sought, with_hits, words_sought
 from tui.widgets.log_tail import LogTail
 
@@ -44,6 +45,13 @@ class LogPanel(ScrollView, can_focus=True):
             super().__init__()
             self.before = before
 
+    class RankAsked(Message):
+        """Which rank's lines are to be shown? ``ranks``: those that there are."""
+
+        def __init__(self, ranks: frozenset[int]) -> None:
+            super().__init__()
+            self.ranks = ranks
+
     def __init__(self) -> None:
         super().__init__(id="log", classes="panel")
         self._tail: LogTail | None = None
@@ -63,6 +71,8 @@ class LogPanel(ScrollView, can_focus=True):
         self._tail = tail
         self._lines: deque[LogLine] = deque(maxlen=MAX_LINES)
         self._rows: list[Row] = []
+        self._ranks: frozenset[int] = frozenset()  # that lines here are of
+        self._rank: int | None = None  # whose lines alone are shown; None: all
         self._behind: int | None = None  # bytes behind the part that is shown; None: its end is
         self._waiting: deque[LogLine] = deque(maxlen=MAX_LINES)
         self._unseen = 0
@@ -135,14 +145,23 @@ class LogPanel(ScrollView, can_focus=True):
 
     def _add(self, lines: Sequence[LogLine]) -> None:
         self._lines.extend(lines)
+        self._note_ranks(lines)
         self._lay_out()
         self._to_end()
+
+    def _note_ranks(self, lines: Iterable[LogLine]) -> None:
+        found = {rank for line in lines if (rank := rank_of(line.text)) is not None}
+        if not found <= self._ranks:
+            self._ranks |= found
 
     # Where its lines stand ---------------------------------------------------------------------
 
     def _lay_out(self) -> None:
         width = max(1, self.scrollable_content_region.width) if self._wrapped else None
         self._rows = list(rows_of(self._lines, width))
+        if self._rank is not None:
+            own = [rank_of(line.text) == self._rank for line in self._lines]
+            self._rows = [row for row in self._rows if own[row.line]]
         longest = max((len(row.text) for row in self._rows), default=0)
         size = Size(longest, len(self._rows))
         if size != self.virtual_size:
@@ -175,8 +194,9 @@ class LogPanel(ScrollView, can_focus=True):
             state = (f"ended · {count(len(self._lines), 'line')}", MUTED)
         else:
             state = ("following", GOOD)
-        set_frame(self, plain(self._title), join([state]) if self._lines else "")
-        able = tuple(self.check_action(name, ()) for name in ("search", "again", "wrap"))
+        title = self._title if self._rank is None else f"{self._title} · rank {self._rank}"
+        set_frame(self, plain(title), join([state]) if self._lines else "")
+        able = tuple(self.check_action(name, ()) for name in ("search", "again", "wrap", "rank"))
         if able != self._able and (self._lines or self._read_by is None):  # else it is about to be
             self._able = able
             self.refresh_bindings()
@@ -245,6 +265,17 @@ class LogPanel(ScrollView, can_focus=True):
         else:
             scroll()
 
+    def action_rank(self) -> None:
+        """Ask whose lines are to be shown."""
+        self.post_message(self.RankAsked(self._ranks))
+
+    def show_rank(self, rank: int | None) -> None:
+        """The lines of this rank alone, or all."""
+        self._rank = rank
+        self._lay_out()
+        self._to_end()
+        self._retitle()
+
     def action_wrap(self) -> None:
         """Long lines whole, on several rows, or cut."""
         top = self._rows[self._top].line if self._rows else 0
@@ -263,6 +294,8 @@ class LogPanel(ScrollView, can_focus=True):
             return bool(self._lines)
         if action == "again":
             return bool(self._lines) and self._sought is not None
+        if action == "rank":
+            return bool(self._ranks)
         if action == "wrap":
             return self._wrapped or self.virtual_size.width > self.size.width > 0
         return super().check_action(action, parameters)
@@ -353,6 +386,7 @@ class LogPanel(ScrollView, can_focus=True):
         if part.before and lines and path is not None:
             lines.insert(0, bytes_before(part.before, path))
         self._lines = deque(lines)
+        self._note_ranks(lines)
         self.following = False
         self._behind = part.behind
         self._lay_out()
@@ -362,6 +396,8 @@ class LogPanel(ScrollView, can_focus=True):
         self._retitle()
 
     def _scroll_to_line(self, line: int, rows_above: int) -> None:
+        if self._rank is not None and not any(row.line == line for row in self._rows):
+            self.show_rank(None)  # what is looked for is another's
         row = next((n for n, row in enumerate(self._rows) if row.line == line), 0)
         target = max(0, row - rows_above)
         self.scroll_to(y=target, animate=False, immediate=True, force=True)
@@ -380,8 +416,9 @@ class LogPanel(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         base = self._base or self.rich_style
-        if not self._lines:
-            words = self._empty if y == 0 else ""
+        if not self._rows:
+            none = f"nothing of rank {self._rank} here; r shows all" if self._lines else self._empty
+            words = none if y == 0 else ""
             text = Text(f" {plain(words)}" if words else "", MUTED, no_wrap=True, end="")
             strip = Strip(text.render(self.app.console), text.cell_len)
             return strip.crop_extend(0, width, base).apply_style(base)
