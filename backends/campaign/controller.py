@@ -20,6 +20,7 @@ from backends import debug
 from backends.campaign.cancelling import CancelOrder
 from backends.campaign.dispatch import Dispatcher
 from backends.campaign.folder.debug_log import DebugLog
+from backends.campaign.folder.moment import Moment, forget_moment, write_moment
 from backends.campaign.folder.results_writer import ResultsWriter
 from backends.campaign.notify.notifier import Notifier
 from backends.campaign.pausing import operator
@@ -40,6 +41,8 @@ from backends.engines.engine import Engine
 from backends.inventory.notify_settings import NotifySettings
 from profiles.errors import DlperfError
 
+TELL_EVERY_S = 1.0
+"""Who looks on learns within this time why runs wait and what starts are at."""
 RESULTS_DELAY_S = 0.4
 
 
@@ -136,20 +139,24 @@ class CampaignController:
 
     def snapshot(self) -> CampaignSnapshot:
         """The campaign now; cheap enough to be asked for a few times a second."""
-        waiting = dict(self._dispatcher.schedule.waiting)
-        for run_id in self._dispatcher.cancel_asked & waiting.keys():
-            waiting[run_id] = replace(waiting[run_id], ending=True)
+        moment = self._moment()
         shown = take(
             self.state,
             self.path,
             now=self._clock(),
-            waiting=waiting,
-            starting=self._dispatcher.starting,
+            waiting=moment.waiting,
+            starting=moment.starting,
             revision=self._recorder.revision,
             kept=self._kept,
         )
         problem = self._recorder.problem
         return shown.with_note(self._clock(), problem) if problem else shown
+
+    def _moment(self) -> Moment:
+        waiting = dict(self._dispatcher.schedule.waiting)
+        for run_id in self._dispatcher.cancel_asked & waiting.keys():
+            waiting[run_id] = replace(waiting[run_id], ending=True)
+        return Moment(waiting, dict(self._dispatcher.starting))
 
     def start(self) -> None:
         """Begin, or go on, working; returns at once."""
@@ -278,6 +285,8 @@ class CampaignController:
                         await self._recorder.commit()
             finally:  # whatever comes, another console can go on
                 self._recorder.close()
+                if owned:
+                    forget_moment(self.path)
                 self._lock.release()
                 stopped = sys.exception()
                 asked = isinstance(stopped, asyncio.CancelledError)
@@ -295,6 +304,7 @@ class CampaignController:
                     tasks.create_task(keeper)
                     for keeper in (
                         self._keep_lock(),
+                        self._keep_telling(),
                         self._recorder.keep(),
                         self._keep_results(),
                         *([] if self._notifier is None else [self._notifier.keep()]),
@@ -342,6 +352,16 @@ class CampaignController:
             await sleep(HEARTBEAT_S)
             if not await asyncio.to_thread(self._lock.renew):
                 raise LostLockError(self.path)
+
+    async def _keep_telling(self) -> None:
+        """Those who look on see what we do; a full disk costs them that, and us nothing."""
+        told = None
+        while True:
+            if (moment := self._moment()) != told:
+                told = moment
+                with contextlib.suppress(OSError):
+                    await asyncio.to_thread(write_moment, self.path, moment)
+            await asyncio.sleep(TELL_EVERY_S)
 
     async def _keep_results(self) -> None:
         """Rewrite the results a moment after a run ended, never in the way of the next start."""

@@ -9,11 +9,14 @@ import pty
 import signal
 import subprocess
 import termios
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from backends.campaign.folder.campaign_views import CampaignViews
+from backends.campaign.folder.moment import MOMENT
 from backends.campaign.folder.paths import TAKEN
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record.lock import CampaignLock, Holder, Role
@@ -80,6 +83,24 @@ def command(bench: Bench, *words: str, code: int = 0) -> tuple[str, str]:
     done = run_program(bench.words(*words), timeout=180)
     assert done.returncode == code, done.stderr
     return done.stdout, done.stderr
+
+
+def test_who_follows_a_keeper_is_told_what_runs_wait_for_until_nobody_is_at_work(
+    bench: Bench, tmp_path: Path
+) -> None:
+    enough = tmp_path / "enough"
+    words = bench.steady_words("4n1g", lines=5, after=bench.until_there(enough))
+    command(bench, "run", *words, "--repeats", "2", "--detach")
+    path = bench.campaign
+    keeper = keeper_of(path)
+    views = CampaignViews(time.time, lambda state, *_: state, lambda _: keeper)
+    wait_until(
+        lambda: views.load(path).runs[1].state_text.startswith("waiting for"),
+        what="why the second run waits",
+    )
+    enough.touch()
+    ended(bench, keeper)
+    assert not (path / MOMENT).exists()
 
 
 def test_a_campaign_that_is_detached_goes_on_when_its_terminal_is_closed_at_once(

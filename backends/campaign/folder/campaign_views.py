@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from backends.campaign.folder.directory_identity import elsewhere_words
+from backends.campaign.folder.moment import NOTHING, MomentReader
 from backends.campaign.folder.reader import CampaignReader
 from backends.campaign.record.lock import Holder
 from backends.campaign.record.state import CampaignState
@@ -35,6 +36,7 @@ class CampaignViews:
         self._readers: dict[Path, CampaignReader] = {}
         self._kept: dict[Path, Kept] = {}
         self._seen: dict[Path, tuple[CampaignState, int]] = {}
+        self._moments: dict[Path, MomentReader] = {}
 
     def load(self, path: Path) -> CampaignSnapshot:
         """A read-only view of any campaign, live or past, of this or another console."""
@@ -42,10 +44,15 @@ class CampaignViews:
         state = self._with_what_is_lost(path, reader.state())
         kept = self._kept.setdefault(path, Kept())
         writer = None if state.finished else self._writer(path)
+        moment = NOTHING
+        if writer is not None:
+            moment = self._moments.setdefault(path, MomentReader(path)).read()
         shown = take(
             state,
             path,
             now=self._clock(),
+            waiting=moment.waiting,
+            starting=moment.starting,
             read_only=True,
             kept_by=writer,
             revision=self._revision(path, state),

@@ -1,0 +1,106 @@
+"""What whoever is at work on a campaign knows of this moment, and the journal does not: why runs
+wait, and what starts are at. A small file beside the requests, for those who look on.
+
+It goes with whoever wrote it: it is read only while somebody is at work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from backends.campaign.folder.paths import SPOOL
+from backends.campaign.folder.regular_file import open_to_read
+from backends.engines.engine import Waiting
+from backends.results.result_files import write_in_campaign
+from profiles.cleantext import clean_text
+
+MOMENT = f"{SPOOL}/moment.json"
+MOST_BYTES = 1 << 20
+MOST_RUNS = 2_000
+"""That it tells of: a screen shows the first of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """By run id. ``starting``: what a start is at, in words."""
+
+    waiting: Mapping[str, Waiting] = field(default_factory=dict)
+    starting: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Runs that wait for the same."""
+
+    runs: tuple[str, ...]
+    why: Waiting
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    waiting: tuple[_Alike, ...]
+    starting: dict[str, str]
+
+
+NOTHING = Moment()
+_FORMAT = TypeAdapter(_Written)
+
+
+def write_moment(campaign: Path, moment: Moment) -> None:
+    """Blocking. Raises OSError."""
+    alike: dict[Waiting, list[str]] = {}
+    for run_id in list(moment.waiting)[:MOST_RUNS]:
+        alike.setdefault(moment.waiting[run_id], []).append(run_id)
+    groups = tuple(_Alike(tuple(runs), why) for why, runs in alike.items())
+    written = _Written(groups, dict(moment.starting))
+    write_in_campaign(campaign / MOMENT, json.dumps(asdict(written)))
+
+
+def forget_moment(campaign: Path) -> None:
+    """Nobody is at work any more."""
+    with contextlib.suppress(OSError):
+        (campaign / MOMENT).unlink()
+
+
+class MomentReader:
+    """Reads it again only when it was written again; what is no such file tells nothing."""
+
+    def __init__(self, campaign: Path) -> None:
+        self._path = campaign / MOMENT
+        self._seen: tuple[int, ...] | None = None
+        self._moment = NOTHING
+
+    def read(self) -> Moment:
+        """Blocking."""
+        fd = open_to_read(self._path)
+        if fd is None:
+            self._seen, self._moment = None, NOTHING
+            return NOTHING
+        with os.fdopen(fd, "rb") as file:
+            status = os.fstat(fd)
+            seen = (status.st_ino, status.st_mtime_ns, status.st_size)
+            if seen != self._seen:
+                self._seen = seen
+                try:
+                    self._moment = _read(file.read(MOST_BYTES))
+                except (OSError, ValueError, RecursionError):
+                    self._moment = NOTHING
+        return self._moment
+
+
+def _read(data: bytes) -> Moment:
+    """Raises ValueError for what :func:`write_moment` never writes."""
+    try:
+        written = _FORMAT.validate_json(data)
+    except ValidationError as error:
+        raise ValueError("no moment of a campaign") from error
+    waiting = {run_id: one.why for one in written.waiting for run_id in one.runs}
+    starting = {run_id: clean_text(words) for run_id, words in written.starting.items()}
+    return Moment(waiting, starting)

@@ -1,0 +1,99 @@
+"""Who looks on sees why runs wait and what starts are at, as whoever is at work does."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.campaign.folder.campaign_views import CampaignViews
+from backends.campaign.folder.moment import (
+    MOMENT,
+    NOTHING,
+    Moment,
+    MomentReader,
+    forget_moment,
+    write_moment,
+)
+from backends.campaign.record import events as ev
+from backends.campaign.record.journal import FILE_NAME, write_now
+from backends.campaign.record.lock import Holder, Role
+from backends.campaign.record.state import fold
+from backends.campaign.record.status_view import take
+from backends.engines.engine import Waiting, WaitKind
+from tests.unit.campaign.strategies import planned
+from tests.unit.campaign.test_campaign_state import assigned
+
+KEEPER = Holder("alice", "login02", 4711, 1, "n", Role.KEEPER)
+A, B = "r-0001-a1", "r-0002-a1"
+WAITS = st.builds(
+    Waiting,
+    st.sampled_from(WaitKind),
+    st.lists(st.text(), max_size=3).map(tuple),
+    st.text(),
+    st.integers(0, 99),
+    st.integers(0, 99),
+    st.integers(0, 99),
+    st.none() | st.floats(0, 1e10),
+    st.booleans(),
+)
+
+
+@given(st.dictionaries(st.text(), WAITS), st.dictionaries(st.text(), st.sampled_from(["a", "b"])))
+def test_what_is_written_is_read(
+    tmp_path_factory: pytest.TempPathFactory, waiting: dict[str, Waiting], starting: dict[str, str]
+) -> None:
+    campaign = tmp_path_factory.mktemp("c")
+    reader = MomentReader(campaign)
+    assert reader.read() == NOTHING
+    write_moment(campaign, Moment(waiting, starting))
+    assert reader.read() == Moment(waiting, starting)
+    forget_moment(campaign)
+    assert reader.read() == NOTHING
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b'{"waiting": 3}', b"\0" * 99, b"[" * 100_000, b"x" * (2 << 20)]
+)
+def test_what_is_no_moment_tells_nothing(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / MOMENT).parent.mkdir()
+    (tmp_path / MOMENT).write_bytes(data)
+    assert MomentReader(tmp_path).read() == NOTHING
+
+
+def test_a_pipe_or_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
+    place = tmp_path / MOMENT
+    place.parent.mkdir()
+    os.mkfifo(place)
+    assert MomentReader(tmp_path).read() == NOTHING
+    place.unlink()
+    place.symlink_to("/etc/passwd")
+    assert MomentReader(tmp_path).read() == NOTHING
+
+
+def test_words_of_a_start_are_safe_to_show(tmp_path: Path) -> None:
+    write_moment(tmp_path, Moment({}, {A: "copying\x1b]52;c;x\x07"}))
+    assert "\x1b" not in MomentReader(tmp_path).read().starting[A]
+
+
+def test_who_follows_a_keeper_is_told_the_same_as_the_keeper(tmp_path: Path) -> None:
+    events = [ev.CampaignCreated(t=0.0, campaign="c"), planned(A), planned(B), assigned(A)]
+    write_now(tmp_path / FILE_NAME, events)
+    moment = Moment({B: Waiting(WaitKind.BUSY, ("h1", "h2"))}, {A: "copying files to h1"})
+    write_moment(tmp_path, moment)
+    own = take(fold(events), tmp_path, now=5.0, waiting=moment.waiting, starting=moment.starting)
+    at_work: list[Holder | None] = [KEEPER]
+    views = CampaignViews(lambda: 5.0, lambda state, *_: state, lambda _: at_work[0])
+    followed = views.load(tmp_path)
+    assert [run.state_text for run in followed.runs] == [run.state_text for run in own.runs]
+    assert [run.state_text for run in own.runs] == [
+        "starting, copying files to h1",
+        "waiting for h[1-2]",
+    ]
+    write_moment(tmp_path, Moment({B: Waiting(WaitKind.SETTLING)}, {}))
+    assert views.load(tmp_path).runs[1].state_text == "settling"
+    at_work[0] = None
+    assert views.load(tmp_path).runs[1].state_text == "planned", "nobody is there to wait"
