@@ -241,7 +241,11 @@ PANELS: Mapping[str, Panel] = {
         (
             Key("v", "view", "View", "the next of chart, telemetry, log and details", footer=1),
             Key(
-                "c", "cancel_run", "Cancel", "end the run under the cursor, on every host", footer=2
+                "c",
+                "cancel_run",
+                "Cancel",
+                "end the run under the cursor, on every host; skip it, before it has begun",
+                footer=2,
             ),
             Key("C", "cancel_all", "Cancel all", "end every run and start no more", footer=6),
             Key("t", "retry", "Retry", "do the failed or cancelled run again", footer=3),

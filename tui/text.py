@@ -115,9 +115,14 @@ def age(host: HostSnapshot, now: float | None) -> str:
     return format_duration(passed // step * step)
 
 
-def run_state(state: RunState, *, paused: bool = False, collecting: bool = False) -> Text:
+def run_state(
+    state: RunState, *, paused: bool = False, collecting: bool = False, begun: bool = True
+) -> Text:
+    """``begun``: it was started; a run that was cancelled before that is skipped."""
     symbol, word, colour = RUN_STATES[state]
-    if paused:
+    if state is RunState.CANCELLED and not begun:
+        word = "skipped"
+    elif paused:
         symbol, word, colour = "‖", "paused", WARN
     elif collecting:
         symbol, word = "◌", "collecting"

@@ -434,3 +434,23 @@ async def test_what_keeps_a_queued_run_is_told_beside_its_state_and_once(
         row = RunRows()(replace(viewed, runs=(run,)))[0]
         assert row.key == run_id
         assert [cell.plain for cell in row.cells[:2]] == ["· queued", f"{run.label}  Resources"]
+
+
+async def test_a_run_that_waits_is_skipped_by_the_key_that_cancels_and_may_be_done_again(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        assert "c Cancel" in screen_text(app)
+        await pilot.press("G")
+        await until(pilot, partial(shows, app, "c Skip"))
+        await pilot.press("c")
+        await until(pilot, partial(shows, app, "Skip 4n8g b128 fp32 #2?"))
+        await pilot.press("y")
+        await until(pilot, lambda: controller.cancelled == ["r07"])
+        tick(app)
+        await until(pilot, partial(shows, app, "– skipped"))
+        assert "– cancelled" not in screen_text(app)
+        await until(pilot, partial(shows, app, "t Retry"))

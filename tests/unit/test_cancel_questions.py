@@ -39,6 +39,7 @@ def questions(*events: ev.Event) -> tuple[str, str]:
     ("events", "one", "everything"),
     [
         ([WITHOUT_A_JOB], "Its processes are ended on every host; its log stays.", ""),
+        ([], "It is never started, unless t on it says so later.", ""),
         ([QUEUED], "Its job leaves the queue.", ""),
         ([HANDED_IN], "Its job 12 leaves the queue.", "Their jobs end or leave the queue."),
         (

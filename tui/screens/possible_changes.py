@@ -71,9 +71,11 @@ def _pause(controller: Controller, run_ids: Sequence[str], *, pause: bool) -> st
 
 
 def change_labels(viewed: CampaignSnapshot | None, run: RunView | None) -> dict[str, str]:
-    """What p and P would do now, by their actions."""
+    """What p, P and c would do now, by their actions."""
+    waits = run is not None and run.state is RunState.PLANNED
     waiting = [one for one in viewed.runs if one.state.waits] if viewed is not None else []
     return {
+        "cancel_run": "Skip" if waits else "Cancel",
         "pause": "Let it start" if run is not None and run.paused else "Pause",
         "pause_all": "Let all start" if all(one.paused for one in waiting) else "Pause all",
     }
@@ -86,6 +88,10 @@ def _is_last(viewed: CampaignSnapshot, run: RunView) -> bool:
 
 def cancel_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
     """The answer is "yes" or "no"."""
+    if run.state is RunState.PLANNED:
+        skip = (Answer("y", "leave it out for good", "yes"), Answer("n", "keep it", "no"))
+        words = f"Skip {run.label}? It is never started, unless t on it says so later."
+        return Choice("Skip run", words, skip)
     answers = (Answer("y", "end this run", "yes"), Answer("n", "let it go on", "no"))
     return Choice("Cancel run", _ending(viewed, run), answers)
 

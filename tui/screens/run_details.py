@@ -29,7 +29,7 @@ from tui.widgets.throughput_plot import jitter_text
 _NEXT_STEPS = {
     RunState.FAILED: "t tries it again · Enter reads the log · y copies all this",
     RunState.CANCELLED: "t does it again",
-    RunState.PLANNED: "starts by itself as soon as its hosts are free · c leaves it out",
+    RunState.PLANNED: "starts by itself as soon as its hosts are free · c skips it",
 }
 
 
@@ -37,7 +37,7 @@ def _next_step(run: RunView, *, read_only: bool) -> str:
     if read_only:
         return "Enter reads the log · y copies all this"
     if run.paused:
-        return "p lets it start when its turn comes · c leaves it out"
+        return "p lets it start when its turn comes · c skips it"
     return _NEXT_STEPS.get(run.state, "")
 
 
@@ -55,7 +55,10 @@ def details_text(
     """
     record = state.runs[run.run_id]
     text = Text(end="")
-    text.append_text(run_state(run.state, paused=run.paused, collecting=run.collecting))
+    begun = run.elapsed_s is not None
+    text.append_text(
+        run_state(run.state, paused=run.paused, collecting=run.collecting, begun=begun)
+    )
     text.append(f"  {plain(run.profile)}\n", MUTED)
     _why(text, run, record)
     if step := _next_step(run, read_only=read_only):

@@ -87,7 +87,7 @@ def _row(run: RunView, *, several: bool) -> Row:
     return Row(
         run.run_id,
         (
-            _state(run.state, run.paused, run.collecting),
+            _state(run.state, run.paused, run.collecting, run.elapsed_s is not None),
             _label(run.label, run.profile if several else "", run.state, said, bool(run.doing)),
             _kept_cell(fold_nodeset(run.hosts) or "–", "" if run.hosts else MUTED),
             _progress(
@@ -118,8 +118,8 @@ def _duration(seconds: float | None) -> Text:
 
 
 @lru_cache
-def _state(state: RunState, paused: bool, collecting: bool) -> Text:
-    return run_state(state, paused=paused, collecting=collecting)
+def _state(state: RunState, paused: bool, collecting: bool, begun: bool) -> Text:
+    return run_state(state, paused=paused, collecting=collecting, begun=begun)
 
 
 @lru_cache(maxsize=CELLS_KEPT)
