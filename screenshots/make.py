@@ -5,9 +5,9 @@
 A picture that shows a warning which the text of its page does not mention is not written.
 
 The console is the real one; what is drawn is what a terminal of that size shows. ``smoke`` and
-``smoke-results`` are a campaign that runs on this machine while they are made, ``results-h200`` is
-the one of docs/examples, measured on H200. The others are of ``dlperf-tui demo``, and each of them
-says SIMULATED. Text is placed character by character, so that columns stand whatever fixed-width
+``smoke-results`` are a campaign that runs on this machine while they are made; those that end in
+``h200`` are of docs/examples, measured on H200. The others are of ``dlperf-tui demo``, and each of
+them says SIMULATED, as each frame of ``demo.gif`` does (film.py). Text is placed character by character, so that columns stand whatever fixed-width
 font the viewer has.
 """
 
@@ -17,9 +17,10 @@ import asyncio
 import html
 import os
 import re
+import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -31,31 +32,46 @@ from rich.cells import cell_len  # noqa: E402
 from textual.pilot import Pilot  # noqa: E402
 
 from backends.campaign.plan.selection import Selection  # noqa: E402
-from backends.campaign.record.run_record import RunRecord  # noqa: E402
 from backends.campaign.record.run_state import RunState  # noqa: E402
+from backends.campaign.record.status_view import RunView  # noqa: E402
 from backends.demo import SELECTION, open_demo  # noqa: E402
 from backends.inventory.host_entry import Host, Inventory  # noqa: E402
+from backends.replay.replay_workspace import ReplayWorkspace  # noqa: E402
 from backends.use_cases import Workspace  # noqa: E402
-from tests.console.conftest import console, shows, tick  # noqa: E402
+from tests.console.conftest import Operator, console, shows, tick  # noqa: E402
 from tui.app import DlperfApp  # noqa: E402
+from tui.replaying import ReplayApp  # noqa: E402
+from tui.screens.campaign_list import CampaignList  # noqa: E402
+from tui.screens.compare_screen import Compare  # noqa: E402
+from tui.screens.export_sheet import ExportSheet  # noqa: E402
+from tui.screens.start_dialog import StartDialog  # noqa: E402
 from tui.widgets.keyed_table import KeyedTable  # noqa: E402
+from film import Frame, frame, write_film  # noqa: E402
 from warnings_in_pictures import CELL, unmentioned  # noqa: E402
 
-H200 = HERE.parent / "docs" / "examples" / "h200-x4-resnet50-graphs"
-PATIENCE_S = 120.0
+EXAMPLES = HERE.parent / "docs" / "examples"
+H200, H200_X2 = EXAMPLES / "h200-x4-resnet50-graphs", EXAMPLES / "h200-x2-resnet50-graphs"
+REPLAYED_AT, REPLAYED_S = 10.0, 257.0
+"""How fast, and where it stands still: a run trains on all four GPUs, and its readings count."""
+PATIENCE_S = 400.0
 FONTS = "Fira Code, DejaVu Sans Mono, Menlo, Consolas, monospace"
 
 
 BEGUN = 1_795_226_400.0  # 2026-11-21 02:00 UTC
 COMFORTABLE, SMALL = (120, 40), (80, 24)
+FILM_SIZE, FILM_ZOOM, FILM_SPEED = (100, 34), 0.9, 20.0
+FILM_STEP = 0.4
+"""By how many runs the campaign goes on from one frame to the next."""
 
 
 @asynccontextmanager
-async def sitting(speed: float) -> AsyncIterator[tuple[Workspace, DlperfApp, Pilot[str]]]:
+async def sitting(
+    speed: float, size: tuple[int, int] = COMFORTABLE
+) -> AsyncIterator[tuple[Workspace, DlperfApp, Pilot[str]]]:
     """With the demo, once its hosts have answered."""
     workspace = open_demo(Path("campaigns"), speed, BEGUN)
     workspace.cluster.login_host = "login01"
-    async with console(workspace, COMFORTABLE) as (app, pilot):
+    async with console(workspace, size) as (app, pilot):
         await until(pilot, lambda: all(host.facts for host in app.session.hosts))
         yield workspace, app, pilot
         await app.session.close()
@@ -92,26 +108,28 @@ async def demo_results() -> dict[str, str]:
         await pilot.press("3")
         await until(pilot, lambda: app.session.live is not None and app.session.live.finished)
         app.clear_notifications()
-        await go_to(app, pilot, lambda run: run.category == "named")
+        await pilot.press("s")
+        pictures["schedule"] = await picture(app, pilot)
+        await pilot.press("s")
+        await go_to(app, pilot, lambda run: "GPU memory" in run.reason)
         pictures["failure"] = await picture(app, pilot)
         await pilot.press("4", "j", "j")
         pictures["results"] = await picture(app, pilot)
     return pictures
 
 
-async def go_to(app: DlperfApp, pilot: Pilot[str], wanted: Callable[[RunRecord], bool]) -> None:
+async def go_to(app: DlperfApp, pilot: Pilot[str], wanted: Callable[[RunView], bool]) -> None:
     """Down to the first such run."""
     await pilot.press("g")
-    for _ in live_runs(app):
+    for _ in shown_runs(app):
         key = app.screen.query_one(KeyedTable).current_key
-        if any(run.run_id == key and wanted(run) for run in live_runs(app)):
+        if any(run.run_id == key and wanted(run) for run in shown_runs(app)):
             return
         await pilot.press("j")
 
 
-def live_runs(app: DlperfApp) -> Sequence[RunRecord]:
-    live = app.session.live
-    return () if live is None else tuple(live.state.runs.values())
+def shown_runs(app: DlperfApp) -> Sequence[RunView]:
+    return app.session.viewed.runs if app.session.viewed else ()
 
 
 def real_workspace() -> Workspace:
@@ -141,31 +159,118 @@ async def smoke() -> dict[str, str]:
 
 
 def at_work(app: DlperfApp, tag: str, progress: float) -> bool:
-    live = app.session.live
-    runs = live.runs if live else ()
-    return any(r.case.tag == tag and (r.progress or 0.0) >= progress for r in runs)
+    return any(r.case.tag == tag and (r.progress or 0.0) >= progress for r in shown_runs(app))
 
 
-async def results_h200() -> dict[str, str]:
-    """The campaign of docs/examples, opened as any other."""
+async def h200() -> dict[str, str]:
+    """Two campaigns of docs/examples: one looked at, both compared; nothing is run."""
+    for example in (H200_X2, H200):
+        shutil.copytree(example, Path("campaigns") / example.name)
     workspace = real_workspace()
-    async with console(workspace, (120, 40), readonly=True) as (app, pilot):
+    shown = {}
+    async with console(workspace, COMFORTABLE, readonly=True) as (app, pilot):
         await workspace.cluster.probe()
         await app.session.open(H200)
+        await pilot.press("3")
+        await until(pilot, lambda: shows(app, "1n4g"))
+        await go_to(app, pilot, lambda run: run.case.tag == "1n4g")
+        await until(pilot, lambda: shows(app, "util ") and shows(app, "iter 160"))
+        shown["runs-h200"] = await picture(app, pilot)
         await pilot.press("4")
         await until(pilot, lambda: shows(app, "1n4g"))
         await pilot.press("j", "j")
-        await settle(pilot)
-        shown = {"results-h200": await picture(app, pilot)}
+        shown["results-h200"] = await picture(app, pilot)
+        await pilot.press("e")
+        await until(pilot, lambda: isinstance(app.screen, ExportSheet) and shows(app, "26595"))
+        shown["export-h200"] = await picture(app, pilot)
+        await pilot.press("escape", "O")
+        await until(pilot, lambda: isinstance(app.screen, CampaignList) and shows(app, "finished"))
+        await pilot.press("space", "space", "c")
+        await until(pilot, lambda: isinstance(app.screen, Compare) and shows(app, "counts"))
+        shown["compare-h200"] = await picture(app, pilot)
         await app.session.close()
     return shown
 
 
-async def picture(app: DlperfApp, pilot: Pilot[str]) -> str:
+async def replay() -> dict[str, str]:
+    """The same campaign as it went, stood still while it trains on all of its GPUs."""
+    passed = 0.0
+    workspace = ReplayWorkspace(H200, REPLAYED_AT, monotonic=lambda: passed)
+    app = ReplayApp(workspace)
+    app.animation_level = "none"
+    async with app.run_test(size=COMFORTABLE, notifications=True):
+        pilot = Operator(app)
+        await until(pilot, lambda: app.session.opened is not None and app.current_mode == "runs")
+        passed = REPLAYED_S / REPLAYED_AT
+        await until(pilot, lambda: any(r.throughput_now for r in shown_runs(app)))
+        await pilot.press("full_stop")
+        await go_to(app, pilot, lambda run: run.state is RunState.RUNNING)
+        return {"replay-h200": await picture(app, pilot)}
+
+
+async def film() -> list[Frame]:
+    """A campaign of the demo, from its hosts to its curves; the title says which key was pressed."""
+    frames: list[Frame] = []
+
+    async with sitting(FILM_SPEED, FILM_SIZE) as (_, app, pilot):
+
+        async def shown(seconds: float, title: str) -> None:
+            svg = await picture(app, pilot, title)
+            frames.append(frame(svg, to_png(svg.replace('rx="8"', ""), FILM_ZOOM), seconds))
+
+        async def press(seconds: float, title: str, *keys: str) -> None:
+            for key in keys:
+                await pilot.press(key)
+                await shown(seconds, title)
+
+        await shown(1.5, "dlperf-tui demo")
+        await press(0.4, "j   down", "j", "j", "j")
+        await shown(1.3, "a host that is too hot says so")
+        await press(1.0, "2   Matrix: what to measure", "2")
+        await pilot.press("tab")
+        await press(0.6, "space   not this profile", "space")
+        await pilot.press(*["j"] * app.session.workspace.catalog.names.index("oneflow-resnet50"))
+        await press(0.8, "space   this one", "space")
+        await pilot.press("shift+tab", "n")
+        for down in (0, 3, 1, 1):  # 1n1g, 1n8g, 2n8g, 4n8g
+            await press(0.2, "j   down", *["j"] * down)
+            await press(0.6, "space   mark a case", "space")
+        await pilot.press(*["minus"] * 3)
+        await press(1.2, "-   fewer repeats", "minus")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, StartDialog))
+        await until(pilot, lambda: not shows(app, "checking the hosts"))
+        await shown(3.0, "Enter   what would run, and what the checks found")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.current_mode == "runs")
+        while not finished(app):
+            await shown(0.25, "Enter   the runs, as they train")
+            next_at = done(app) + FILM_STEP
+            await until(pilot, lambda: done(app) >= next_at or finished(app))
+        app.clear_notifications()
+        await shown(1.5, "all of them have ended")
+        await press(1.5, "4   Results", "4")
+        await press(0.5, "j   down", "j", "j", "j")
+        await press(1.8, "c   the next curve", "c", "c")
+        await press(2.5, "c   the next curve", "c")
+        await app.session.close()
+    return frames
+
+
+def finished(app: DlperfApp) -> bool:
+    return app.session.live is not None and app.session.live.finished
+
+
+def done(app: DlperfApp) -> float:
+    """Runs that have ended, and parts of those at work."""
+    return sum(1.0 if run.state.ended else run.progress or 0.0 for run in shown_runs(app))
+
+
+async def picture(app: DlperfApp, pilot: Pilot[str], title: str = "dlperf-tui") -> str:
     for _ in range(2):
         tick(app)
         await settle(pilot)
-    return on_grid(app.export_screenshot(title="dlperf-tui"))
+    return on_grid(app.export_screenshot(title=title))
 
 
 async def until(pilot: Pilot[str], condition: Callable[[], object]) -> None:
@@ -184,6 +289,7 @@ def on_grid(svg: str) -> str:
     """Every character at its column's x: independent of the widths of the viewer's font."""
     placed = re.sub(r"<text( [^>]*textLength[^>]*)>([^<]*)</text>", _place, svg)
     placed = re.sub(r"@font-face \{.*?\}\s*", "", placed, flags=re.DOTALL)
+    placed = placed.replace("font-family: arial", f"font-family: {FONTS}")
     return placed.replace("font-family: Fira Code, monospace", f"font-family: {FONTS}")
 
 
@@ -203,34 +309,39 @@ def _place(match: re.Match[str]) -> str:
     return f"<text{attributes}>{html.escape(text).replace(' ', '&#160;')}</text>"
 
 
-def to_png(svg: str) -> bytes:
-    return bytes(
-        resvg_py.svg_to_bytes(
-            svg_string=svg, monospace_family="DejaVu Sans Mono", font_family="DejaVu Sans Mono"
-        )
+def to_png(svg: str, zoom: float = 1.0) -> bytes:
+    font = "DejaVu Sans Mono"
+    drawn = resvg_py.svg_to_bytes(
+        svg_string=svg, monospace_family=font, font_family=font, zoom=zoom
     )
+    return bytes(drawn)
 
 
-async def collect(take: Callable[[], Awaitable[dict[str, str]]]) -> dict[str, str]:
-    return await take()
+PICTURES: dict[str, Callable[[], Coroutine[None, None, dict[str, str]]]] = {
+    "demo": demo,
+    "demo-results": demo_results,
+    "smoke": smoke,
+    "h200": h200,
+    "replay": replay,
+}
+FILM = "film"
 
 
 def main(names: Sequence[str]) -> int:
-    known: dict[str, Callable[[], Awaitable[dict[str, str]]]] = {
-        "demo": demo,
-        "demo-results": demo_results,
-        "smoke": smoke,
-        "results-h200": results_h200,
-    }
-    unknown = [name for name in names if name not in known]
+    every = [*PICTURES, FILM]
+    unknown = [name for name in names if name not in every]
     if unknown:
-        print(f"no screenshot {unknown[0]}; there are {', '.join(known)}", file=sys.stderr)
+        print(f"no screenshot {unknown[0]}; there are {', '.join(every)}", file=sys.stderr)
         return 2
     refused = 0
-    for name in names or known:
+    for name in names or every:
         with tempfile.TemporaryDirectory() as scratch:
             os.chdir(scratch)
-            for made, svg in asyncio.run(collect(known[name])).items():
+            if name == FILM:
+                size = write_film(asyncio.run(film()), HERE / "demo.gif")
+                print(f"screenshots/demo.gif, {size:,} bytes")
+                continue
+            for made, svg in asyncio.run(PICTURES[name]()).items():
                 if said := unmentioned(made, svg):
                     print(f"screenshots/{made}: shows {said[0]!r}", file=sys.stderr)
                     print("which its page does not mention; not written", file=sys.stderr)

@@ -12,7 +12,8 @@ CELL = 12.2
 """Width of a character in Textual's SVG."""
 
 _TEXT = re.compile(r'<text [^>]*\bx="([\d. ]+)"[^>]*\by="([\d.]+)"[^>]*>([^<]*)</text>')
-_WARNING = re.compile(r"▲ +(.*?)(?: {2,}|[│╭╮╰╯─]|$)")
+_WARNING = re.compile(r"▲ +(?:[\d ]+· )?(?:[A-D] )?(.*?)(?: {2,}|[│╭╮╰╯─]|$)")
+"""Compare says first of which campaigns, by their numbers; a reason of a grade, of which."""
 
 
 def rows(svg: str) -> list[str]:

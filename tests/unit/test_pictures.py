@@ -1,25 +1,96 @@
-"""No picture of the documentation shows a warning that the page with it does not speak of."""
+"""What the pictures of the documentation show, and that each is named by a page and there."""
 
 from __future__ import annotations
 
 import importlib.util
+import re
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from PIL import Image
 
-PICTURES = Path(__file__).parents[2] / "screenshots"
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "screenshots"
+FILM_COLUMNS = 100
+
+
+FILM = PICTURES / "demo.gif"
+CELL, LEFT, TOP, ROW = 12.2, 9.0, 41.0, 24.4
+"""Of Textual's SVG: a character's width, where the terminal begins, and the height of a line."""
 
 
 @pytest.fixture(scope="module")
 def pictures() -> ModuleType:
-    path = PICTURES / "warnings_in_pictures.py"
-    spec = importlib.util.spec_from_file_location("warnings_in_pictures", path)
+    return loaded("warnings_in_pictures")
+
+
+@pytest.fixture(scope="module")
+def film(pictures: ModuleType) -> ModuleType:
+    return loaded("film")
+
+
+def loaded(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, PICTURES / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # film.py imports the other by its name
     spec.loader.exec_module(module)
     return module
+
+
+def test_each_picture_is_named_by_a_page_and_each_that_is_named_is_there() -> None:
+    pages = [ROOT / "README.md", *ROOT.glob("docs/*.md")]
+    named = {
+        name
+        for page in pages
+        for name in re.findall(r"screenshots/([\w.-]+\.(?:png|gif|svg))", page.read_text("utf-8"))
+    }
+    drawn = {path.name for path in PICTURES.iterdir() if path.suffix in (".png", ".gif")}
+    assert named == drawn
+    svg = {path.stem for path in PICTURES.glob("*.svg")}
+    assert svg == {path.stem for path in PICTURES.glob("*.png")}
+
+
+def test_a_picture_with_a_link_has_words_for_who_cannot_see_it() -> None:
+    for page in (ROOT / "README.md", *ROOT.glob("docs/*.md")):
+        for words in re.findall(r"!\[([^\]]*)\]\([^)]*screenshots/", page.read_text("utf-8")):
+            assert len(words.split()) >= 5, (page, words)
+
+
+def test_every_frame_of_the_film_says_simulated_and_has_no_rubbish(film: ModuleType) -> None:
+    assert FILM.stat().st_size < film.MOST_BYTES
+    words = film.words_of(FILM)
+    with Image.open(FILM) as shown:
+        assert shown.n_frames == len(words)
+        zoom = shown.width / (FILM_COLUMNS * CELL + 2 * LEFT)
+        seconds, marks = 0.0, set()
+        for number, said in enumerate(words):
+            assert film.wrong_in(said) == "", number
+            [row] = [row for row in said.splitlines() if "dlperf-tui  SIMULATED" in row]
+            left = (LEFT + CELL * row.index(film.MARK)) * zoom
+            shown.seek(number)
+            seconds += shown.info["duration"] / 1000
+            box = (left, TOP * zoom, left + CELL * len(film.MARK) * zoom, (TOP + ROW) * zoom)
+            mark = shown.convert("RGB").crop(tuple(map(round, box)))
+            marks.add(mark.tobytes())
+            assert len(mark.getcolors() or range(99)) > 2, "letters on their ground"
+    assert len(marks) == 1, "the same in each"
+    assert 20 <= seconds <= 40
+
+
+def test_a_frame_that_does_not_say_so_or_has_escapes_is_refused(film: ModuleType) -> None:
+    def refused(words: str) -> str:
+        with pytest.raises(ValueError, match="a frame of the film") as error:
+            film.frame(drawn(words), b"", 1.0)
+        return str(error.value)
+
+    assert film.frame(drawn("SIMULATED · 4 hosts"), b"", 1.0).words == "SIMULATED · 4 hosts"
+    assert "does not say SIMULATED" in refused("4 hosts")
+    for rubbish in ("\x1b", "\x9b", "\N{REPLACEMENT CHARACTER}", "\u202e", "\ue0b0"):
+        assert "a frame of the film has" in refused(f"SIMULATED {rubbish}[31m")
 
 
 def drawn(*lines: str) -> str:
@@ -52,3 +123,10 @@ def test_a_warning_that_the_page_does_not_mention_is_found(
 
 def test_of_panels_side_by_side_each_warning_is_one(pictures: ModuleType) -> None:
     assert pictures.warnings_in(drawn("│▲ one│▲ two: three  │")) == ["one", "two: three"]
+
+
+@pytest.mark.parametrize("of", ["", "1 2 · ", "B ", "1 · D "])
+def test_a_warning_is_known_without_the_campaigns_and_the_grade_that_it_is_of(
+    pictures: ModuleType, of: str
+) -> None:
+    assert pictures.warnings_in(drawn(f"│▲ {of}3 repeats: few │")) == ["3 repeats: few"]
