@@ -192,7 +192,8 @@ def infeasible(profile: Profile, case: Case, hosts: Sequence[HostCapacity]) -> s
         return f"needs {_count(case.nodes, 'host')}, {len(hosts)} can be used"
     gpu_only = profile.devices == "gpu"
     noun = "GPU" if gpu_only else "device"
-    enough = sum(host.holds(case.gpus_per_node, gpu_only=gpu_only) for host in hosts)
+    able = (host for host in hosts if host.holds(case.gpus_per_node, gpu_only=gpu_only))
+    enough = len(list(itertools.islice(able, case.nodes)))  # a cluster has many more
     if not enough:
         most = max((host.devices(gpu_only=gpu_only) or 0 for host in hosts), default=0)
         return f"needs {_count(case.gpus_per_node, noun)} per host, {most} at most"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from io import StringIO
+from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
@@ -14,12 +16,14 @@ from rich.style import Style
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
+from textual.visual import RichVisual
 
 from tests.console.conftest import LARGE, begin, console, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.repaint import Painted
 from tui.screens.front_screen import WHOLE_WITHIN_S
+from tui.widgets.shown_text import RenderedOnce
 
 WIDTH, HEIGHT = 24, 3
 STYLES = tuple(Style.parse(text) for text in ("red", "bold", "on #102030", "none"))
@@ -192,3 +196,28 @@ async def test_a_move_of_the_cursor_sends_little(workspace: FakeWorkspace) -> No
                 await pilot.press(key)
                 await until(pilot, lambda: app.typed.idle)
                 assert sum(sizes) < 2_000, (page, key, sizes)
+
+
+async def test_help_is_rendered_once_for_a_width(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered: list[int] = []
+    before = RichVisual.render_strips
+
+    def noting(self: RichVisual, width: int, *rest: Any) -> list[Strip]:
+        if isinstance(self, RenderedOnce):
+            rendered.append(width)
+        return before(self, width, *rest)
+
+    monkeypatch.setattr(RichVisual, "render_strips", noting)
+    async with console(workspace, LARGE) as (_, pilot):
+        for key in ("question_mark", "escape", "down"):
+            rendered.clear()
+            await pilot.press(key)
+            assert len(set(rendered)) == len(rendered), "its height is asked for several times"
+            assert bool(rendered) is (key == "question_mark")
+        await pilot.press("question_mark")
+        rendered.clear()
+        await pilot.resize_terminal(66, 30)
+        await until(pilot, lambda: rendered)
+        assert len(rendered) == len(set(rendered)), "other widths are other lines"

@@ -23,6 +23,7 @@ from tui.text import plain, problem
 from tui.theme import ACCENT, MUTED
 from tui.widgets.filter_table import set_frame
 from tui.widgets.keybar import offered
+from tui.widgets.shown_text import RenderedOnce
 
 BOX, WIDE_BOX = 76, 112
 FRAME = 6
@@ -264,4 +265,6 @@ class Reading(Dialog[None]):
 
     def compose(self) -> ComposeResult:
         with self.box(), Pages():
-            yield Static(self._text, markup=False)
+            shown = Static(markup=False)
+            shown.update(RenderedOnce(shown, self._text))
+            yield shown

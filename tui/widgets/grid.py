@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.geometry import Region, Size
@@ -41,6 +42,7 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
         self._grid = GridText((), ())
         self._row = 0
         self._column = 0
+        self._base: Style | None = None  # of what is painted now
 
     def show(
         self,
@@ -109,6 +111,10 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
         cell, row, column = self.markable
         return {"mark": cell, "mark_row": row, "mark_column": column}.get(action, True)
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._base = self.rich_style  # looked up once, and not for each line
+        return super().render_lines(crop)
+
     def render_line(self, y: int) -> Strip:
         scroll_x, scroll_y = self.scroll_offset
         grid = self._grid
@@ -123,7 +129,7 @@ class MatrixGrid(ScrollView, can_focus=True, inherit_bindings=False):
         else:
             text = Text()
         strip = Strip(text.render(self.app.console), text.cell_len)
-        base = self.rich_style
+        base = self._base or self.rich_style
         # The rows keep their names in sight.
         name = strip.crop_extend(0, TAG_WIDTH, base)
         left = TAG_WIDTH + scroll_x

@@ -2,8 +2,39 @@
 
 from __future__ import annotations
 
+from rich.console import RenderableType
 from rich.text import Text
+from textual.css.styles import RulesMap
+from textual.strip import Strip
+from textual.style import Style
+from textual.visual import RenderOptions, RichVisual
+from textual.widget import Widget
 from textual.widgets import Static
+
+WIDTHS_KEPT = 4
+
+
+class RenderedOnce(RichVisual):
+    """Tables and the like. Textual renders them for each question how many lines they take, with a
+    scroll bar beside them and without, and again to show them; here once for a width."""
+
+    def __init__(self, widget: Widget, renderable: RenderableType) -> None:
+        super().__init__(widget, renderable)
+        self._rendered: dict[tuple[int, Style], list[Strip]] = {}
+
+    def get_height(self, rules: RulesMap, width: int) -> int:
+        style = self._widget.visual_style
+        options = RenderOptions(self._widget._get_style, rules)
+        return len(self.render_strips(width, None, style, options))
+
+    def render_strips(
+        self, width: int, height: int | None, style: Style, options: RenderOptions
+    ) -> list[Strip]:
+        if (width, style) not in self._rendered:
+            while len(self._rendered) >= WIDTHS_KEPT:
+                del self._rendered[next(iter(self._rendered))]
+            self._rendered[width, style] = super().render_strips(width, None, style, options)
+        return self._rendered[width, style][:height]
 
 
 class ShownText(Static):
