@@ -173,7 +173,8 @@ class MatrixPage(Page):
         now = self.session.workspace.cluster.now()
         room = self.query_one("#cell").content_size.width
         others = {"row": grid.row, "column": grid.column, "all": chain(*grid.cells)}
-        return cell_text(grid.current, part, self._asked, others, now, room)
+        named = not self.has_class("-tall")  # there they stand below the grid
+        return cell_text(grid.current, part, self._asked, others, now, room, named=named)
 
     def _show_below(self, grid: MatrixGrid, part: Marks) -> None:
         """Where there is room: the other profiles that take part, and what the case measured."""

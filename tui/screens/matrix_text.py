@@ -33,31 +33,17 @@ def cell_text(
     others: Mapping[str, Iterable[Cell]],
     now: float,
     room: int,
+    *,
+    named: bool,
 ) -> Text:
     """The lines under the grid: the cell, or why it cannot be marked; what was measured of it; how
     long it takes, and ``others`` such as its row; what start lacks. As many for every cell, so that
-    a cursor that moves lays out nothing anew."""
+    a cursor that moves lays out nothing anew. ``named``: with the other profiles that take part."""
     text = Text(end="")
     if here is not None:
-        text.append(f"{here.case.label}", "bold")
-        size = f"{count(here.case.nodes, 'host')} × {count(here.case.gpus_per_node, 'device')}"
-        mark = "marked" if here.state == "marked" else "not marked"
-        text.append("" if here.reason else f"  {size}, {mark}", MUTED)
-        if here.strong and not here.reason:
-            text.append(f"; strong scaling, {here.case.batch_size} per device", MUTED)
-        past, reading = asked.past(part), not asked.past_reading.complete
-        text.append("\n").append_text(past_line(here.case, part, past, now, room, reading=reading))
-        text.append("\n")
-        if here.reason:
-            text.append(plain(here.reason), WARN)
-        elif here.awaits:
-            text.append(f"waits for the answer of {plain(fold_nodeset(here.awaits))}", WARN)
-        else:
-            device = "GPU" if part.profile.devices == "gpu" else "device"
-            repeats = asked.repeats_of(part)
-            text.append_text(time_line(here, past, repeats, list(others.items()), room, device))
+        text.append_text(_case_text(here, part, asked, others, now, room))
     text.append("\n")
-    if also := _others(part, asked):
+    if named and (also := _others(part, asked)):
         text.append(f"also marked: {also}\n", WARN)
     if asked.plan is not None and asked.plan.cases:
         text.append(f"in all {price_text(asked.plan)}")
@@ -77,6 +63,39 @@ def cell_text(
         given = ", ".join(f"{k}={plain(v)}" for k, v in part.settings.items())
         text.append(f"settings: {given}", MUTED)
     text.rstrip()
+    return text
+
+
+def _case_text(
+    here: Cell,
+    part: Marks,
+    asked: Asked,
+    others: Mapping[str, Iterable[Cell]],
+    now: float,
+    room: int,
+) -> Text:
+    """Three lines, of whatever case."""
+    text = Text(end="")
+    text.append(f"{here.case.label}", "bold")
+    size = f"{count(here.case.nodes, 'host')} × {count(here.case.gpus_per_node, 'device')}"
+    mark = "marked" if here.state == "marked" else "not marked"
+    about = f"  {size}, {mark}"
+    if here.strong:
+        about += f"; strong scaling, {here.case.batch_size} per device"
+    if cell_len(here.case.label + about) > room and not here.strong:
+        about = f"  {mark}"
+    text.append("" if here.reason else about, MUTED)
+    past, reading = asked.past(part), not asked.past_reading.complete
+    text.append("\n").append_text(past_line(here.case, part, past, now, room, reading=reading))
+    text.append("\n")
+    if here.reason:
+        text.append(plain(here.reason), WARN)
+    elif here.awaits:
+        text.append(f"waits for the answer of {plain(fold_nodeset(here.awaits))}", WARN)
+    else:
+        device = "GPU" if part.profile.devices == "gpu" else "device"
+        repeats = asked.repeats_of(part)
+        text.append_text(time_line(here, past, repeats, list(others.items()), room, device))
     return text
 
 
