@@ -311,6 +311,8 @@ def test_value_ticks_are_round_equally_many_rows_apart_and_hold_the_top(
         (3.98, 13, ["0", "1", "2", "3", "4"]),
         (1.97, 12, ["0", "1", "2"]),
         (0.02, 5, ["0", "0.01", "0.02"]),
+        (1_045_130, 7, ["0", "500,000", "1,000,000", "1,500,000"]),
+        (2_053_005, 12, ["0", "1,000,000", "2,000,000"]),
     ],
 )
 def test_value_ticks_of_usual_charts(top: float, rows: int, words: list[str]) -> None:

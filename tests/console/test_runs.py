@@ -114,6 +114,19 @@ async def test_before_the_first_reading_the_chart_says_what_it_waits_for(
         assert "no reading yet" in screen_text(app)
 
 
+async def test_a_run_that_has_just_begun_has_no_curve_of_a_run_that_has_ended(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        begin(app, workspace, ("4n8g",))
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 30)
+        await pass_time(workspace, app, pilot, 11)
+        assert page.selected is not None
+        assert page.selected.run_id == "r01"
+        assert "no reading yet" in words(page.query_one(Chart))
+
+
 async def test_the_log_follows_and_can_be_held_still(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         begin(app, workspace)

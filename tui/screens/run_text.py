@@ -174,7 +174,11 @@ def rows_signature(viewed: CampaignSnapshot | None) -> object:
 
 
 def shown_series(viewed: CampaignSnapshot, run: RunView) -> tuple[ChartSeries, ...]:
-    """The runs at work; of a run that has ended, its own."""
+    """The runs at work; of a run that has ended, its own. While one at work has none yet, nobody
+    else's stands in its place."""
+    records = viewed.state.runs
     if run.state.ended:
-        return (chart_series(viewed.state.runs[run.run_id]),)
+        return (chart_series(records[run.run_id]),)
+    if run.state.active:
+        return tuple(one for one in viewed.series if records[one.run_id].state.active)
     return viewed.series

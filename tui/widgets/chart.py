@@ -182,8 +182,13 @@ def value_scale(top: float, rows: int, bottom: float = 0.0, unit: str = "") -> S
         found.append((waste + 0.15 * abs(number - GOOD_TICKS), apart, step, start))
     _, apart, step, start = min(found)
     values = (start + i * step for i in range((rows - 1) // apart + 1))
-    ticks = tuple((value, f"{value:,.6g}{unit}") for value in values)
+    ticks = tuple((value, f"{_tick(value)}{unit}") for value in values)
     return Scale(rows, step / (DOTS * apart), ticks, start)
+
+
+def _tick(value: float) -> str:
+    """1,500,000, and not 1.5e+06; what nobody could read either way is short."""
+    return f"{value:,.0f}" if 1e6 <= abs(value) < 1e9 else f"{value:,.6g}"
 
 
 def _at_or_below(value: float, step: float) -> float:
