@@ -1,18 +1,24 @@
-"""Curves in a frame with axes and a legend.
+"""The one place that draws with plotext, and everything that keeps plotext from hurting us.
 
-What is drawn is finite, inside the limits, and at most two points per column.
+plotext 5 hangs on limits far narrower than a line, chokes on infinities, and is not safe for
+threads: what reaches it is finite, inside the limits, at most two points per column, with clean
+labels, and drawn on the UI thread. It is imported on first use.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from operator import itemgetter
+from types import ModuleType
 
+from rich.ansi import AnsiDecoder
 from rich.cells import cell_len
+from rich.color import Color
+from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 from textual.geometry import Region
@@ -21,11 +27,11 @@ from textual.widget import Widget
 
 from tui.text import cell, plain, shorten
 from tui.theme import MUTED, SERIES, TEXT
-from tui.widgets.canvas import AXIS_ROWS, Canvas, Place
 
 Point = tuple[float, float]
 MAX_LINES = 5
 MIN_WIDTH, MIN_HEIGHT = 24, 5
+AXIS_ROWS = 2
 DOTS, MIDDLE = 4, 2
 """Dots in a row of braille, and which of them, from below, stands for the middle of a word."""
 _X, _Y = itemgetter(0), itemgetter(1)
@@ -195,84 +201,108 @@ def _at_or_below(value: float, step: float) -> float:
     return math.floor(value / step + 1e-9) * step
 
 
-def draw(plot: Plot, width: int, height: int) -> list[Strip]:
-    """The picture as lines of ``width`` columns."""
+def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
+    """The picture as lines of at most ``width`` columns; the UI thread only."""
+    import plotext as plt  # noqa: PLC0415 - 58 ms that the first paint does not need
+
+    plt.clear_figure()
+    plt.limit_size(False, False)
+    plt.plot_size(width, height)
+    plt.canvas_color("default")
+    plt.axes_color("default")
+    plt.ticks_color(_rgb(MUTED))
     scale = value_scale(plot.top, height - AXIS_ROWS, plot.bottom, plot.unit)
-    canvas = Canvas(
-        width,
-        height,
-        plot.x_limits,
-        scale.limits,
-        [(x, plain(words)) for x, words in plot.x_ticks],
-        [(y, words.rjust(plot.label_width)) for y, words in scale.ticks],
-    )
-    for x, _ in finite([(x, 0.0) for x in plot.edges]):
-        whole = scale.between(scale.bottom, plot.top)
-        canvas.put((canvas.place(x, y) for y in whole), EDGE, MUTED)
-    tags: dict[Place, tuple[str, str]] = {}
+    plt.xlim(*plot.x_limits)
+    plt.ylim(*scale.limits)
+    plt.xticks([x for x, _ in plot.x_ticks], [plain(words) for _, words in plot.x_ticks])
+    plt.yticks([y for y, _ in scale.ticks], [w.rjust(plot.label_width) for _, w in scale.ticks])
+    plt.xaxes(True, False)
+    plt.yaxes(True, False)
+    columns = width - 1 - max(plot.label_width, *(len(words) for _, words in scale.ticks))
+    for edge in finite([(x, 0.0) for x in plot.edges]):
+        rows = scale.between(scale.bottom, plot.top)
+        plt.scatter([edge[0]] * len(rows), rows, color=_rgb(MUTED), marker=EDGE)
+    tags: set[tuple[int, float]] = set()
     column = (plot.x_limits[1] - plot.x_limits[0]) / width
     for line in reversed(plot.lines):  # the first one lies on top
         points = clipped(line.points, plot.x_limits, (scale.bottom, plot.top))
+        lead = points[: line.lead]
         rest = decimated(points[line.lead :], plot.x_limits, width)
         if line.band is not None:
-            _draw_dashed(canvas, line, line.band, scale, 2 * column)
+            _draw_dashed(plt, line, line.band, scale, 2 * column)
             continue
-        canvas.put((canvas.place(x, scale.middle(y)) for x, y in points[: line.lead]), "·", MUTED)
-        if not rest:
-            continue
-        if not line.alone:
-            canvas.put_each(_curve(rest, plot.x_limits, scale, canvas.columns), line.colour)
-        _draw_bars(canvas, line, scale)
-        marks = finite(line.marks)
-        _draw_marks(canvas, marks, line.mark, line.colour, scale)
-        if line.tag and not line.alone:
-            x, y = rest[-1][0], scale.middle(rest[-1][1])
-            x -= 2 * column if marks else 0.0  # beside the mark
-            while (place := canvas.place(x, y)) in tags:
-                x -= 2 * column  # beside the tag of a curve that ends there too
-            tags[place] = line.tag, line.colour
+        if lead:
+            dots = [(x, scale.middle(y)) for x, y in lead]
+            plt.scatter(*_columns(dots), color=_rgb(MUTED), marker="·")
+        if rest:
+            if not line.alone:
+                curve = _curve(rest, plot.x_limits, scale, columns)
+                dots_set = [*curve.values()]
+                plt.scatter(*_columns(list(curve)), color=_rgb(line.colour), marker=dots_set)
+            _draw_bars(plt, line, scale)
+            marks = finite(line.marks)
+            _draw_marks(plt, marks, line.mark, line.colour, scale)
+            if line.tag and not line.alone:
+                x, y = rest[-1][0], scale.middle(rest[-1][1])
+                x -= 2 * column if marks else 0.0  # beside the mark
+                while (place := (round(x / column), y)) in tags:
+                    x -= 2 * column  # beside the tag of a curve that ends there too
+                tags.add(place)
+                plt.text(line.tag, x, y, color=_rgb(line.colour), alignment="right")
     if plot.cursor is not None:
-        _draw_marks(canvas, finite([plot.cursor]), CURSOR, TEXT, scale)
-    for place, (tag, colour) in tags.items():
-        canvas.put([place], tag, colour)
-    return canvas.strips()
+        _draw_marks(plt, finite([plot.cursor]), CURSOR, TEXT, scale)
+    picture: str = plt.build()
+    strips = []
+    for text in AnsiDecoder().decode(picture):
+        text.no_wrap = True
+        strips.append(Strip(text.render(console)).crop(0, width))
+    return strips[:height]
 
 
 def _curve(
     points: Sequence[Point], x_limits: tuple[float, float], scale: Scale, columns: int
-) -> Iterable[tuple[Place, str]]:
-    """A line through the points in dots of braille, as plotext draws it: its characters."""
+) -> dict[Point, str]:
+    """A line through the points: characters of braille by the places in whose middle they are.
+
+    plotext draws the same line, which took more than half of the time of a picture.
+    """
     left, apart = x_limits[0], (x_limits[1] - x_limits[0]) / max(1, 2 * columns - 1)
     low = scale.limits[0]
     dots = [
         (int(round((x - left) / apart + 0.5, 8)), int(round((y - low) / scale.dot + 0.5, 8)))
         for x, y in points
     ]
-    cells: dict[Place, int] = {}
+    cells: dict[tuple[int, int], int] = {}
     for (x, y), (to_x, to_y) in pairwise([*dots, dots[-1]]):
         steps = max(abs(to_x - x), abs(to_y - y), 1)
         for step in range(steps):
             column, right = divmod(x + (to_x - x) * step // steps, 2)
             row, above = divmod(y + (to_y - y) * step // steps, DOTS)
             cells[column, row] = cells.get((column, row), 0) | BRAILLE[right][above]
-    return ((place, chr(0x2800 + dots_set)) for place, dots_set in cells.items())
+    wide = (x_limits[1] - left) / max(1, columns - 1)
+    return {
+        (left + column * wide, scale.bottom + row * DOTS * scale.dot): chr(0x2800 + dots_set)
+        for (column, row), dots_set in cells.items()
+    }
 
 
 def _draw_marks(
-    canvas: Canvas, points: Sequence[Point], mark: str, colour: str, scale: Scale
+    plt: ModuleType, points: Sequence[Point], mark: str, colour: str, scale: Scale
 ) -> None:
-    if mark:
-        canvas.put((canvas.place(x, scale.middle(y)) for x, y in points), mark, colour)
+    if points and mark:
+        places = [(x, scale.middle(y)) for x, y in points]
+        plt.scatter(*_columns(places), color=_rgb(colour), marker=mark)
 
 
-def _draw_bars(canvas: Canvas, line: Line, scale: Scale) -> None:
+def _draw_bars(plt: ModuleType, line: Line, scale: Scale) -> None:
     """What is narrower than a row is behind its mark."""
-    for x, low, high in line.bars:
-        canvas.put((canvas.place(x, y) for y in scale.between(low, high)), BAR, line.colour)
+    bars = [(x, y) for x, low, high in line.bars for y in scale.between(low, high)]
+    if bars:
+        plt.scatter(*_columns(bars), color=_rgb(line.colour), marker=BAR)
 
 
 def _draw_dashed(
-    canvas: Canvas, line: Line, band: tuple[float, float], scale: Scale, apart: float
+    plt: ModuleType, line: Line, band: tuple[float, float], scale: Scale, apart: float
 ) -> None:
     """One character every ``apart`` of the straight line, and a bar where its band is."""
     (x0, y0), (x1, y1) = line.points[0], line.points[-1]
@@ -280,8 +310,17 @@ def _draw_dashed(
     dashes = [(x0 + step, scale.middle(y0 + (y1 - y0) * step / (x1 - x0))) for step in steps]
     bar = [(x1, y) for y in scale.between(*band)]
     for marker, points in (("-", dashes), ("┊", bar), (line.tag, [(x1, scale.middle(y1))])):
-        if marker:
-            canvas.put((canvas.place(*point) for point in points), marker, line.colour)
+        if points and marker:
+            plt.scatter(*_columns(points), color=_rgb(line.colour), marker=marker)
+
+
+def _columns(points: Sequence[Point]) -> tuple[list[float], list[float]]:
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    triplet = Color.parse(colour).get_truecolor()
+    return (triplet.red, triplet.green, triplet.blue)
 
 
 def series_colour(number: int) -> str:
@@ -380,4 +419,4 @@ class Chart(Widget, can_focus=False):
             words = cell(" too small for a chart", MUTED)
             return [Strip(text.render(console), text.cell_len) for text in (*named, words)]
         strips = [Strip(text.render(console), text.cell_len) for text in named]
-        return strips + draw(self._plot, width, height - len(named))
+        return strips + draw(self._plot, width, height - len(named), console)

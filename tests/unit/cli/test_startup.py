@@ -3,7 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-HEAVY = ("pandas", "numpy", "asyncssh", "cryptography", "matplotlib")
+HEAVY = ("pandas", "numpy", "asyncssh", "cryptography", "plotext", "matplotlib")
 ENGINE = (
     *("backends.campaign.record.events", "backends.campaign.record.state", "tarfile"),
     *("backends.campaign.record.status_view", "backends.campaign.plan.plan", "backends.engines"),
@@ -21,7 +21,7 @@ def loaded_by(statement: str) -> set[str]:
     return set(result.stdout.split())
 
 
-def test_the_console_starts_without_pandas_and_asyncssh() -> None:
+def test_the_console_starts_without_pandas_asyncssh_and_plotext() -> None:
     loaded = loaded_by("import tui.app")
     assert loaded.isdisjoint(HEAVY)
 
@@ -47,6 +47,6 @@ def test_the_first_paint_has_no_words_for_what_a_host_has() -> None:
     assert loaded_by("import tui.app, tui.screens.hosts_page").isdisjoint(known)
 
 
-def test_no_page_needs_pandas_to_be_opened() -> None:
+def test_no_page_needs_pandas_or_plotext_to_be_opened() -> None:
     loaded = loaded_by(f"import {', '.join(PAGES)}")
     assert loaded.isdisjoint(HEAVY)
