@@ -119,11 +119,15 @@ def entry(value: str = "", placeholder: str = "", *, secret: bool = False) -> En
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One way to answer: pressing ``key``, or choosing the line ``label``."""
+    """One way to answer: pressing ``key``, or choosing the line ``label``.
+
+    ``destroys``: it cannot be taken back, so it takes its own key, or moving there and Enter.
+    """
 
     key: str
     label: str
     value: str
+    destroys: bool = False
 
 
 class Answers(OptionList, inherit_bindings=False):
@@ -152,6 +156,10 @@ class Choice(Dialog[str]):
                 ),
                 compact=True,
             )
+
+    def on_mount(self) -> None:
+        harmless = (n for n, answer in enumerate(self._answers) if not answer.destroys)
+        self.query_one(Answers).highlighted = next(harmless, 0)
 
     def on_key(self, event: events.Key) -> None:
         for answer in self._answers:

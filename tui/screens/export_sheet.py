@@ -355,7 +355,8 @@ def _destination(text: str) -> tuple[Path, Choice | None]:
     """
     path = _meant(text)
     if os.path.exists(path):  # noqa: PTH110 (see above)
-        answers = (Answer("y", "write over it", "yes"), Answer("n", "leave it", "no"))
+        over = Answer("y", "write over it", "yes", destroys=True)
+        answers = (over, Answer("n", "leave it", "no"))
         return path, Choice("Export", f"{path} exists already.", answers)
     if not os.path.exists(path.parent):  # noqa: PTH110
         answers = (Answer("y", "make it", "yes"), Answer("n", "write nothing", "no"))

@@ -92,13 +92,16 @@ def cancel_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
         skip = (Answer("y", "leave it out for good", "yes"), Answer("n", "keep it", "no"))
         words = f"Skip {run.label}? It is never started, unless t on it says so later."
         return Choice("Skip run", words, skip)
-    answers = (Answer("y", "end this run", "yes"), Answer("n", "let it go on", "no"))
+    answers = (Answer("y", "end this run", "yes", destroys=True), Answer("n", "let it go on", "no"))
     return Choice("Cancel run", _ending(viewed, run), answers)
 
 
 def cancel_all_question(viewed: CampaignSnapshot) -> Choice:
     """The answer is "yes" or "no"."""
-    answers = (Answer("y", "end all of them", "yes"), Answer("n", "let them go on", "no"))
+    answers = (
+        Answer("y", "end all of them", "yes", destroys=True),
+        Answer("n", "let them go on", "no"),
+    )
     return Choice("Cancel all", _ending_all(viewed), answers)
 
 
