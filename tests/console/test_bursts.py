@@ -23,7 +23,7 @@ from backends.keeper.process import Begun, KeeperError
 from tests.console.conftest import LARGE, SMALL, begin, screen_text, settled, tick
 from tests.console.fakes import FakeController, FakeFinding, FakeSummary, FakeWorkspace, v100_hosts
 from tui.app import DlperfApp
-from tui.key_bindings import PAGES
+from tui.key_bindings import PAGES, PANELS
 from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Dialog, Prompt
 from tui.screens.matrix_page import MatrixPage
@@ -31,6 +31,7 @@ from tui.screens.page import Page
 from tui.screens.runs_page import RunsPage
 from tui.screens.start_dialog import StartDialog
 from tui.widgets.filter_table import TablePanel
+from tui.widgets.keybar import offered
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
 
@@ -43,6 +44,7 @@ CHARACTERS = {"space": " ", "enter": "\r", "tab": "\t"}
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-/?%.="
 NAMED = ("space", "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "tab")
 LEAVING = ("enter", "escape")
+SIGNS = {_character_to_key(sign): sign for sign in LETTERS}
 ANYTHING = (*LETTERS, *NAMED, *(LEAVING * 6), *("ctrl+p", "shift+tab", "backspace"), *"1234" * 2)
 
 OPENERS = {
@@ -57,7 +59,8 @@ TEXT = ("c", "U")
 
 def key_event(key: str) -> events.Key:
     name = key if len(key) > 1 or key.isalnum() else _character_to_key(key)
-    return events.Key(name, CHARACTERS.get(key, key if len(key) == 1 else None))
+    written = CHARACTERS.get(key, SIGNS.get(key, key if len(key) == 1 else None))
+    return events.Key(name, written)
 
 
 class Seen:
@@ -197,6 +200,18 @@ def hosts_of(workspace: FakeWorkspace, count: int = 4) -> WatchedWorkspace:
     return watched
 
 
+def keys_in_reach(app: DlperfApp) -> list[str]:
+    """What the widget with the focus, and what is around it, offer now; two keys to move with."""
+    offers = [key for key in offered(app.screen) if key not in PANELS["app"].keys]
+    return [*(key.keys.split(",")[0] for key in offers), "down", "end"]
+
+
+def focus_in_sight(app: DlperfApp) -> bool:
+    """What has the keys can be seen."""
+    focused = app.focused
+    return focused is None or bool(focused.is_on_screen and focused.region.area)
+
+
 async def open_console(workspace: WatchedWorkspace, *, campaign: bool) -> DlperfApp:
     app = DlperfApp(workspace)
     app.animation_level = "none"
@@ -278,3 +293,41 @@ async def test_no_burst_starts_ends_or_repeats_what_was_not_shown(
                 await typist.type(*random.choices(ANYTHING, k=random.randint(1, 10)))
                 watched.clock.tick(random.choice((0, 0, 1, 30)))
             assert app._exception is None, typist.typed
+
+
+SIZES = (SMALL, LARGE, (200, 60), (120, 12), (40, 6), (20, 4))
+ON_THE_WAY = {"runs": ((), ("z",), ("enter",), ("enter", "z"), ("v", "v"), ("enter", "slash", "i"))}
+"""From a page: where what is in sight is not all of it."""
+
+
+@pytest.mark.parametrize("page", PAGES)
+async def test_no_key_in_reach_breaks_a_page_whatever_is_zoomed_focused_or_out_of_sight(
+    workspace: FakeWorkspace, page: str
+) -> None:
+    """Only keys that do something at that moment, and now and then another size of the terminal:
+    what keys at random hardly ever come to."""
+    ways = ON_THE_WAY.get(page, ((),))
+    left, console = max(1, BURSTS * len(ways) // 6), 0
+    while left > 0:
+        console += 1
+        random = Random(f"{page} {SEED} {console}")
+        watched = hosts_of(workspace)
+        app = await open_console(watched, campaign=True)
+        async with app.run_test(size=LARGE) as pilot:
+            await pilot.pause()
+            typist = Typist(app, watched)
+            for number in range(min(left, PER_CONSOLE)):
+                left -= 1
+                await typist.back(page)
+                app.screen.action_back()
+                await pilot.resize_terminal(*random.choice(SIZES))
+                for key in ways[number % len(ways)]:
+                    await typist.type(key)
+                for _ in range(5):
+                    await typist.type(*random.choices(keys_in_reach(app), k=random.choice((1, 2))))
+                    room = app.size.height >= SMALL[1]
+                    assert not room or focus_in_sight(app), (typist.typed[-20:], app.focused)
+                    if random.random() < 0.1:
+                        await pilot.resize_terminal(*random.choice(SIZES))
+                watched.clock.tick(random.choice((0, 0, 1, 30)))
+                assert app._exception is None, typist.typed[-20:]

@@ -19,7 +19,13 @@ from tests.console.conftest import (
     until,
 )
 from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace
-from tests.console.test_bursts import Typist, WatchedWorkspace, hosts_of, open_console
+from tests.console.test_bursts import (
+    Typist,
+    WatchedWorkspace,
+    focus_in_sight,
+    hosts_of,
+    open_console,
+)
 from tests.console.test_matrix import open_matrix
 from tui.app import DlperfApp
 from tui.key_bindings import PANELS, key_name
@@ -28,11 +34,13 @@ from tui.screens.dialogs import Dialog
 from tui.screens.help import focused_panels
 from tui.typed_ahead import typed_ahead
 from tui.widgets.header import Tabs
-from tui.widgets.keybar import offered, panel_of
+from tui.widgets.keybar import KeyBar, offered, panel_of
 from tui.widgets.keyed_table import KeyedTable
 
 WIDE = (220, 30)
 """Room for all hints, and the fewest lines to draw."""
+TALL = (220, 40)
+"""Where two panels of a run have room below the list."""
 STOP = FakeFinding("stop", "in use: alice", "wait, ask, or leave the host out", "node3")
 WARN = FakeFinding("warn", "load 9.7 on 48 CPUs", "look with top", "node2")
 EVERYWHERE = FakeFinding("stop", "no license", "ask for one", "")
@@ -51,6 +59,7 @@ class State:
     past: int = 0
     hosts: int = 4
     hidden: tuple[str, ...] = ()
+    size: tuple[int, int] = WIDE
 
 
 STATES = (
@@ -92,6 +101,8 @@ STATES = (
     State("runs, one paused", "runs", ("G", "p"), at=30),
     State("runs, zoomed", "runs", ("z",), at=30),
     State("runs, schedule", "runs", ("s",), at=30),
+    State("runs, zoomed, with room", "runs", ("z",), at=30, size=TALL),
+    State("run's log, zoomed", "runs", ("enter", "z"), at=30, size=TALL),
     State("results, the case", "results", ("v",), at=3000),
     State("run's log", "runs", ("enter",), at=30),
     State("cancel a run", "runs", ("c",), at=30),
@@ -142,7 +153,7 @@ async def test_every_hint_works_and_every_key_has_one(
     watched = hosts_of(workspace, state.hosts)
     app = await open_console(watched, campaign=False)
     await prepare(state, watched, app)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
+    async with app.run_test(size=state.size, notifications=True) as pilot:
         await pilot.pause()
         typist = Typist(app, watched)
         await typist.settle()
@@ -173,6 +184,7 @@ async def test_every_hint_works_and_every_key_has_one(
             tick(app)
             await typist.settle()
             assert effects(app, watched) != before, f"{key_name(key)} {key.label}"
+            assert focus_in_sight(app), f"{key_name(key)} {key.label}: {app.focused}"
 
 
 async def plan_of(app: DlperfApp):  # type: ignore[no-untyped-def]
@@ -208,16 +220,24 @@ def all_shown(app: DlperfApp, hints: list[Key]) -> bool:
     return all(word in shown for word in words)
 
 
+def painted(app: DlperfApp) -> object:
+    """The screen, colours too, but for what the key bar offers."""
+    screen = app.screen
+    offers = {bar.region.y for bar in screen.query(KeyBar)}
+    strips = screen._compositor.render_strips()
+    return [list(strip) for y, strip in enumerate(strips) if y not in offers]
+
+
 def effects(app: DlperfApp, workspace: WatchedWorkspace) -> object:
-    """All that can be noticed of a key."""
+    """All that can be noticed of a key: on the screen, or elsewhere. That other keys are offered
+    is none."""
     return (
-        screen_text(app),
+        painted(app),
         len(app.screen_stack),
         len(app._notifications),
         len(workspace.probed),
         len(workspace.started),
         app.clipboard,
-        app.focused,
         app.theme,
     )
 

@@ -467,3 +467,37 @@ async def test_a_run_that_waits_is_skipped_by_the_key_that_cancels_and_may_be_do
         await until(pilot, partial(shows, app, "– skipped"))
         assert "– cancelled" not in screen_text(app)
         await until(pilot, partial(shows, app, "t Retry"))
+
+
+async def test_enter_ends_nothing_that_cannot_be_taken_back(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        controller = begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 10)
+        for opener in ("c", "C"):
+            await pilot.press(opener)
+            await until(pilot, lambda: isinstance(app.screen, Choice))
+            await pilot.press("enter")
+            assert isinstance(app.screen, RunsPage)
+            assert not any(run.state.ended for run in controller.state.runs.values())
+        await pilot.press("C", "k", "enter")
+        assert all(run.state.ended for run in controller.state.runs.values())
+
+
+async def test_what_shows_or_seeks_in_the_log_brings_it_into_sight(
+    workspace: FakeWorkspace,
+) -> None:
+    for keys in (("z", "enter"), ("z", "f"), ("z", "L"), ("v", "z", "enter")):
+        async with console(workspace, LARGE) as (app, pilot):
+            begin(app, workspace)
+            await open_runs(app, pilot)
+            await pass_time(workspace, app, pilot, 45)
+            await pilot.press("G", *"kkkk")  # on several hosts
+            await pilot.press(*keys)
+            tick(app)
+            await pilot.pause()
+            log = app.screen.query_one(LogPanel)
+            assert log.is_on_screen, keys
+            assert app.focused is log, keys
+            await pilot.press("e")  # looks for what is wrong from what is in sight
+            assert "errors" in str(log.border_subtitle), keys

@@ -201,7 +201,7 @@ class RunsPage(Page):
     def action_diagnose(self) -> None:
         run, controller = self.selected, self.session.controller
         if run is not None and controller is not None and controller.diagnose(run.run_id):
-            self.panels.view = "details"  # where the answer will stand
+            self.panels.view, self.panels.alone = "details", ""  # where the answer will stand
             self.post_message(Said("its hosts are asked; their answer may take half a minute"))
             self.tick()
 
@@ -270,14 +270,30 @@ class RunsPage(Page):
 
     def action_open(self) -> None:
         """Enter: read the log."""
-        if not self.has_class("-tall"):
-            self.panels.view = "log"
-        self._show_selected()
+        self._bring_log()
         self.panels.log_panel.focus()
+
+    def _bring_log(self) -> None:
+        """Into sight: in the place of what is alone, or of the upper panel where one has room."""
+        panels = self.panels
+        if not self.has_class("-tall"):
+            panels.view = "log"
+        if panels.alone and panels.alone != "log":
+            panels.alone = "log"
+            panels.log_panel.focus()
+        self._show_selected()
+
+    def action_filter(self) -> None:
+        """Of the list, which has to be in sight for that."""
+        if self.panels.alone not in ("", "runs-panel"):
+            self.panels.alone = ""
+            self._show_selected()
+        super().action_filter()
 
     def action_back(self) -> None:
         self.panels.alone = ""
         self._auto = True
+        self._steer(self.viewed)
         self._show_selected()
         super().action_back()
 
@@ -320,9 +336,7 @@ class RunsPage(Page):
 
     def action_next_log(self) -> None:
         self.panels.next_host()
-        if not self.has_class("-tall"):
-            self.panels.view = "log"
-        self._show_selected()
+        self._bring_log()
 
     def action_zoom(self) -> None:
         """The focused panel alone; again: all."""

@@ -323,7 +323,8 @@ class LogPanel(ScrollView, can_focus=True):
             return
         if self.following:
             self.toggle_follow()
-        shown = self._rows[self._top : self._top + self.size.height]
+        height = max(1, self.size.height)  # 0 where the terminal has no room for it
+        shown = self._rows[self._top : self._top + height]
         starts = [self._lines[row.line].start for row in shown]
         beyond = self._match in starts
         place = self._match if beyond and self._match is not None else starts[0]
