@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
+from statistics import fmean
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from backends.hosts.live_telemetry import Figure, LiveTelemetry
-from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, tick, until, words
+from tests.console.conftest import (
+    LARGE,
+    SMALL,
+    begin,
+    console,
+    screen_text,
+    shows,
+    tick,
+    until,
+    words,
+)
 from tests.console.fakes import START, Clock, FakeController, FakeWorkspace
 from tui.app import DlperfApp
 from tui.widgets.chart import Chart
@@ -162,15 +176,37 @@ def test_a_clock_that_is_ahead_is_taken_off() -> None:
     assert line.plain[LABEL_WIDTH:].strip() == "", "nothing was seen then"
 
 
-def test_of_a_run_that_has_ended_the_figure_is_of_its_end_and_not_of_after_it() -> None:
+@given(st.integers(min_value=0, max_value=19), st.integers(min_value=1, max_value=20))
+def test_of_a_run_that_has_ended_the_mean_of_what_counts_is_said_whatever_came_last(
+    first: int, seconds: int
+) -> None:
     live = LiveTelemetry()
     live.feed((gpu_lines([0], 20) + gpu_lines([0], 9, START + 22)).encode())
     assert live.last(Figure.UTILIZATION, 0) == 0
-    source = [Source("n", live, (0,))]
-    [line] = each_gpu(source, Figure.UTILIZATION, (START, START + 20), 20)
-    assert "96%" in line.plain
-    [line] = each_gpu(source, Figure.UTILIZATION, (START, START + 60), 20)
-    assert " 0%" in line.plain
+    last = min(20, first + seconds)
+    counted = (START + first, START + last)
+    mean = fmean(96 if second >= 10 else 0 for second in range(first, last))
+    for lines in (means, partial(each_gpu, figure=Figure.UTILIZATION)):
+        source = [Source("n", live, (0,))]
+        line = lines(source, span=(START, START + 40), columns=20, counted=counted)[0]
+        assert line.plain.split()[1] == f"{mean:.0f}%"
+
+
+async def test_a_run_that_has_ended_shows_what_its_gpus_did_in_the_window(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n8g",), repeats=1)
+        await pilot.press("3")
+        for _ in range(10):
+            workspace.clock.tick(6)
+            tick(app)
+        assert controller.snapshot().finished
+        tell(controller, "node1", gpu_lines(range(8), 40) + gpu_lines(range(8), 9, START + 41))
+        await until(pilot, partial(shows, app, "mean of 8 GPUs, in the window"))
+        panel = app.screen.query_one(TelemetryPanel)
+        await until(pilot, lambda: words(panel))
+        assert words(panel).split()[1] not in ("0%", "–")
 
 
 def test_what_is_not_known_is_a_dash_and_a_gap() -> None:

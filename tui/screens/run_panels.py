@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from backends.campaign.folder.paths import log_of
-from backends.campaign.record.run_window import run_window
+from backends.campaign.record.run_window import RunWindow, run_window
 from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView, chart_series
 from backends.hosts.host_facts import HostFacts
@@ -29,7 +29,7 @@ from tui.widgets.details import Details
 from tui.widgets.filter_table import set_frame
 from tui.widgets.log_panel import LogPanel
 from tui.widgets.meters import LABEL_WIDTH
-from tui.widgets.telemetry_panel import TelemetryPanel
+from tui.widgets.telemetry_panel import Counted, TelemetryPanel
 from tui.widgets.throughput_plot import jitter_text, throughput_plot
 
 CHART_S = 1.0
@@ -141,7 +141,8 @@ class RunPanels(Vertical):
         set_frame(chart, f"{plain(run.unit)} over time", Text(said, MUTED))
         if meters.display:
             waits = (0.0, max(10.0, run.elapsed_s or 0.0))
-            meters.align(*(chart.axis if plot.lines else (LABEL_WIDTH, waits)))
+            axis = chart.axis if plot.lines else (LABEL_WIDTH, waits)
+            meters.align(*axis, _counted(run, window, own.points) if run.state.ended else None)
 
     def _show_schedule(self, viewed: CampaignSnapshot, run: RunView) -> None:
         self._read_hosts_of(viewed)
@@ -188,3 +189,12 @@ class RunPanels(Vertical):
             record.started_at or 0.0,
             {h.name: h.facts for h in self._session.hosts if h.facts is not None},
         )
+
+
+def _counted(run: RunView, window: RunWindow, points: Sequence[tuple[float, float]]) -> Counted:
+    """Of a run that has ended: what its GPUs did while it was measured, not when it let them go."""
+    if run.state is not RunState.SUCCEEDED or not points:
+        return Counted(0.0, run.elapsed_s or 0.0, "over the run")
+    start = points[0][0] if window.start_s is None else window.start_s
+    end = points[-1][0] if window.end_s is None else window.end_s
+    return Counted(start, end, "in the window")

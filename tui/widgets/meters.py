@@ -19,6 +19,9 @@ _VALUE = 7
 LABEL_WIDTH = 14
 """Columns of a name and a value."""
 
+Span = tuple[float, float]
+"""From when to when, in seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -96,11 +99,19 @@ def figures_of(sources: Sequence[Source]) -> tuple[Figure, ...]:
 
 
 def means(
-    sources: Sequence[Source], span: tuple[float, float], columns: int, *, label: int = LABEL_WIDTH
+    sources: Sequence[Source],
+    span: Span,
+    columns: int,
+    *,
+    label: int = LABEL_WIDTH,
+    counted: Span | None = None,
 ) -> list[Text]:
-    """A line per figure: the mean over all GPUs. ``span``: seconds since the epoch, our clock."""
+    """A line per figure: the mean over all GPUs. ``span``: seconds since the epoch, our clock.
+
+    ``counted``: of a run that has ended, the time whose mean is said, and not the newest value.
+    """
     return [
-        _line(WORDS[figure].name, figure, _each(sources), span, columns, label)
+        _line(WORDS[figure].name, figure, _each(sources), span, columns, label, counted=counted)
         for figure in figures_of(sources)
     ]
 
@@ -108,18 +119,23 @@ def means(
 def each_gpu(
     sources: Sequence[Source],
     figure: Figure,
-    span: tuple[float, float],
+    span: Span,
     columns: int,
     *,
     label: int = LABEL_WIDTH,
+    counted: Span | None = None,
 ) -> list[Text]:
-    """A line per GPU, or per host where the figure is the host's; all to one scale."""
+    """A line per GPU, or per host where the figure is the host's; all to one scale.
+
+    ``counted``: as for :func:`means`.
+    """
     several = len(sources) > 1
     lines = []
     top = _top(figure, _each(sources))
     for source, gpu in _each(sources):
         name = source.host if gpu is None else f"{source.host}:{gpu}" if several else f"GPU{gpu}"
-        lines.append(_line(name, figure, [(source, gpu)], span, columns, label, top))
+        curves = [(source, gpu)]
+        lines.append(_line(name, figure, curves, span, columns, label, top, counted))
     return lines
 
 
@@ -140,22 +156,15 @@ def _line(
     name: str,
     figure: Figure,
     curves: _Curves,
-    span: tuple[float, float],
+    span: Span,
     columns: int,
     label: int,
     top: float | None = None,
+    counted: Span | None = None,
 ) -> Text:
-    parts = [
-        source.telemetry.columns(
-            figure, span[0] + source.ahead_s, span[1] + source.ahead_s, columns, gpu
-        )
-        for source, gpu in curves
-    ]
-    values = [
-        fmean(known) if (known := [v for v in column if v is not None]) else None
-        for column in zip(*parts, strict=True)
-    ]
-    said = value_text(figure, _newest(figure, curves, span[1], values))
+    values = _columns(figure, curves, span, columns)
+    counts = _columns(figure, curves, counted, 1)[0] if counted else _mean_now(figure, curves)
+    said = value_text(figure, counts)
     text = Text(no_wrap=True, end="")
     room = max(0, label - len(said) - 2)
     text.append(shorten(name, room).ljust(room + 1), MUTED).append(f"{said} "[-label:])
@@ -163,15 +172,18 @@ def _line(
     return text
 
 
-def _newest(
-    figure: Figure, curves: _Curves, end: float, values: Sequence[float | None]
-) -> float | None:
-    """The mean of the newest samples; the last of ``values`` where those are of after the end."""
-    ends = [source.telemetry.ends_at for source, _ in curves]
-    ahead = max(source.ahead_s for source, _ in curves)
-    if max((at for at in ends if at is not None), default=end) - ahead > end:
-        return next((value for value in reversed(values) if value is not None), None)
-    return _mean_now(figure, curves)
+def _columns(figure: Figure, curves: _Curves, span: Span, number: int) -> list[float | None]:
+    """The mean of all in each of ``number`` equal parts of the time; None: nothing was seen."""
+    parts = [
+        source.telemetry.columns(
+            figure, span[0] + source.ahead_s, span[1] + source.ahead_s, number, gpu
+        )
+        for source, gpu in curves
+    ]
+    return [
+        fmean(known) if (known := [v for v in column if v is not None]) else None
+        for column in zip(*parts, strict=True)
+    ]
 
 
 def newest(figure: Figure, sources: Sequence[Source]) -> float | None:

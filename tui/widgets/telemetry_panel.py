@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.text import Text
@@ -33,6 +34,15 @@ LOOK_EVERY_S = 1.0
 _WHERE = tuple[Path, str, tuple[str, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The time that counts of a run that has ended, in seconds since it began, and what that is."""
+
+    start_s: float
+    end_s: float
+    words: str
+
+
 class TelemetryPanel(Widget, can_focus=False):
     """Follows the telemetry files of one run, once a second and only while it is in sight.
 
@@ -49,6 +59,7 @@ class TelemetryPanel(Widget, can_focus=False):
         self._facts: Mapping[str, HostFacts] = {}
         self._began = 0.0
         self._axis: tuple[int, tuple[float, float]] = (LABEL_WIDTH, (0.0, 1.0))
+        self._counted: Counted | None = None
         self._figure: Figure | None = None
         self._strips: list[Strip] = []
         self._shown: tuple[str, ...] = ()
@@ -82,9 +93,10 @@ class TelemetryPanel(Widget, can_focus=False):
             self._telemetry = RunTelemetry(campaign, run_id, tuple(devices))
             self._look(unseen=True)
 
-    def align(self, left: int, limits: tuple[float, float]) -> None:
-        """Where the chart's axis is: its first column, and the seconds at both ends."""
-        self._axis = (left, limits)
+    def align(self, left: int, limits: tuple[float, float], counted: Counted | None = None) -> None:
+        """Where the chart's axis is: its first column, and the seconds at both ends. ``counted``:
+        of a run that has ended, the time whose mean is shown for each figure."""
+        self._axis, self._counted = (left, limits), counted
 
     def _close(self) -> None:
         if self._telemetry is not None:
@@ -143,10 +155,16 @@ class TelemetryPanel(Widget, can_focus=False):
         left, (start, end) = self._axis
         span = (self._began + start, self._began + end)
         columns = self.content_size.width - left
+        counted = self._counted
+        over = (
+            (self._began + counted.start_s, self._began + counted.end_s)
+            if counted is not None
+            else None
+        )
         if self._figure is None:
-            lines = means(sources, span, columns, label=left)
+            lines = means(sources, span, columns, label=left, counted=over)
         else:
-            lines = each_gpu(sources, self._figure, span, columns, label=left)
+            lines = each_gpu(sources, self._figure, span, columns, label=left, counted=over)
         set_frame(self, self._title(sources))
         self._show(lines)
 
@@ -158,7 +176,7 @@ class TelemetryPanel(Widget, can_focus=False):
             title = f"Telemetry · mean of {gpus} GPUs" if gpus > 1 else "Telemetry · of its GPU"
         else:
             title = "Telemetry · " + ("mean of its hosts" if len(sources) > 1 else "of its host")
-        return Text(plain(title))
+        return Text(plain(f"{title}, {self._counted.words}" if self._counted else title))
 
     def _show(self, lines: Sequence[Text]) -> None:
         shown = tuple(line.plain for line in lines)
