@@ -21,7 +21,7 @@ from textual.screen import Screen
 from profiles.errors import DlperfError
 from tui.colourless import Colourless
 from tui.dark_to_light import Lightened
-from tui.key_bindings import PAGES, bindings, key_name
+from tui.key_bindings import PAGES, bindings
 from tui.key_types import Key
 from tui.messages import CampaignStarted, Problem, Said
 from tui.repaint import Painted
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tui.screens.campaign_list import CampaignList
 
 PROBLEM_SHOWN_S = 15.0
+FLASH_S = 3.0
 FOLLOW_S = 0.5
 EMERGENCY_EXIT = "ctrl+q"
 """Waits for nothing."""
@@ -333,20 +334,38 @@ class DlperfApp(App[str]):
         self.screen.call_after_refresh(self.screen.call_after_refresh, self._act, key)
 
     async def _act(self, key: Key) -> None:
-        from tui.command_palette import enabled  # noqa: PLC0415 - is there already
+        from tui.refused_keys import enabled  # noqa: PLC0415 - is there already
 
         if enabled(self.screen, key):
             await self.run_action(key.action, self.screen)
         else:
-            self.notify(f"{key.label}: {key_name(key)} here, where it applies", markup=False)
+            self._say_why(key.keys.partition(",")[0])
+
+    async def _check_bindings(self, key: str, priority: bool = False) -> bool:
+        done = await super()._check_bindings(key, priority)
+        if not (done or priority):
+            self._say_why(key)
+        return done
+
+    def _say_why(self, pressed: str) -> None:
+        """A key that does nothing is no riddle."""
+        from tui.refused_keys import why_refused  # noqa: PLC0415 - seldom needed
+
+        self.flash(why_refused(self.screen, pressed))
+
+    def flash(self, words: str) -> None:
+        """A line that is there for a moment, and not twice."""
+        if words and all(one.message != words for one in self._notifications):
+            self.notify(words, timeout=FLASH_S, markup=False)
 
     def action_help(self) -> None:
+        from tui.refused_keys import never  # noqa: PLC0415
         from tui.screens.dialogs import Reading  # noqa: PLC0415 - seldom needed
         from tui.screens.help import focused_panels, help_text  # noqa: PLC0415
 
-        panels = focused_panels(self.screen)
         title = f"Help · {self.screen_title()}"
-        self.push_screen(Reading(title, help_text(panels)))
+        text = help_text(focused_panels(self.screen), partial(never, self.screen))
+        self.push_screen(Reading(title, text))
 
     def screen_title(self) -> str:
         return str(getattr(self.screen, "PANEL", "")).capitalize()

@@ -17,6 +17,7 @@ from textual.widgets import Input, OptionList
 
 from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
+from tui.refused_keys import enabled
 from tui.widgets.keybar import as_now, panel_of
 
 if TYPE_CHECKING:
@@ -120,10 +121,3 @@ class ActionsProvider(Provider):
 def _keys(node: DOMNode) -> Iterator[Key]:
     panel = PANELS.get(panel_of(node))
     yield from (key for key in (panel.keys if panel else ()) if key.palette)
-
-
-def enabled(node: DOMNode, key: Key) -> bool:
-    """Whether ``node`` would do it now."""
-    name, _, rest = key.action.partition("(")
-    parameters: tuple[object, ...] = (rest.rstrip(")"),) if rest else ()
-    return bool(node.check_action(name, parameters))

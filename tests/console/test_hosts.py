@@ -9,7 +9,7 @@ from operator import is_
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.plan.selection import Selection
@@ -70,7 +70,7 @@ SOMEBODY = Lease("somebody who left no note", owner="root", by_a_run=False)
 
 
 @given(passed=st.floats(0.0, 200.0), old=st.floats(0.0, 60.0), noted=st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.generate))
 def test_whatever_a_probe_met_a_host_that_has_a_run_of_ours_says_so_and_no_other_does(
     passed: float, old: float, noted: bool
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from rich.console import Console, RenderableType
@@ -15,9 +16,12 @@ from textual.widgets import Input
 
 import tui.screens
 import tui.widgets
+from tests.console.conftest import LARGE, console
+from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
-from tui.key_bindings import PANELS, key_name
+from tui.key_bindings import PAGES, PANELS, key_name
 from tui.key_types import Key
+from tui.refused_keys import BEHIND, enabled, never
 from tui.replaying import ReplayApp
 from tui.screens.help import help_text, notes_text
 
@@ -186,3 +190,45 @@ def test_every_key_has_a_label_and_help_without_a_full_stop() -> None:
             assert key.label, key
             assert key.help, key
             assert not key.help.endswith("."), key
+
+
+@pytest.mark.parametrize("kind", ["demo", "readonly", "usual"])
+async def test_a_key_of_the_help_acts_or_says_in_one_line_why_not_and_no_other_is_in_the_help(
+    workspace: FakeWorkspace, kind: str
+) -> None:
+    workspace.simulated = kind == "demo"
+    async with console(workspace, LARGE, readonly=kind == "readonly") as (app, pilot):
+        for number, page in enumerate(PAGES, 1):
+            await pilot.press(str(number))
+            helped = drawn(help_text((page,), partial(never, app.screen)), 300)
+            for key in PANELS[page].keys:
+                name = key.action.partition("(")[0]
+                left_out = bool(never(app.screen, name))
+                assert (f"  {key_name(key)} " in helped and key.help in helped) != left_out
+                if not key.palette or enabled(app.screen, key):
+                    assert not left_out
+                    continue
+                app.clear_notifications()
+                await pilot.press(key.keys.split(",")[0])
+                said = [one.message for one in app._notifications]
+                assert len(said) == 1, (page, key)
+                assert said[0].startswith(f"{key_name(key)} "), said
+                assert ": " in said[0], said
+                await pilot.press(key.keys.split(",")[0])
+                assert len(app._notifications) == 1, "and not twice"
+
+
+async def test_a_key_of_the_page_behind_says_that_a_dialog_has_the_keys(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("question_mark")
+        for key in ("1", "R", "N"):
+            app.clear_notifications()
+            await pilot.press(key)
+            [said] = [one.message for one in app._notifications]
+            assert said.endswith(BEHIND)
+        app.clear_notifications()
+        for key in ("5", "x", "down", "left"):
+            await pilot.press(key)
+        assert not list(app._notifications)

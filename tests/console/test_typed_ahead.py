@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from textual.events import Key
 from textual.message_pump import MessagePump
@@ -177,29 +177,31 @@ async def test_campaigns_are_marked_by_keys_that_were_typed_at_the_list(
 MARKING = ("space", "x", "a", "n")
 
 
-@given(keys=st.lists(st.sampled_from((*MARKING, "j", "k", "l", "tab")), min_size=1, max_size=6))
-@settings(max_examples=8, deadline=None)
-def test_no_key_marks_what_was_not_there_when_it_was_typed(keys: list[str]) -> None:
-    """Before Matrix was first drawn, and before its hosts had answered."""
+KEYS = st.lists(st.sampled_from((*MARKING, "j", "k", "l", "tab")), min_size=1, max_size=6)
+QUICK = (Phase.explicit, Phase.generate)
 
-    async def marks(*, drawn: bool) -> tuple[object, object]:
+
+@given(keys=KEYS)
+@settings(max_examples=8, deadline=None, phases=QUICK)
+def test_no_key_marks_what_was_not_there_when_it_was_typed(keys: list[str]) -> None:
+    """Before the hosts of a Matrix that was seen without them had answered."""
+
+    async def marks() -> tuple[object, object]:
         with tempfile.TemporaryDirectory() as directory:
             workspace = FakeWorkspace(Path(directory))
             async with console(workspace) as (app, pilot):
                 workspace._hosts = unprobed(workspace._answers)
-                if drawn:
-                    await pilot.press("2")
+                await pilot.press("2")
                 typed = [Key(key, {"space": " "}.get(key, key)) for key in keys]
-                if not drawn:
-                    app.post_message(Key("2", "2"))
                 await workspace.probe()
-                if drawn:
-                    tick(app)
+                tick(app)
                 for event in typed:
                     app.post_message(event)
                 await settled(app)
                 page = app.screen
                 assert isinstance(page, MatrixPage)
+                if set(keys) & set(MARKING):
+                    assert any("not marked" in one.message for one in app._notifications)
                 await pilot.press("tab")  # what it takes to be shown marked by itself
                 return page._asked.plan and page._asked.plan.cases, page._asked.begun
 
@@ -209,10 +211,39 @@ def test_no_key_marks_what_was_not_there_when_it_was_typed(keys: list[str]) -> N
                 page = await open_matrix(app, pilot)
                 assert page._asked.plan is not None
                 expected = page._asked.plan.cases, True
-        for drawn in (True, False):
-            assert await marks(drawn=drawn) == expected
+        assert await marks() == expected
 
     asyncio.run(unmarked())
+
+
+@given(keys=st.lists(st.sampled_from((*MARKING, "j", "l", "P", "u", "plus")), min_size=1))
+@settings(max_examples=8, deadline=None, phases=QUICK)
+def test_keys_typed_on_the_way_to_a_page_do_there_what_they_do_typed_slowly(
+    keys: list[str],
+) -> None:
+    """A page that was never seen too: none of them is lost."""
+
+    async def asked(*, fast: bool) -> object:
+        with tempfile.TemporaryDirectory() as directory:
+            async with console(FakeWorkspace(Path(directory))) as (app, pilot):
+                if fast:
+                    await type_ahead(app, pilot, "2", *(CHARACTER.get(key, key) for key in keys))
+                else:
+                    await pilot.press("2")
+                    for key in keys:
+                        await pilot.press(key)
+                page = app.screen
+                assert isinstance(page, MatrixPage)
+                now = page._asked
+                return repr((now._marks, now.repeats, now.auto, now.pack))
+
+    async def compare() -> None:
+        assert await asked(fast=True) == await asked(fast=False)
+
+    asyncio.run(compare())
+
+
+CHARACTER = {"plus": "+"}
 
 
 async def test_keys_wait_for_the_list_of_campaigns(workspace: FakeWorkspace) -> None:

@@ -17,6 +17,8 @@ from textual.widgets.option_list import Option
 
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings, hints
+from tui.messages import Said
+from tui.refused_keys import UNSEEN
 from tui.screens.front_screen import FrontScreen
 from tui.screens.help import focused_panels, help_text
 from tui.text import plain, problem
@@ -167,6 +169,8 @@ class Choice(Dialog[str]):
                 event.stop()
                 if self.sight.seen:
                     self.finish(answer.value)
+                else:
+                    self.post_message(Said(f"{answer.key}: {UNSEEN}"))
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.console import Group
@@ -34,17 +34,24 @@ def focused_panels(screen: Screen[Any]) -> tuple[str, ...]:
     )  # moving about is known; it comes late
 
 
-def help_text(panels: Sequence[str]) -> Group:
-    """The words about each panel and its keys in two columns."""
+def help_text(panels: Sequence[str], never: Callable[[str], object] = lambda _: "") -> Group:
+    """The words about each panel and its keys in two columns.
+
+    ``never``: whether an action is one that this console does not do at all; then its key is left
+    out.
+    """
     about = [Text(f"{PANELS[name].about}\n") for name in panels if PANELS[name].about]
-    names = [key_name(key) for name in panels for key in PANELS[name].keys]
+    shown = {
+        name: [key for key in PANELS[name].keys if not never(key.action.partition("(")[0])]
+        for name in panels
+    }
+    names = [key_name(key) for keys in shown.values() for key in keys]
     width = max(map(len, names), default=0)
     parts: list[Text | Table] = list(about)
-    for number, name in enumerate(panels):
+    for number, name in enumerate(name for name in panels if shown[name]):
         parts.append(Text(f"{chr(10) * bool(number)}{PANELS[name].title}", f"bold {MUTED}"))
         keys = [
-            (Text(f"  {key_name(key):<{width}}", ACCENT), Text(key.help))
-            for key in PANELS[name].keys
+            (Text(f"  {key_name(key):<{width}}", ACCENT), Text(key.help)) for key in shown[name]
         ]
         parts.append(_in_columns(keys))
     return Group(*parts)

@@ -23,7 +23,7 @@ from tui.key_bindings import bindings
 from tui.lent_terminal import SSH_FAILED, lend_terminal
 from tui.messages import Problem, Said
 from tui.own_leases import OwnLeases
-from tui.screens.page import Page
+from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.session import Session
 from tui.text import age, cell, count, gib, host_state, join, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
@@ -322,16 +322,22 @@ class HostsPage(Page):
 
     # Keys --------------------------------------------------------------------------------------
 
+    def never(self, action: str) -> str:
+        if action not in ("probe_one", "probe_all", "precheck", "login"):
+            return ""
+        if self.session.playing is not None:
+            return NO_HOST_ASKED
+        if action in ("probe_one", "probe_all"):
+            return ""
+        if self.session.simulated:
+            return "not in a demo, whose hosts are SIMULATED"
+        if self.session.workspace.cluster.inventory.login is not None:
+            return "not with a queue, which has the hosts"
+        return ONLY_LOOKS if action == "login" and self.session.readonly else ""
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "open":
             return not isinstance(self.focused, HostDetail)
-        there = self.session.playing is None
-        if action in ("probe_one", "probe_all"):
-            return there
-        if action in ("precheck", "login"):
-            ours = self.session.workspace.cluster.inventory.login is None
-            there = there and ours and not self.session.simulated
-            return there and not (action == "login" and self.session.readonly)
         return super().check_action(action, parameters)
 
     def action_open(self) -> None:

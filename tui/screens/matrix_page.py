@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, repeat
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -23,7 +24,7 @@ from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks, capacity
 from tui.matrix_request import Asked, parse_rule
 from tui.messages import CampaignStarted, Problem, Said
-from tui.plan_words import is_short, objections, remarks
+from tui.plan_words import is_short, objections
 from tui.screens import matrix_dialogs
 from tui.screens.matrix_text import (
     cell_text,
@@ -33,7 +34,7 @@ from tui.screens.matrix_text import (
     profile_row,
     profile_text,
 )
-from tui.screens.page import REFRESH_S, Page
+from tui.screens.page import NO_HOST_ASKED, REFRESH_S, Page
 from tui.session import Session
 from tui.text import count
 from tui.theme import ACCENT, MUTED, WARN
@@ -79,6 +80,7 @@ class MatrixPage(Page):
         self._listed: object = None  # what the profiles' rows show
         self._offered: object = None  # what there is to mark: profiles, and hosts to run them
         self._offer = Sight(self, self.paint)  # since when that is shown
+        self._offer.since = -inf  # who goes here means what there is when it comes
         self._below: list[Text] = []  # of other profiles, and what it was made of
         self._below_of: object = None
         self._filling: Marks | None = None  # the holes of which are marked once they were read
@@ -117,7 +119,8 @@ class MatrixPage(Page):
         offered = (names, capacity(self._asked.snapshots))
         if offered != self._offered:
             self._offered = offered
-            self._offer.changed()
+            if self.sight.drawn:  # else nobody has seen anything else here
+                self._offer.changed()
         if (first := self._asked.begin(names)) is not None:
             self.query_one(MatrixGrid).forget_cursor()
             self.call_after_refresh(panel.table.select, first)
@@ -219,11 +222,12 @@ class MatrixPage(Page):
 
     @property
     def _markable(self) -> Marks | None:
-        """What a mark is for; None, and the bell, where something else was shown when its key was
+        """What a mark is for; None, which is said, where something else was shown when its key was
         typed: hosts have answered since, and that may mark by itself."""
         if self._offer.seen:
             return self.focused_marks
         self.app.bell()
+        self.post_message(Said("not marked: hosts have answered since the key was typed"))
         return None
 
     def _put(self, part: Marks) -> None:
@@ -272,9 +276,23 @@ class MatrixPage(Page):
         self._asked.pack = not self._asked.pack
         self._show_grid()
 
+    def never(self, action: str) -> str:
+        replay = action == "start" and self.session.playing is not None
+        return NO_HOST_ASKED if replay else ""
+
+    def not_now(self, action: str) -> str:
+        if (part := self.focused_marks) is None:
+            return "there is no profile under the cursor"
+        if action == "explain":
+            return (
+                "not every marked profile has [explain]" if self._asked.plan else "nothing marked"
+            )
+        if action == "repeats":
+            return "each case runs once at least"
+        lacks = {"scaling": "batch_size", "parameters": "parameters", "settings": "settings"}
+        return f"{part.profile.name} has no {lacks[action]}" if action in lacks else ""
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "start" and self.session.playing is not None:
-            return False
         if action == "explain":
             return self._asked.explainable
         part = self.focused_marks
@@ -469,8 +487,6 @@ class MatrixPage(Page):
             self._do("starting …")
             await self.session.start(plan, findings)
             self.post_message(CampaignStarted())
-            if said := remarks(findings):
-                self.post_message(Said(f"started; {'; '.join(said)}"))
         except DlperfError as error:
             self.post_message(Problem(error))
         finally:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 REFRESH_S = 0.5
 WAITS_S = 1.0
 """For keys a refresh waits so long at most."""
+NO_HOST_ASKED = "not in a replay, which asks no host"
+ONLY_LOOKS = "not here: this console only looks"
 
 
 class Page(FrontScreen[None]):
@@ -110,7 +112,17 @@ class Page(FrontScreen[None]):
     def _other_row(self) -> None:
         self.sight.changed()
 
+    def never(self, action: str) -> str:
+        """Why this console does not do it at all; empty: it may."""
+        return ""
+
+    def not_now(self, action: str) -> str:
+        """Why it cannot be done at this moment; empty where there are no better words."""
+        return ""
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if self.never(action):
+            return False
         panels = self.query(TablePanel) if action == "back" else ()
         return all(
             panel.filter_text or (panel.table.display and not panel.table.has_focus)

@@ -9,6 +9,7 @@ from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.inventory.nodesets import fold_nodeset
 from backends.keeper.request import Verb
 from tui.backend_protocols import Controller
+from tui.kept_words import DESERTED
 from tui.screens.dialogs import Answer, Choice
 from tui.text import count
 
@@ -35,6 +36,26 @@ def possible_changes(viewed: CampaignSnapshot | None, run: RunView | None) -> fr
         "pause_all": any(one.state.waits for one in viewed.runs),
     }
     return frozenset(name for name, can in able.items() if can)
+
+
+def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -> str:
+    """Why a key of Runs does nothing now; empty where there are no better words."""
+    if viewed is None or run is None:
+        return "there is no campaign here" if viewed is None else "there is no run under the cursor"
+    if action in CHANGES and viewed.read_only and viewed.kept_by is None:
+        return "the campaign is over" if viewed.finished else DESERTED
+    again = "a later attempt of it was made" if run.state in RETRIABLE else ""
+    is_so = f"the run is {run.state}"
+    return {
+        "retry": again or f"nothing to retry: {is_so}",
+        "cancel_run": is_so,
+        "diagnose": is_so,
+        "pause": is_so,
+        "cancel_all": "every run has ended",
+        "pause_all": "no run waits",
+        "next_log": "the run has one log" if run.hosts else is_so,
+        "follow": is_so,
+    }.get(action, "")
 
 
 def change(controller: Controller, verb: Verb, run_ids: Sequence[str] | None) -> str:

@@ -178,13 +178,21 @@ class ResultsPage(Page):
                 self._repeats_shown = shown
                 repeats.show(f"Repeats · {case_label(case)}", repeats_text(*shown))
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+    def never(self, action: str) -> str:
         if action == "export" and self.session.playing is not None:
-            return False  # into a copy that goes with the replay
+            return "not in a replay; dlperf-tui report writes what was recorded"
+        return ""
+
+    def not_now(self, action: str) -> str:
+        if not self._groups:
+            return "there is no result yet"
+        return "the list is in the order of the cases" if action == "reverse" else ""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "reverse":
             return bool(self._groups) and SORTS[self._sorted_by] is not None
         if action in ("open", "export", "sort"):
-            return bool(self._groups)
+            return bool(self._groups) and not self.never(action)
         if action == "view":
             return bool(self._groups) and not self.has_class("-wide")
         if action == "quantity":

@@ -19,7 +19,7 @@ from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.screens.dialogs import Prompt
-from tui.screens.page import Page
+from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.screens.possible_changes import (
     CHANGES,
     RETRIABLE,
@@ -28,6 +28,7 @@ from tui.screens.possible_changes import (
     change,
     change_labels,
     possible_changes,
+    why_not,
 )
 from tui.screens.run_panels import RunPanels
 from tui.screens.run_text import COLUMNS, RunRows, rows_signature, summary
@@ -150,6 +151,14 @@ class RunsPage(Page):
     @property
     def labels_now(self) -> Mapping[str, str]:
         return dict(self._able.labels)
+
+    def never(self, action: str) -> str:
+        if action not in CHANGES or not self.session.readonly:
+            return ""
+        return ONLY_LOOKS if self.session.playing is None else NO_HOST_ASKED
+
+    def not_now(self, action: str) -> str:
+        return why_not(action, self.viewed, self.selected)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         changes, hosts = self._able.changes, self._able.hosts

@@ -1,0 +1,78 @@
+"""Why a key that is written in the help does nothing now, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol, runtime_checkable
+
+from textual.dom import DOMNode
+from textual.screen import Screen
+
+from tui.key_bindings import PANELS, key_name
+from tui.key_types import Key
+from tui.typed_ahead import typed_ahead
+from tui.widgets.keybar import as_now, panel_of
+
+UNSEEN = "not taken: typed before this was shown"
+BEHIND = "this has the keys; Esc closes it"
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """Has keys, and words for why one of them does nothing."""
+
+    def never(self, action: str) -> str:
+        """Why this console does not do it at all; empty: it may."""
+        ...
+
+    def not_now(self, action: str) -> str:
+        """Why it cannot be done at this moment, where nothing else forbids it."""
+        ...
+
+
+def never(node: DOMNode, action: str) -> str:
+    """Why this console does not do it at all, and its help has no such key."""
+    return node.never(action) if isinstance(node, Explains) else ""
+
+
+def enabled(node: DOMNode, key: Key) -> bool:
+    """Whether ``node`` would do it now."""
+    name, _, rest = key.action.partition("(")
+    parameters: tuple[object, ...] = (rest.rstrip(")"),) if rest else ()
+    return bool(node.check_action(name, parameters))
+
+
+def why_refused(screen: Screen[Any], pressed: str) -> str:
+    """Of a key that nothing did anything for; empty where it is not one of the page's."""
+    for node, key in _named(_around(screen), pressed):
+        said = f"{key_name(key)} {as_now(node, key).label}"
+        with typed_ahead(screen).at_leisure():
+            if enabled(node, key):
+                return f"{said}: {UNSEEN}"
+        name = key.action.partition("(")[0]
+        words = never(node, name)
+        if not words and isinstance(node, Explains):
+            words = node.not_now(name)
+        return f"{said}: {words or 'not possible here now'}"
+    if screen.is_modal:
+        page = screen.app.screen_stack[0]
+        for _, key in _named((*_around(page), screen.app), pressed):
+            return f"{key_name(key)} {key.label}: {BEHIND}"
+    return ""
+
+
+def _around(screen: Screen[Any]) -> Iterator[DOMNode]:
+    """Whatever has the keys: the widget with the focus, and all around it."""
+    for node in (screen.focused or screen).ancestors_with_self:
+        yield node
+        if node is screen and screen.is_modal:
+            return
+
+
+def _named(nodes: Iterable[DOMNode], pressed: str) -> Iterator[tuple[DOMNode, Key]]:
+    """Those that are for moving about, or for leaving, need no words."""
+    for node in nodes:
+        panel = PANELS.get(panel_of(node))
+        for key in panel.keys if panel else ():
+            if key.palette and key.action != "leave" and pressed in key.keys.split(","):
+                yield node, key
