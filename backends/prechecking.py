@@ -18,7 +18,7 @@ from backends.hosts.preflight_finding import Bearing, Finding, Level
 from backends.inventory.host_entry import Host
 from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.measure import Measuring, Say
-from backends.precheck.naming import Verdict
+from backends.precheck.naming import UNNAMED, Verdict
 from backends.precheck.past import Past
 from backends.precheck.plan_precheck import PrecheckPlan, Wishes, look, make_plan, usable
 from backends.precheck.ranking import Measured, rank
@@ -167,7 +167,7 @@ def findings_of(precheck: Precheck) -> tuple[Finding, ...]:
     rest = f"leave it out: --hosts '{fold_nodeset(ranking.keep)}'" if ranking.keep else ""
     found = []
     for ranked in ranking.hosts:
-        if ranked.verdict in (Verdict.WELL, Verdict.NOT_MEASURED):
+        if ranked.verdict in UNNAMED:
             continue
         grave = ranked.verdict in (Verdict.BROKEN, Verdict.FAULTY)
         level = Level.STOP if grave else Level.WARN

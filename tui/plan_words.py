@@ -25,17 +25,8 @@ def is_short(plan: Plan) -> bool:
 
 
 def objections(findings: Sequence[Finding]) -> list[Finding]:
-    """What is worth a question; the load of the moment is not."""
-    return [f for f in findings if f.level != "ok" and not f.passing]
-
-
-def remarks(findings: Sequence[Finding]) -> list[str]:
-    """What is worth a word, whether it holds the start back or not."""
-    return [
-        f"{plain(f.host)}: {plain(f.what)}" if f.host else plain(f.what)
-        for f in findings
-        if f.level != "ok"
-    ]
+    """What is worth a question: a warning may cost the results their grade."""
+    return [finding for finding in findings if finding.level != "ok"]
 
 
 def price_text(plan: Plan) -> str:

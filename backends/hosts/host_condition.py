@@ -127,11 +127,7 @@ def host_findings(
     ]
     findings += _degrading(name, facts, about, gpus_needed=gpus_needed)
     findings += [Finding(name, *found, harmless=True) for found in _disk_findings(facts)]
-    load = [
-        Finding(name, level, what, remedy, passing=True)
-        for level, what, remedy in _load_findings(facts)
-    ]
-    return (*findings, *load)
+    return (*findings, *(Finding(name, *found) for found in _load_findings(facts)))
 
 
 def _lease_findings(facts: HostFacts) -> Iterable[_Found]:
@@ -214,16 +210,23 @@ def _clock(facts: HostFacts) -> Iterable[_Found]:
         )
 
 
+def high_load(facts: HostFacts) -> str:
+    """ "load 15.8 on 2 CPUs": of the last minute, whosever it is; empty where it is not high."""
+    if not facts.cpus or not facts.load1 > HIGH_LOAD_PER_CPU * facts.cpus:
+        return ""
+    return f"load {facts.load1:.1f} on {facts.cpus} CPUs"
+
+
 def _load(facts: HostFacts, *, a_run: bool = False) -> Iterable[tuple[str, str]]:
-    """It tells of the last minute, and not whose it is. ``a_run``: one is known to be there."""
-    if not facts.cpus or facts.load1 <= HIGH_LOAD_PER_CPU * facts.cpus:
+    """``a_run``: one is known to be there."""
+    if not (words := high_load(facts)):
         return
     leased = facts.lease is not None and facts.lease.by_a_run
     marked = any(process.run_id for process in facts.gpu_processes)
     remedy = "something computes there, or did a minute ago: look with top"
     if a_run or leased or marked:
         remedy = "a run has the host; top shows whether anything else computes there"
-    yield f"load {facts.load1:.1f} on {facts.cpus} CPUs", remedy
+    yield words, remedy
 
 
 def _load_findings(facts: HostFacts) -> Iterable[_Found]:

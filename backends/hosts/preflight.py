@@ -15,9 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 
+from backends.hosts.fingerprint import is_unknown
 from backends.hosts.host_condition import host_findings
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
-from backends.hosts.needs import BINDING, Need, Planned, needs_of
+from backends.hosts.needs import BINDING, FETCHING, Need, Planned, needs_of
 from backends.hosts.placement import LINKS_REMEDY, Placement, links_known
 from backends.hosts.preflight_finding import Bearing, Finding, Level, worst
 from backends.hosts.probe import Transports, probe
@@ -94,6 +95,8 @@ async def preflight(
             what = "how its GPUs are linked is not known: runs get the first ones"
             about = Bearing(only, ((host.name,),))
             findings.append(Finding(host.name, Level.WARN, what, LINKS_REMEDY, bearing=about))
+        said = [finding.what for finding in findings if finding.host == host.name]
+        findings += _untold(host, own, said)
     if nodes > 1 and len(known) > 1:
         findings += differences(facts, only)
     elif nodes == 1:
@@ -234,7 +237,24 @@ _COMPARED: Mapping[str, Callable[[HostFacts], str]] = {
 def _images(facts: HostFacts) -> dict[str, str]:
     """Their ids, as far as they tell them apart, by their names."""
     told = (one for one in facts.software if (one.kind, one.name) == ("image", "id"))
-    return {one.where.partition(" ")[2]: short_digest(one.version) for one in told}
+    return {
+        one.where.partition(" ")[2]: short_digest(one.version)
+        for one in told
+        if not is_unknown(one.version)
+    }
+
+
+def _untold(host: Host, facts: HostFacts, said: Sequence[str]) -> Iterable[Finding]:
+    """Images that are there, of which nobody could say which ones; one that is fetched is told of
+    when it is there. ``said``: of the host already."""
+    known = _images(facts)
+    for one in facts.software if host.pull == "never" else ():
+        runtime, _, image = one.where.partition(" ")
+        mine = (one.kind, one.name) == ("image", "id") and runtime in FETCHING
+        if mine and image not in known and not any(image in words for words in said):
+            what = f"image {image}: which one it is could not be read"
+            remedy = f"results will not say it; try there: {runtime} image inspect {quote(image)}"
+            yield Finding(host.name, Level.WARN, what, remedy, harmless=True)
 
 
 def _id_of(image: str) -> Callable[[HostFacts], str]:

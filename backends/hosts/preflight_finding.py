@@ -46,7 +46,6 @@ class Finding:
     """``host`` is empty where the finding is about all hosts together.
 
     ``bearing``: which runs it is about; None: those on the host.
-    ``passing``: it is so at this moment and may be over in the next, such as load.
     ``harmless``: whatever else it does, it cannot change what is measured.
     """
 
@@ -54,7 +53,6 @@ class Finding:
     level: Level
     what: str
     remedy: str = ""
-    passing: bool = False
     harmless: bool = False
     bearing: Bearing | None = None
 

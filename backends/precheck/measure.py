@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from backends.hosts.host_condition import high_load
 from backends.hosts.probe import Transports
 from backends.precheck.bisection import find_culprits
 from backends.precheck.figures import METRICS, About, Figure, Stage, Trouble, said_in
@@ -100,8 +101,15 @@ class Measuring:
     def measured(self) -> Measured:
         """So far."""
         hosts = tuple(name for name in self._targets if name not in self._left_out)
+        loads = {
+            t.name: high_load(t.snapshot.facts) for t in self._plan.targets if t.snapshot.facts
+        }
         return Measured(
-            hosts, tuple(self._figures.values()), tuple(self._troubles), dict(self._left_out)
+            hosts,
+            tuple(self._figures.values()),
+            tuple(self._troubles),
+            dict(self._left_out),
+            {name: load for name, load in loads.items() if load and name in hosts},
         )
 
     async def run(self) -> Measured:

@@ -27,8 +27,13 @@ class Verdict(StrEnum):
     FAULTY = "faulty"
     SLOW = "slow"
     SUSPECT = "suspect"
+    NOT_JUDGED = "not judged"  # nothing names it, but it was busy
     WELL = "well"
     NOT_MEASURED = "not measured"
+
+
+UNNAMED = (Verdict.NOT_JUDGED, Verdict.WELL, Verdict.NOT_MEASURED)
+"""Nothing is held against a host of which this is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,7 @@ class RankedHost:
     verdict: Verdict
     reasons: tuple[Named, ...] = ()
     left_out: str = ""  # why it was not measured
+    busy: str = ""  # with what it was while it was measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +102,7 @@ class Ranking:
     @property
     def exclude(self) -> tuple[str, ...]:
         """The hosts that runs had better leave out: all that are named."""
-        return tuple(
-            ranked.host
-            for ranked in self.hosts
-            if ranked.verdict not in (Verdict.WELL, Verdict.NOT_MEASURED)
-        )
+        return tuple(ranked.host for ranked in self.hosts if ranked.verdict not in UNNAMED)
 
     @property
     def keep_apart(self) -> tuple[Pair, ...]:

@@ -29,12 +29,14 @@ _VERDICTS = {
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """All that a precheck found. ``left_out``: why, by host."""
+    """All that a precheck found. ``left_out``: why, by host; ``busy``: with what a host was when it
+    was measured, as "load 15.8 on 2 CPUs"."""
 
     hosts: tuple[str, ...]
     figures: tuple[Figure, ...] = ()
     troubles: tuple[Trouble, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+    busy: Mapping[str, str] = field(default_factory=dict)
 
 
 def rank(measured: Measured, past: Past | None = None) -> Ranking:
@@ -265,7 +267,10 @@ def _ranked(measured: Measured, named: Sequence[Named]) -> tuple[RankedHost, ...
             verdict = Verdict.NOT_MEASURED
         else:
             verdict = _VERDICTS[reasons[0].why] if reasons else Verdict.WELL
-        found.append(RankedHost(host, verdict, reasons, left_out))
+        busy = measured.busy.get(host, "")
+        if busy and verdict is Verdict.WELL:
+            verdict = Verdict.NOT_JUDGED
+        found.append(RankedHost(host, verdict, reasons, left_out, busy))
 
     def place(ranked: RankedHost) -> tuple[int, tuple[int, float]]:
         weight = ranked.reasons[0].weight if ranked.reasons else (len(Why), 0.0)

@@ -66,6 +66,7 @@ def document(precheck: Precheck) -> dict[str, Any]:  # JSON
         "finished": precheck.finished,
         "hosts": list(measured.hosts),
         "left_out": dict(measured.left_out),
+        "busy": dict(measured.busy),
         "ways": list(precheck.ways),
         "left": list(precheck.left),
         "ranking": _json(tuple[RankedHost, ...], ranking.hosts),
@@ -132,6 +133,7 @@ def _of_document(told: Mapping[str, Any], directory: Path) -> Precheck:
         figures=_value(tuple[Figure, ...], told["figures"]),
         troubles=_value(tuple[Trouble, ...], told["troubles"]),
         left_out=_value(dict[str, str], told["left_out"]),
+        busy=_value(dict[str, str], told.get("busy", {})),
     )
     ranking = Ranking(
         hosts=_value(tuple[RankedHost, ...], told["ranking"]),

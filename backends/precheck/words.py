@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.figures import METRICS, About, Figure, Stage
-from backends.precheck.naming import Named, RankedHost, Ranking, Unequal, Verdict, Why
+from backends.precheck.naming import UNNAMED, Named, RankedHost, Ranking, Unequal, Verdict, Why
 from backends.precheck.plan_precheck import PrecheckPlan, Step
 from backends.precheck.record import Precheck
 from backends.results.escaping import md_text
@@ -76,7 +76,8 @@ def reasons_text(ranked: RankedHost) -> str:
     """Of a host in the ranking."""
     if ranked.left_out and not ranked.reasons:
         return ranked.left_out
-    return "; ".join(map(reason_text, ranked.reasons))
+    busy = [f"busy when it was measured: {ranked.busy}"] if ranked.busy else []
+    return "; ".join([*map(reason_text, ranked.reasons), *busy])
 
 
 def unequal_text(unequal: Unequal) -> str:
@@ -105,6 +106,8 @@ def _conclusions(ranking: Ranking) -> Iterator[str]:
             )
         elif well:
             yield "One host has nothing to be compared with but its own earlier prechecks."
+    if busy := [r.host for r in ranking.hosts if r.verdict is Verdict.NOT_JUDGED]:
+        yield f"Busy when measured, and not judged: {fold_nodeset(busy)}. Measure again when idle."
     if ranking.alone and len(ranking.hosts) > 1:
         yield f"Compared with nobody, being the only one of its kind: {_alone_text(ranking)}."
     if ranking.exclude:
@@ -143,7 +146,7 @@ def ranking_table(ranking: Ranking) -> Table:
         same = [named for named in ranking.pairs if named.hosts == hosts]
         why = "; ".join(map(reason_text, same))
         pairs.append((what_of(hosts, ()), str(same[0].why), why))
-    first = [row for row in rows if row[1] not in (Verdict.WELL, Verdict.NOT_MEASURED)]
+    first = [row for row in rows if row[1] not in UNNAMED]
     rest = [row for row in rows if row not in first]
     columns = (Column("host", "left"), Column("verdict", "left"), Column("why", "left"))
     return Table("Ranking", columns, (*first, *pairs, *rest))

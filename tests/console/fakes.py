@@ -162,7 +162,6 @@ class FakeFinding:
     what: str
     remedy: str
     host: str
-    passing: bool = False
 
 
 @dataclass(frozen=True)
@@ -565,7 +564,7 @@ class FakeWorkspace:
     async def refresh(self, older_than_s: float) -> None:
         self.refreshed.append(older_than_s)
         self._hosts = tuple(
-            old if old.state is HostState.PROBING else new
+            old if old.state in (HostState.UNKNOWN, HostState.PROBING) else new
             for old, new in zip(self._hosts, self._answers, strict=True)
         )
 

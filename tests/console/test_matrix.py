@@ -386,14 +386,21 @@ async def test_a_short_plan_without_objections_starts_at_once(workspace: FakeWor
         assert workspace.forced == [False]
 
 
-async def test_load_does_not_hold_a_short_plan_back_but_is_told(workspace: FakeWorkspace) -> None:
-    load = FakeFinding("warn", "load 2.6 on 2 CPUs", "look with top", "node1", passing=True)
-    workspace.findings = (load,)
+@pytest.mark.parametrize("level", ["ok", "warn", "stop"])
+async def test_whatever_the_checks_find_is_shown_before_a_short_plan_starts(
+    workspace: FakeWorkspace, level: str
+) -> None:
+    """A warning may cost the results their grade, and load is one."""
+    workspace.findings = (FakeFinding(level, "load 2.6 on 2 CPUs", "look with top", "node1"),)
     async with console(workspace, LARGE) as (app, pilot):
         await one_case_marked(app, pilot)
         await pilot.press("enter")
-        await until(pilot, lambda: app.current_mode == "runs")
-        await until(pilot, partial(shows, app, "started; node1: load 2.6 on 2 CPUs"))
+        if level == "ok":
+            await until(pilot, lambda: app.current_mode == "runs")
+            return
+        await until(pilot, partial(shows, app, "load 2.6 on 2 CPUs"))
+        assert isinstance(app.screen, StartDialog)
+        assert not workspace.started
 
 
 async def test_a_short_plan_with_an_objection_asks_and_checks_only_once(

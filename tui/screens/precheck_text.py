@@ -24,6 +24,7 @@ _VERDICTS = {
     Verdict.FAULTY: ("✗", BAD),
     Verdict.SLOW: ("▼", WARN),
     Verdict.SUSPECT: ("?", WARN),
+    Verdict.NOT_JUDGED: ("?", WARN),
     Verdict.WELL: ("●", GOOD),
     Verdict.NOT_MEASURED: ("○", MUTED),
 }
@@ -77,6 +78,10 @@ def found_text(precheck: Precheck, now: float | None = None) -> Text:
         text.append(f"{plain(named_text(pair))}\n")
     rest = [ranked for ranked in ranking.hosts if not ranked.reasons]
     if len(rest) > _MOST_WELL:
+        for ranked in rest:
+            if ranked.verdict is Verdict.NOT_JUDGED:
+                text.append_text(_host_line(ranked))
+        rest = [ranked for ranked in rest if ranked.verdict is not Verdict.NOT_JUDGED]
         text.append(f"● {count(len(rest), 'host')} besides\n", GOOD)
     else:
         for ranked in rest:

@@ -28,11 +28,12 @@ from backends.hosts.preflight import (
     preflight,
 )
 from backends.hosts.preflight_finding import Bearing, Finding, Level, in_spite_of, worst
-from backends.hosts.probe import parse_probe
+from backends.hosts.probe import parse_probe, snapshot_of
 from backends.inventory.host_entry import Host
 from backends.transports.transport import Completed, HostUnreachableError, Problem
 from profiles.format.case import Case
 from profiles.format.profile import Profile
+from tests.console.fakes import facts
 from tests.without_tools import link_all_but
 
 GPU = Gpu(
@@ -268,6 +269,23 @@ async def test_what_a_runtime_would_fetch_while_a_run_is_measured_is_said_unless
     assert finding.remedy == "apptainer pull FILE docker://x there, and name the file"
     allowed = dataclasses.replace(host, pull="missing")
     assert needs(fetched, host=allowed) == [("executable", "apptainer")]
+
+
+@pytest.mark.parametrize("version", ["sha256:" + "3" * 64, "unknown", "unknown: no such template"])
+@pytest.mark.parametrize("runtime", ["docker", "podman", "pyxis"])
+@pytest.mark.parametrize("pull", ["never", "missing"])
+async def test_what_nobody_could_read_is_not_ticked_off(
+    shell: Any, tmp_path: Path, version: str, runtime: str, pull: str
+) -> None:
+    host = Host(name="n1", transport="local", work_dir=str(tmp_path), pull=pull)
+    found = Software("image", f"{runtime} org/x:1", "id", version)
+    well = dataclasses.replace(facts(), software=(found,), disk_free_mib=99_000)
+    findings = await preflight(Pool(shell), [host], [], [snapshot_of(host, well)])
+    told = [one for one in findings if "org/x:1" in one.what]
+    unread = version.startswith("unknown")
+    ours = runtime != "pyxis" and pull == "never"  # else its runtime fetches it
+    assert [one.level for one in told] == (["warn"] if ours else []) if unread else ["ok"]
+    assert not any(one.level == "ok" and "unknown" in one.what for one in findings)
 
 
 def test_one_name_for_two_images_is_told_with_their_digests() -> None:

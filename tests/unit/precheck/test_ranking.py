@@ -13,7 +13,13 @@ from backends.precheck.naming import Verdict, Why
 from backends.precheck.past import HostInRuns, Past
 from backends.precheck.ranking import Measured, rank
 from backends.precheck.record import Precheck
-from backends.precheck.words import conclusions, named_text, precheck_markdown, ranking_table
+from backends.precheck.words import (
+    conclusions,
+    named_text,
+    precheck_markdown,
+    ranking_table,
+    reasons_text,
+)
 
 H200 = "NVIDIA H200"
 
@@ -251,3 +257,24 @@ def test_markdown_of_names_with_markup_is_no_markup():
     text = precheck_markdown(Precheck("p", Path("/x"), 0.0, 1.0, what, rank(what)))
     assert "\\<img" in text
     assert "\\|" in text
+
+
+@given(
+    values=st.lists(st.floats(80.0, 120.0), min_size=4, max_size=4),
+    busy=st.sets(st.sampled_from("abcd")),
+)
+def test_no_host_is_well_that_was_busy_when_it_was_measured(values: list[float], busy: set[str]):
+    figures = of_host("cpu_one", **dict(zip("abcd", values, strict=True)))
+    loads = dict.fromkeys(busy, "load 15.8 on 2 CPUs")
+    idle = {ranked.host: ranked for ranked in rank(measured(*figures)).hosts}
+    ranking = rank(replace(measured(*figures), busy=loads))
+    for ranked in ranking.hosts:
+        well = idle[ranked.host].verdict is Verdict.WELL
+        judged = ranked.host not in busy
+        assert ranked.reasons == idle[ranked.host].reasons
+        assert (ranked.verdict is Verdict.NOT_JUDGED) == (well and not judged)
+        assert (ranked.host in ranking.keep) == (well and judged)
+        assert ("load 15.8 on 2 CPUs" in reasons_text(ranked)) != judged
+        assert (ranked.host in ranking.exclude) == (not well)
+    said = " ".join(conclusions(ranking))
+    assert ("not judged" in said) == any(idle[host].verdict is Verdict.WELL for host in busy)
