@@ -27,6 +27,7 @@ from backends.results.scaling_loss_words import explained_lines, scaling_text
 from backends.results.summary import Group, parameters_text
 from backends.results.telemetry_table import telemetry_table
 from backends.results.translations import Lang, Words, words
+from profiles.logs.failures import REMEDIES
 from profiles.references.matching import Held
 
 _ADDRESS = re.compile(r"https://[A-Za-z0-9./_-]+")
@@ -302,6 +303,8 @@ def _failed(groups: Sequence[Group], w: Words) -> str:
                 reason = md_text(run.reason or run.state)
                 lines.append(f"  - #{run.repeat}: {w.retried.format(reason=reason)}")
                 lines += _diagnosed(run, w)
+            reasons = dict.fromkeys(run.reason for run in case.failed_runs)
+            lines += [f"  - → {md_text(REMEDIES[one])}" for one in reasons if one in REMEDIES]
     return "\n".join(lines) or w.no_failed_runs
 
 

@@ -51,7 +51,7 @@ COMMANDS = {
     ),
     "profiles": Command(
         "list the profiles, show one, check a file",
-        example="dlperf-tui profiles show torch-resnet50",
+        example="dlperf-tui profiles show torch-resnet50\n  dlperf-tui profiles check mine.toml",
     ),
     "demo": Command(
         "the console on four simulated hosts with eight V100 each; nothing is measured",

@@ -19,6 +19,7 @@ import pytest
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record import events as ev
 from backends.campaign.record.status_view import CampaignSnapshot, take
+from profiles.logs.failures import REMEDIES
 from tests.support.waiting import wait_until
 from tests.unit.cli.conftest import (
     BEGUN,
@@ -31,7 +32,7 @@ from tests.unit.cli.conftest import (
     planned,
     succeeded,
 )
-from tui.cli.shared.progress import bar_text, show_progress
+from tui.cli.shared.progress import Changes, bar_text, show_progress
 
 Campaign = Callable[..., Path]
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
@@ -250,6 +251,27 @@ def test_the_bar_says_how_the_last_run_ended_and_what_was_noted(
     assert said.count("cpu-smoke 1n1g #1 succeeded on node1 100.00 images/s") == 1
     assert said.count("warn: node2 is away") == 1
     assert said.count("cpu-smoke 1n1g #2 failed on node1 – no space") == 1
+
+
+def test_the_bar_names_a_lost_connection_while_it_lasts(campaign: Campaign) -> None:
+    lost = ev.ContactChanged(
+        t=BEGUN + 5, run_id="a", host="node1", lost=True, reason="connection lost"
+    )
+    path = campaign("c", planned("a"), assigned("a"), ev.RunLaunched(t=BEGUN + 1, run_id="a"), lost)
+    bar = bar_text(take(read_campaign(path), path, now=BEGUN + 9), 80)
+    assert "1n1g #1 node1: connection lost 4s ago" in bar
+    append(path, replace(lost, t=BEGUN + 10, lost=False, reason=""))
+    assert "lost" not in bar_text(take(read_campaign(path), path, now=BEGUN + 11), 80)
+
+
+def test_what_helps_is_told_once_for_each_reason_of_a_failure(campaign: Campaign) -> None:
+    reason, other = list(REMEDIES)[:2]
+    path = campaign("c", *(planned(name, n + 1) for n, name in enumerate("abcd")))
+    changes, told = Changes(), list[str]()
+    for name, why in zip("abcd", (reason, reason, other, "no space"), strict=True):
+        append(path, assigned(name), ev.RunFailed(t=BEGUN + 3, run_id=name, reason=why))
+        changes.tell(take(read_campaign(path), path, now=BEGUN + 9), told.append)
+    assert [line for line in told if "→" in line] == [f"  → {REMEDIES[w]}" for w in (reason, other)]
 
 
 def test_the_bar_does_not_fall_back_where_a_run_takes_longer_than_expected(

@@ -25,6 +25,7 @@ from backends.results.result_files import write_atomically, write_results
 from backends.results.summary import summarise
 from backends.results.svg_figures import draw_figures
 from profiles.errors import DlperfError
+from profiles.logs.failures import REMEDIES
 
 CONTEXT = ReportContext(
     campaign="2026-11-21-mlp",
@@ -81,6 +82,19 @@ def test_report_names_environment_commands_window_table_failures_and_logs(runs):
     ):
         assert expected in text
     assert "SIMULATED" not in text
+
+
+def test_report_says_what_helps_most_often_once_for_each_reason(runs_of):
+    reason, other = list(REMEDIES)[:2]
+    failed = [
+        replace(run, reason=why)
+        for run, why in zip(
+            runs_of("1n1g", [None] * 4), (reason, reason, other, "no space"), strict=True
+        )
+    ]
+    text = render_report(CONTEXT, failed, summarise(failed))
+    assert [text.count(f"→ {REMEDIES[why]}") for why in (reason, other)] == [1, 1]
+    assert text.count("  - →") == 2
 
 
 def test_report_in_chinese_has_the_same_figures_under_chinese_headings(runs):

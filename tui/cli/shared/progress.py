@@ -6,11 +6,13 @@ import asyncio
 import sys
 from collections.abc import Callable
 
+from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.results.numbers import fixed
 from backends.transports.transport import Prompter
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
+from profiles.logs.failures import REMEDIES
 from tui.cli.shared.output import say
 from tui.cli.shared.ssh_prompt import TerminalPrompter
 
@@ -38,7 +40,8 @@ async def _lines(snapshot: Callable[[], CampaignSnapshot]) -> None:
 
 
 class Changes:
-    """What changed between two looks at a campaign, as one line each; runs that end are counted.
+    """What changed between two looks at a campaign, as one line each; runs that end are counted,
+    and where one failed a line says what helps most often, once for each reason.
 
     ``ends_only``: of runs, only how they ended; what they do is shown otherwise.
     """
@@ -47,6 +50,7 @@ class Changes:
         self._ends_only = ends_only
         self._shown: dict[str, str] = {}
         self._ended: set[str] = set()  # runs of which that was told
+        self._helped: set[str] = set()  # reasons of which it was told what helps
         self._held = False
         self._notes = 0
 
@@ -68,6 +72,10 @@ class Changes:
                     last = {run.run_id for run in now.state.latest_attempts()}
                     number = f"[{len(self._ended & last)}/{now.total}] "
                 out(clean_text(f"{mark}{number}{_line(view)}"))
+                if view.state is RunState.FAILED and view.reason not in self._helped:
+                    self._helped.add(view.reason)
+                    if view.reason in REMEDIES:
+                        out(f"  → {REMEDIES[view.reason]}")
                 self._shown[view.run_id] = state
         if now.held and not self._held:
             runs = "1 run" if now.paused == 1 else f"{now.paused} runs"
