@@ -13,6 +13,7 @@ from backends.campaign.folder.refuse_foreign_files import ForeignFileError, refu
 from backends.campaign.folder.tags_and_note import About, read_about
 from backends.campaign.folder.unbegun import NOTHING_STARTED, is_unbegun
 from backends.campaign.record import journal
+from backends.campaign.record.events import CampaignCreated
 from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.state import CampaignState, RunState, fold
 
@@ -67,16 +68,29 @@ def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[Campaig
 
 
 def latest_written(directory: Path) -> Path | None:
-    """The campaign whose journal was written last; no journal is read."""
-    latest: tuple[float, Path] | None = None
+    """The campaign whose journal was written last, one that was measured where there is any; of
+    each no more than the first lines are read."""
+    found: list[tuple[float, Path]] = []
     with contextlib.suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
             if entry.name[:1] == ".":
                 continue
             with contextlib.suppress(OSError):
-                written = (Path(entry.path) / journal.FILE_NAME).stat().st_mtime
-                latest = max(latest or (0.0, Path()), (written, Path(entry.path)))
-    return None if latest is None else latest[1]
+                found.append((_written_at(Path(entry.path)), Path(entry.path)))
+    paths = [path for _, path in sorted(found, reverse=True)]
+    return next((path for path in paths if not _is_simulated(path)), next(iter(paths), None))
+
+
+def _written_at(path: Path) -> float:
+    """By the clock of the disk, seconds since the epoch. Raises OSError."""
+    return (path / journal.FILE_NAME).stat().st_mtime
+
+
+def _is_simulated(path: Path) -> bool:
+    with contextlib.suppress(journal.JournalError):
+        first = next(journal.read_events(path / journal.FILE_NAME, readings=False), None)
+        return isinstance(first, CampaignCreated) and first.simulated
+    return False
 
 
 def summarise_campaign(path: Path, clock: Callable[[], float]) -> CampaignSummary:
@@ -118,7 +132,7 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         done=sum(run.state.ended or run.run_id in state.lost_ends for run in latest),
         failed=sum(run.run_id in failed for run in latest),
         total=len(latest),
-        created_at=state.created_at,
+        created_at=_begun_at(state, path),
         simulated=state.simulated,
         imported=state.imported,
         problem=elsewhere if not over else "",
@@ -130,6 +144,15 @@ def _summary(path: Path, clock: Callable[[], float]) -> CampaignSummary:
         profiles=tuple(dict.fromkeys(run.profile for run in latest)),
         cases=tuple(dict.fromkeys(run.case.tag for run in latest)),
     )
+
+
+def _begun_at(state: CampaignState, path: Path) -> float | None:
+    """Time flies for simulated hosts: nothing has begun later than it was written down."""
+    if not state.simulated or state.created_at is None:
+        return state.created_at
+    with contextlib.suppress(OSError):
+        return min(state.created_at, _written_at(path))
+    return state.created_at
 
 
 def _is_over(state: CampaignState) -> bool:
