@@ -31,10 +31,10 @@ class Stopwatch:
 
 @asynccontextmanager
 async def replay(
-    size: tuple[int, int] = LARGE, speed: float = 10.0
+    size: tuple[int, int] = LARGE, speed: float = 10.0, recorded: Path = RECORDED
 ) -> AsyncIterator[tuple[ReplayApp, Pilot[str], Stopwatch]]:
     watch = Stopwatch()
-    workspace = ReplayWorkspace(RECORDED, speed, monotonic=watch)
+    workspace = ReplayWorkspace(recorded, speed, monotonic=watch)
     app = ReplayApp(workspace)
     app.animation_level = "none"
     async with app.run_test(size=size, notifications=True):
@@ -122,3 +122,12 @@ def test_a_wrong_speed_is_one_line(speed: str, capsys: pytest.CaptureFixture[str
 def test_without_a_terminal_it_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", str(RECORDED)]) == 2
     assert "terminal" in capsys.readouterr().err
+
+
+async def test_results_say_how_many_runs_count_and_how_many_were_profiled() -> None:
+    recorded = RECORDED.with_name("h200-x4-gpt-124m")
+    async with replay(HUGE, recorded=recorded) as (app, pilot, watch):
+        watch.now += 10_000.0
+        await until(pilot, lambda: "12 done, 3 of them profiled" in screen_text(app))
+        await pilot.press("4")
+        await until(pilot, lambda: "9 counted, 3 profiled" in screen_text(app))

@@ -269,6 +269,18 @@ def test_what_the_frame_counts_is_each_run_once(ends: list[str]) -> None:
     assert {word: number for word, number in counted.items() if number} == dict(expected)
 
 
+@given(st.lists(st.booleans(), min_size=1, max_size=9))
+def test_the_frame_tells_profiled_runs_from_those_that_count(profiled: list[bool]) -> None:
+    told = []
+    for number, one in enumerate(profiled, 1):
+        run_id = f"r-{number:04}-a1"
+        told += [replace(planned(run_id), profiled=one), assigned(run_id), succeeded(run_id)]
+    said = summary(take(fold(told), Path("c"), now=5.0)).plain
+    uncounted = f", {sum(profiled)} of them profiled" if any(profiled) else ""
+    assert f"{len(profiled)} done{uncounted}" in said
+    assert ("profiled" in said) is any(profiled)
+
+
 async def test_cancel_asks_and_only_then_cancels(workspace: FakeWorkspace) -> None:
     async with console(workspace, LARGE) as (app, pilot):
         controller = begin(app, workspace)

@@ -138,6 +138,9 @@ class ResultsPage(Page):
         units = {group.unit for group in self._groups}
         bases = {group.base for group in self._groups}
         parts = [f"{', '.join(sorted(units))}, median of the repeats"]
+        cases = [case for group in self._groups for case in group.cases]
+        if profiled := sum(len(case.profiled_runs) for case in cases):
+            parts.append(f"{sum(case.succeeded for case in cases)} counted, {profiled} profiled")
         if len(bases) == 1:
             parts.append(f"base {bases.pop()}")
         if SORTS[self._sorted_by] is not None:

@@ -47,7 +47,10 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     if viewed.held:
         parts.append(("nothing starts before they go on", WARN))
     well = viewed.done - viewed.failed - viewed.cancelled
-    parts.append((f"{well} done", GOOD if viewed.finished and not viewed.failed else TEXT))
+    uncounted = f", {viewed.profiled} of them profiled" if viewed.profiled else ""
+    parts.append(
+        (f"{well} done{uncounted}", GOOD if viewed.finished and not viewed.failed else TEXT)
+    )
     if viewed.failed:
         parts.append((f"✗ {viewed.failed} failed", BAD))
     if viewed.cancelled:

@@ -103,6 +103,7 @@ class CampaignSnapshot:
     read_only: bool
     notes: tuple[tuple[float, str, str], ...]
     kept_by: Holder | None = None  # who else is at work on it; None: nobody, or we are
+    profiled: int = 0  # of those that succeeded: uncounted, for where the time goes
 
     @property
     def deserted(self) -> bool:
@@ -197,6 +198,7 @@ def take(
         read_only=read_only,
         notes=_notes(state),
         kept_by=kept_by,
+        profiled=sum(run.profiled and run.state is RunState.SUCCEEDED for run in done),
     )
 
 
