@@ -35,6 +35,8 @@ FOLDER = "frozen"
 MANIFEST = "manifest.json"
 KEPT_BYTES = 16 << 20
 """Of staged files that are larger only the digest is kept."""
+MOST_BYTES = 64 << 20
+"""A file of ``frozen/`` that is larger is not one that we wrote: millions of runs are less."""
 
 
 class FrozenError(DlperfError):
@@ -144,7 +146,7 @@ def read_manifest(directory: Path, digest: str) -> Manifest:
         raise FrozenError(directory, f"{FOLDER}/{MANIFEST} is not what the campaign began with")
     try:
         return _decode(json.loads(data))
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         raise FrozenError(directory, f"{FOLDER}/{MANIFEST} cannot be understood") from None
 
 
@@ -253,11 +255,16 @@ def _tree(directory: Path, files: FrozenFiles) -> StagedTree:
 
 def _read(directory: Path, name: str) -> bytes:
     try:
-        return (directory / FOLDER / name).read_bytes()
+        with (directory / FOLDER / name).open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            data = file.read() if size <= MOST_BYTES else b""
     except FileNotFoundError:
         raise FrozenError(directory, f"{FOLDER}/{name} is missing") from None
     except OSError as error:
         raise FrozenError(directory, f"{FOLDER}/{name} cannot be read: {error.strerror}") from error
+    if size > MOST_BYTES:
+        raise FrozenError(directory, f"{FOLDER}/{name} is too large: {size:,} bytes")
+    return data
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -111,7 +111,7 @@ def _journals(directory: Path) -> list[_Journal]:
 
 def _results(directory: Path) -> tuple[PastResult, ...]:
     """What a campaign measured; nothing where it cannot be read, or is another's alone."""
-    with contextlib.suppress(DlperfError, OSError):
+    with contextlib.suppress(DlperfError, OSError, ArithmeticError):
         refuse_strange(directory)
         state = fold(journal.read_events(directory / journal.FILE_NAME, readings=False))
         settings = _settings(directory, state)

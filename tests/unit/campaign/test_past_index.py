@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import os
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from backends.campaign.folder import past_index
+from backends.campaign.folder import frozen, past_index
 from backends.campaign.folder.past_index import PastIndex
 from backends.results.past_result import PastOfCase, other_settings, past_of_case
 from profiles.format.case import Case
@@ -175,6 +179,7 @@ def test_what_cannot_be_read_is_left_out_and_holds_nothing_up(tmp_path: Path) ->
     odd = past_campaign(tmp_path / "odd", SOURCE, {case(): [1.0]}, at=T)
     os.mkfifo(odd / "frozen" / "pipe")
     (tmp_path / "loop").symlink_to("loop")
+    past_campaign(tmp_path / "no-sum", SOURCE, {case(): [1.7e308, 1.7e308]}, at=T)
     index = PastIndex(tmp_path)
     index.read()
     assert index.complete
@@ -190,6 +195,61 @@ def test_settings_that_were_changed_afterwards_are_not_believed(tmp_path: Path) 
     index.read()
     (one,) = index.found[PROFILE.name, "1n1g"]
     assert one.settings is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("attempts", math.inf), ("attempts", math.nan), ("profiles", [{"stage": 1}]), ("runs", "x")],
+)
+def test_a_manifest_that_its_own_journal_vouches_for_is_not_believed_either(
+    tmp_path: Path, key: str, value: object
+) -> None:
+    path = past_campaign(tmp_path / "a", SOURCE, {case(): [1.0]}, at=T)
+    _vouch_for(path, {key: value})
+    index = PastIndex(tmp_path)
+    index.read()
+    (one,) = index.found[PROFILE.name, "1n1g"]
+    assert one.settings is None
+
+
+def test_a_size_that_is_no_number_makes_a_manifest_one_that_cannot_be_understood(
+    tmp_path: Path,
+) -> None:
+    path = past_campaign(tmp_path / "a", SOURCE, {case(): [1.0]}, at=T)
+    document = json.loads((path / "frozen" / "manifest.json").read_text())
+    (profile,) = document["profiles"]
+    profile["stage"] = [{"source": "/x", "digest": "0", "size": math.inf}]
+    digest = _vouch_for(path, document)
+    with pytest.raises(frozen.FrozenError, match="cannot be understood"):
+        frozen.read_manifest(path, digest)
+
+
+def test_a_manifest_of_a_terabyte_is_not_read(tmp_path: Path) -> None:
+    path = past_campaign(tmp_path / "a", SOURCE, {case(): [1.0]}, at=T)
+    os.truncate(path / "frozen" / "manifest.json", 1 << 40)
+    tracemalloc.start()
+    try:
+        index = PastIndex(tmp_path)
+        index.read()
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    (one,) = index.found[PROFILE.name, "1n1g"]
+    assert one.settings is None
+    assert most < 16 << 20
+    with pytest.raises(frozen.FrozenError, match="too large"):
+        frozen.read_manifest(path, "0")
+
+
+def _vouch_for(path: Path, changed: Mapping[str, object]) -> str:
+    """Change the manifest, and the digest of it in the journal; returns that."""
+    manifest, journal = path / "frozen" / "manifest.json", path / "events.jsonl"
+    data = manifest.read_bytes()
+    manifest.write_text(json.dumps({**json.loads(data), **changed}))
+    before, now = (hashlib.sha256(text).hexdigest() for text in (data, manifest.read_bytes()))
+    assert before in journal.read_text()
+    journal.write_text(journal.read_text().replace(before, now))
+    return now
 
 
 def test_the_campaigns_of_the_documentation_are_found(tmp_path: Path) -> None:
