@@ -11,7 +11,7 @@ from rich.text import Text
 
 from backends.campaign.record.run_state import RunState
 from backends.hosts.host_facts import HostSnapshot, HostState
-from backends.results.numbers import fixed, rounded
+from backends.results.numbers import readable, rounded
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
 from profiles.errors import DlperfError
@@ -97,6 +97,18 @@ def join(parts: Iterable[Text | str | tuple[str, str]], separator: str = "") -> 
     return result
 
 
+def named_rows(rows: Iterable[tuple[str, str]], heading: str = "") -> Text:
+    """A line each, the values below one another behind the longest name; nothing of no rows."""
+    listed = [(plain(name), plain(value)) for name, value in rows]
+    text = Text(end="")
+    if heading and listed:
+        text.append(f"{heading}\n", MUTED)
+    width = max((cell_len(name) for name, _ in listed), default=0)
+    for name, value in listed:
+        text.append(f"{name}{' ' * (width - cell_len(name))}  ", MUTED).append(f"{value}\n")
+    return text
+
+
 def host_state(host: HostSnapshot) -> Text:
     symbol, colour = HOST_STATES[host.state]
     if host.in_use:
@@ -166,14 +178,7 @@ def ago(seconds: float) -> str:
     return "now"
 
 
-def number(value: float | None, digits: int | None = None) -> str:
-    """12 345.6 → "12,345.6"; about four significant digits unless told; None → "–"."""
-    if value is None:
-        return "–"
-    if digits is None:
-        size = abs(value)
-        digits = 0 if size >= 10_000 else 1 if size >= 100 else 2
-    return fixed(value, digits, thousands=True)
+number = readable
 
 
 def gib(mib: int | None) -> str:

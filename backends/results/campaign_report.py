@@ -24,9 +24,10 @@ from backends.results.reference_words import held_line
 from backends.results.render import Column, Table, markdown_rows, render_markdown
 from backends.results.run_result import RunResult
 from backends.results.scaling_loss_words import explained_lines, scaling_text
+from backends.results.steady_words import steadiness_text, window_text
 from backends.results.summary import Group, parameters_text
 from backends.results.telemetry_table import telemetry_table
-from backends.results.translations import Lang, Words, words
+from backends.results.translations import Lang, Words, pick, words
 from profiles.logs.failures import REMEDIES
 from profiles.references.matching import Held
 
@@ -164,6 +165,7 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
     blocks += [f"![{md_text(title)}](./{path})" for title, path in context.figures]
     blocks.append(f"### {w.statistics}")
     blocks.append("\n".join(markdown_rows(statistics_table(groups, lang))))
+    blocks += _windows(groups, lang, w)
     stopped = [
         line for group in groups for case in group.cases if (line := _stopped(case, groups, w))
     ]
@@ -176,6 +178,19 @@ def _results(context: ReportContext, groups: Sequence[Group], lang: Lang, w: Wor
         *_held(groups, lang, w),
         *_explained(groups, lang, w),
     ]
+
+
+def _windows(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
+    """How long each case's figures were taken for, and whether they were steady meanwhile."""
+    lines = []
+    for case in (case for group in groups for case in group.cases):
+        window = window_text(case.measured_runs, lang)
+        if window:
+            steady = steadiness_text(case.measured_runs, lang)
+            said = pick(lang, f"{window}; steady: {steady}", f"{window}；稳定：{steady}")
+            lines.append(f"- {_case_name(case, groups)}: {md_text(said)}")
+    heading = pick(lang, "The window of a run", "单次运行的统计窗口")
+    return [f"### {heading}", "\n".join(lines)] if lines else []
 
 
 def _slow_ranks(groups: Sequence[Group], w: Words) -> list[str]:
@@ -191,12 +206,21 @@ def _slow_ranks(groups: Sequence[Group], w: Words) -> list[str]:
 
 
 def _held(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
-    """Every case beside the published figures that it can be held against, or comes near."""
+    """Every case beside the published figures that it can be held against; of those that
+    have none together what comes nearest to any of them, and why it cannot be compared."""
     lines: list[str] = []
+    without: list[tuple[str, Sequence[Held]]] = []
     for case in (case for group in groups for case in group.cases):
-        if held := held_figures(case):
-            lines.append(f"- {_case_name(case, groups)}")
-            lines += [f"  - {_held_line(one, lang, w)}" for one in held]
+        name, held = _case_name(case, groups), held_figures(case)
+        if any(one.comparable for one in held):
+            lines += [f"- {name}", *(f"  - {_held_line(one, lang, w)}" for one in held)]
+        elif held:
+            without.append((name, held))
+    if without:
+        name, nearest = min(without, key=lambda one: len(one[1][0].differs))
+        which = f"{name}: " * (len(without) > 1)
+        lines.append(f"- {', '.join(name for name, _ in without)}")
+        lines += [f"  - {which}{_held_line(one, lang, w)}" for one in nearest]
     return [f"### {w.held}", "\n".join(lines)] if lines else []
 
 

@@ -45,6 +45,7 @@ class Concern(StrEnum):
     OTHER_ENVIRONMENT = "other_environment"
     UNKNOWN_ENVIRONMENT = "unknown_environment"
     UNOBSERVED = "unobserved"
+    STEADINESS_UNKNOWN = "steadiness_unknown"
     LOG_CHANGED = "log_changed"
     WARNINGS = "warnings"
 
@@ -56,6 +57,7 @@ SHORTFALLS = frozenset(
         Concern.WEAK_BASE,
         Concern.UNKNOWN_ENVIRONMENT,
         Concern.UNOBSERVED,
+        Concern.STEADINESS_UNKNOWN,
     }
 )
 """What a figure lacks without anything odd about it: reasons of a grade, and no flags."""

@@ -12,8 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from backends.hosts.fingerprint import several, tells_devices_alone
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern, Finding, Grade
+from backends.results.run_result import BANDWIDTH, RunResult
 from backends.results.statistics import CV_AMBER, CV_RED, MATERIAL, Spread
-from backends.results.telemetry_figures import POWER_CAPPED, THROTTLED, disturbed, throttled
+from backends.results.telemetry_figures import (
+    POWER_CAPPED,
+    THROTTLED,
+    disturbed,
+    throttled,
+    unwatched,
+)
 
 FEWEST_REPEATS: Mapping[Grade, int] = {Grade.A: 6, Grade.B: 3, Grade.C: 2}
 """Six have an interval of the median, three an interval at all, two a spread."""
@@ -45,6 +52,7 @@ CEILINGS: Mapping[Concern, Grade] = {
     Concern.OTHER_ENVIRONMENT: Grade.C,
     Concern.UNKNOWN_ENVIRONMENT: Grade.B,
     Concern.UNOBSERVED: Grade.B,
+    Concern.STEADINESS_UNKNOWN: Grade.B,
     Concern.LOG_CHANGED: Grade.C,
     Concern.WARNINGS: Grade.B,
 }
@@ -83,11 +91,13 @@ def _findings(case: CaseResult, base: CaseResult, cases: Sequence[CaseResult]) -
         yield from _of_the_spread(case.spread)
     if unsteady := [found.cost for run in case.measured_runs for found in run.steady or ()]:
         yield Finding(Concern.UNSTEADY, _at_most(max(unsteady), MOST_DISTURBED))
+    if any(map(not_looked_at, case.measured_runs)):
+        yield _usual(Concern.STEADINESS_UNKNOWN)
     yield from _of_the_machines(case)
     if case.throughput is not None:
         yield from _of_the_scaling(case, base, cases)
         yield from _of_the_environment(case, base)
-    if any(run.telemetry is None for run in case.measured_runs):
+    if any(map(unwatched, case.measured_runs)):
         yield _usual(Concern.UNOBSERVED)
     if any(run.log_changed for run in case.runs):
         yield _usual(Concern.LOG_CHANGED)
@@ -160,6 +170,11 @@ def _of_the_environment(case: CaseResult, base: CaseResult) -> Iterator[Finding]
         yield _usual(Concern.MIXED_ENVIRONMENT)
     elif base.fingerprints and several(case.fingerprints | base.fingerprints):
         yield _usual(Concern.OTHER_ENVIRONMENT)
+
+
+def not_looked_at(run: RunResult) -> bool:
+    """It has readings over time, and they were too few to say whether it was steady."""
+    return bool(run.readings) and run.steady is None and run.unit != BANDWIDTH
 
 
 def slower_than(case: CaseResult, cases: Sequence[CaseResult]) -> CaseResult | None:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
 from backends.results.findings import Concern, Finding, Grade
-from backends.results.grade import slower_than
+from backends.results.grade import not_looked_at, slower_than
 from backends.results.numbers import percent, rounded, signed_percent, significant, trimmed
 from backends.results.statistics import Spread
-from backends.results.steady_words import unsteady_lines
+from backends.results.steady_words import steadiness_text, unsteady_lines
 from backends.results.summary import Group
-from backends.results.telemetry_figures import disturbed, throttled
+from backends.results.telemetry_figures import disturbed, throttled, unwatched
 from backends.results.telemetry_words import disturbed_line, throttled_line
 from backends.results.translations import Lang, pick
 
@@ -104,11 +104,14 @@ def _packed(case: CaseResult, lang: Lang) -> list[str]:
 
 def _unobserved(case: CaseResult, lang: Lang) -> list[str]:
     if any(run.readings for run in case.measured_runs):
+        unseen, of = sum(map(unwatched, case.measured_runs)), len(case.measured_runs)
+        part = unseen < of
         return [
             pick(
                 lang,
-                "nobody watched its machines: whether anything disturbed it is not known",
-                "没有机器监测数据：是否受到干扰未知",
+                f"nobody watched its machines{f' in {unseen} of {of} repeats' * part}: "
+                "whether anything disturbed it is not known",
+                f"{f'{of} 次重复中有 {unseen} 次' * part}没有机器监测数据：是否受到干扰未知",
             )
         ]
     return [
@@ -121,6 +124,11 @@ def _unobserved(case: CaseResult, lang: Lang) -> list[str]:
     ]
 
 
+def _not_looked_at(case: CaseResult, lang: Lang) -> list[str]:
+    why = steadiness_text(list(filter(not_looked_at, case.measured_runs)), lang)
+    return [pick(lang, f"whether its runs were steady was {why}", f"运行是否稳定：{why}")]
+
+
 _OF_THE_RUNS: Mapping[Concern, Callable[[CaseResult, Lang], list[str]]] = {
     Concern.LOG_CHANGED: _log_changed,
     Concern.WARNINGS: _warnings,
@@ -131,6 +139,7 @@ _OF_THE_RUNS: Mapping[Concern, Callable[[CaseResult, Lang], list[str]]] = {
     Concern.DISTURBED: _disturbed,
     Concern.PACKED: _packed,
     Concern.UNOBSERVED: _unobserved,
+    Concern.STEADINESS_UNKNOWN: _not_looked_at,
 }
 _OF_THE_SPREAD = frozenset(
     {

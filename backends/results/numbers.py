@@ -48,6 +48,16 @@ def significant(value: float | None, digits: int = DIGITS, *, nothing: str = NOT
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def readable(value: float | None, digits: int | None = None) -> str:
+    """12 345.6 → "12,345.6"; about four significant digits unless told; None → "–"."""
+    if value is None:
+        return NOTHING
+    if digits is None:
+        size = abs(value)
+        digits = 0 if size >= 10_000 else 1 if size >= 100 else 2
+    return fixed(value, digits, thousands=True)
+
+
 def percent(value: float | None, decimals: int = 1, *, nothing: str = NOTHING) -> str:
     """``93.9%`` of 0.939."""
     return nothing if value is None else f"{_of_hundred(value, decimals)}%"

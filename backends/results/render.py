@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -102,5 +103,9 @@ def render_csv(tables: Sequence[Table]) -> str:
     return out.getvalue()
 
 
+_GROUPED = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", re.ASCII)
+
+
 def _csv_row(cells: Iterable[str]) -> list[str]:
-    return [csv_cell(cell) for cell in cells]
+    """Numbers without the commas that people read: 2,942.66 would be text to a spreadsheet."""
+    return [csv_cell(c.replace(",", "") if _GROUPED.fullmatch(c) else c) for c in cells]

@@ -6,8 +6,9 @@ This module and :mod:`backends.results.statistics` load neither pandas nor matpl
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean, stdev
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,8 @@ class RunResult:
     gpu_memory_mib: the largest figure of any device of the run.
     fingerprint: names the environment (driver, GPU model, image …); equal text, equal environment;
         empty where it is unknown.
+    used: readings in its window; None where that is not known. window_s: for how many seconds they
+        came; speeds: theirs, thinned, in global samples/s; empty where they are no course of time.
     steady: what was not steady in the run's window; None where nobody could tell.
     telemetry: what its hosts and GPUs did meanwhile; None where nobody watched.
     started_at: seconds since the epoch.
@@ -105,6 +108,9 @@ class RunResult:
     window: str = ""
     statistic: str = ""
     readings: int = 0
+    used: int | None = None
+    window_s: float | None = None
+    speeds: Sequence[float] = ()
     warnings: tuple[str, ...] = ()
     log_changed: tuple[str, ...] = ()
     fingerprint: str = ""
@@ -136,6 +142,20 @@ class RunResult:
         if self.profiled or self.state != SUCCEEDED or value is None:
             return None
         return value if math.isfinite(value) and value > 0 else None
+
+    @property
+    def within_cv(self) -> float | None:
+        """Of the speeds of its readings: the standard deviation over the mean."""
+        return stdev(self.speeds) / fmean(self.speeds) if len(self.speeds) > 2 else None
+
+    @property
+    def steadiness(self) -> str | None:
+        """``steady``, ``unsteady``, ``not_looked_at``; None of a run that was not measured."""
+        if self.measured is None:
+            return None
+        if self.steady is None or self.unit == BANDWIDTH:
+            return "not_looked_at"
+        return "unsteady" if self.steady else "steady"
 
     @property
     def succeeded(self) -> bool:

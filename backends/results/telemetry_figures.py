@@ -63,6 +63,27 @@ class Throttled:
         return self.seconds / self.gpu.seconds if self.gpu.seconds else 0.0
 
 
+def unwatched(run: RunResult) -> bool:
+    """Nobody looked at its machines, or its GPUs were not seen once while it trained."""
+    if run.telemetry is None:
+        return True
+    return bool(run.telemetry.gpus) and not any(gpu.seconds for gpu in run.telemetry.gpus)
+
+
+def watched_s(run: RunResult) -> float:
+    """For how long its GPUs were seen between its first reading and its last; 0 of none."""
+    gpus = run.telemetry.gpus if run.telemetry else ()
+    return max((gpu.seconds for gpu in gpus), default=0.0)
+
+
+def counted_word(units: Iterable[str]) -> str:
+    """``image`` of images/s, ``token`` of tokens/s; ``sample`` of several units and of others."""
+    known = set(units)
+    unit = known.pop() if len(known) == 1 else ""
+    one = unit.removesuffix("/s").removesuffix("s")
+    return one if unit.endswith("s/s") and one else "sample"
+
+
 def throttled(runs: Sequence[RunResult], *, at_its_limit: bool) -> Throttled | None:
     """``at_its_limit``: by a limit that was set, and not by what is wrong with its machine."""
     found = [

@@ -8,13 +8,15 @@ from backends.hosts.telemetry_summary import GpuUse
 from backends.results.layouts.common import group_title
 from backends.results.numbers import NOTHING, percent, significant, trimmed
 from backends.results.render import Column, Table
-from backends.results.run_result import TOKENS, RunResult
+from backends.results.run_result import RunResult
 from backends.results.summary import Group
 from backends.results.telemetry_figures import (
+    counted_word,
     joules_per_sample,
     mean_of_gpus,
     mean_of_hosts,
     typical,
+    unwatched,
 )
 from backends.results.translations import Lang, pick
 
@@ -22,8 +24,8 @@ from backends.results.translations import Lang, pick
 def telemetry_table(groups: Sequence[Group], lang: Lang = "en") -> Table | None:
     """A row per case, of medians over its repeats; None where nobody watched any of them."""
     cases = [(case, group) for group in groups for case in group.cases]
-    tokens = {group.unit for group in groups} == {TOKENS}
-    counted = "token" if tokens else pick(lang, "sample", "样本")
+    english = counted_word(group.unit for group in groups)
+    counted = pick(lang, english, "token" if english == "token" else "样本")
     columns = [
         (pick(lang, *name).format(sample=counted), cells)
         for name, figure, text in _FIGURES
@@ -31,6 +33,9 @@ def telemetry_table(groups: Sequence[Group], lang: Lang = "en") -> Table | None:
     ]
     if not columns:
         return None
+    if any(unwatched(run) for case, _ in cases for run in case.measured_runs):
+        seen = [_watched(case.measured_runs) for case, _ in cases]
+        columns.append((pick(lang, "repeats watched", "有监测的重复"), seen))
     several = len(groups) > 1
     heads = [Column(pick(lang, "case", "用例"), "left")]
     heads += [Column(pick(lang, "parameters", "参数"), "left")] if several else []
@@ -43,6 +48,10 @@ def telemetry_table(groups: Sequence[Group], lang: Lang = "en") -> Table | None:
         columns=(*heads, *(Column(name) for name, _ in columns)),
         rows=tuple(rows),
     )
+
+
+def _watched(runs: Sequence[RunResult]) -> str:
+    return f"{sum(not unwatched(run) for run in runs)}/{len(runs)}" if runs else ""
 
 
 def _of_gpus(figure: Callable[[GpuUse], float | None]) -> Callable[[RunResult], float | None]:

@@ -7,15 +7,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from backends.results.numbers import percent, significant, trimmed
-from backends.results.run_result import TOKENS, RunResult
+from backends.results.run_result import RunResult
 from backends.results.telemetry_figures import (
     Disturbed,
     Throttled,
     Trouble,
+    counted_word,
     joules_per_sample,
     mean_of_gpus,
     mean_of_hosts,
     typical,
+    unwatched,
+    watched_s,
 )
 from backends.results.translations import Lang, pick
 
@@ -87,7 +90,7 @@ def coinciding(run: RunResult, number: int, lang: Lang = "en") -> str:
 def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
     """What the machines did, medians over the runs: ``("GPUs", "98% busy, 641 W each, SM clock 1755
     MHz")``, energy, CPUs; what nobody watched is left out."""
-    counted = "token" if {run.unit for run in runs} == {TOKENS} else "sample"
+    counted = counted_word(run.unit for run in runs)
     whole, share = partial(trimmed, decimals=0), partial(percent, decimals=0)
     lines = (
         ("GPUs", "{}% busy", _of_gpus(lambda gpu: gpu.utilization_mean), whole),
@@ -100,6 +103,10 @@ def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
     for name, words, figure, text in lines:
         if (value := typical(runs, figure)) is not None:
             said.setdefault(name, []).append(words.format(text(value)))
+    seen = [run for run in runs if not unwatched(run)]
+    if said and len(seen) < len(runs):
+        longest = significant(max(map(watched_s, seen), default=0.0))
+        said["watched"] = [f"{len(seen)} of {len(runs)} repeats, for {longest} s"]
     return tuple((name, ", ".join(words)) for name, words in said.items())
 
 

@@ -57,17 +57,13 @@ class Case:
     @property
     def label(self) -> str:
         """Short name for people: ``2n8g b128 fp32``, then the other parameters by name."""
-        parts = [self.tag]
-        for name in self.parameters:
-            text = self.text(name)
-            parts.append(
-                f"b{text}"
-                if name == "batch_size"
-                else text
-                if name == "precision"
-                else f"{name}={text}"
-            )
+        parts = [self.tag, *(self.value_label(name) for name in self.parameters)]
         return " ".join(parts)
+
+    def value_label(self, name: str) -> str:
+        """``b128``, ``fp32``, ``compile=on``: a parameter that it has, as in :attr:`label`."""
+        text = self.text(name)
+        return {"batch_size": f"b{text}", "precision": text}.get(name, f"{name}={text}")
 
     @property
     def batch_size(self) -> int | None:

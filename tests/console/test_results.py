@@ -11,14 +11,17 @@ from textual.widgets import Input
 
 from backends.campaign.folder.export_report import formats_of
 from backends.campaign.plan.selection import Selection
+from backends.inventory.host_entry import Host, Inventory
 from backends.results.case_result import CaseResult
 from backends.results.publish import LAYOUTS
 from backends.results.summary import Group
+from backends.use_cases import Workspace
 from tests.console import fakes
 from tests.console.conftest import (
     HUGE,
     LARGE,
     ONEFLOW,
+    SMALL,
     begin,
     console,
     screen_text,
@@ -38,6 +41,8 @@ from tui.screens.results_page import ResultsPage
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
 from tui.widgets.scaling_plot import Quantity
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
 
 
 async def open_results(
@@ -90,7 +95,7 @@ async def test_devices_of_hosts_without_gpus_are_not_called_gpus(
         assert " Devices " in below
         assert "per device" in below
         labels = [column.label.plain for column in page.main_panel().table.ordered_columns]
-        assert labels[:3] == ["Case", "Devices", "samples/s"]
+        assert labels[:3] == ["Case", "Devices", "images/s"]
 
 
 async def test_four_scales_are_projected_in_the_chart_and_never_in_the_table(
@@ -454,7 +459,7 @@ async def test_the_reasons_of_a_grade_have_the_grade_that_they_allow(
     async with console(workspace, LARGE) as (app, pilot):
         begin(app, workspace, repeats=2)
         await open_results(workspace, app, pilot)
-        assert shows(app, "C, for 1 reason below")
+        assert shows(app, "C, by what is marked C below")
         assert shows(app, "▲ C 2 repeats: too few")
         assert shows(app, "▲ B nobody watched its machines")
 
@@ -494,3 +499,65 @@ async def test_two_groups_of_parameters_have_a_curve_each(
         await open_results(workspace, app, pilot)
         assert "1 b128 fp32" in screen_text(app)
         assert "2 b160 fp32" in screen_text(app)
+
+
+@pytest.fixture
+def reading(tmp_path: Path) -> Workspace:
+    """To look at campaigns that were measured, without a host."""
+    return Workspace(Inventory((Host("here", transport="local"),), None), None, tmp_path)
+
+
+async def open_example(app: DlperfApp, pilot: Pilot[str], name: str) -> ResultsPage:
+    await app.session.open(EXAMPLES / name)
+    await pilot.press("4")
+    await until(pilot, lambda: isinstance(app.screen, ResultsPage) and app.screen.selected)
+    assert isinstance(app.screen, ResultsPage)
+    return app.screen
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_a_bandwidth_has_its_curve_over_sizes_and_no_share_of_a_device(
+    reading: Workspace, size: tuple[int, int]
+) -> None:
+    async with console(reading, size) as (app, pilot):
+        page = await open_example(app, pilot, "h200-x4-allreduce")
+        await until(pilot, partial(shows, app, "GB/s over the size of a message"))
+        shown = screen_text(app)
+        for words_of_a_curve in ("64 MiB", "4 GiB", "1n2g", "1n4g", "◉ 347.7 GB/s at 4 GiB"):
+            assert words_of_a_curve in shown
+        for never in ("per GPU", "Efficiency", "a curve needs", "base 1n2g"):
+            assert never not in shown
+        assert page.check_action("quantity", ()) is False
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "vs median"))
+        assert shows(app, "GB/s")
+        assert not shows(app, "samples/s")
+        await app.session.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"), [("h200-x4-gpt-124m", "tokens/s"), ("h200-x4", "images/s")]
+)
+async def test_every_figure_stands_under_its_own_unit(
+    reading: Workspace, name: str, unit: str
+) -> None:
+    async with console(reading, LARGE) as (app, pilot):
+        table = (await open_example(app, pilot, name)).main_panel().table
+        await until(pilot, lambda: unit in [c.label.plain for c in table.ordered_columns])
+        assert "samples/s" not in screen_text(app)
+        await app.session.close()
+
+
+async def test_a_case_says_its_window_whether_it_was_steady_and_what_it_is_lost_to(
+    reading: Workspace,
+) -> None:
+    async with console(reading, HUGE) as (app, pilot):
+        await open_example(app, pilot, "h200-x2-resnet50-graphs")
+        await pilot.press("j")
+        await until(pilot, partial(shows, app, "lost to"))
+        case = " ".join(app.screen.query_one("#case", Details).text.split())
+        assert "window 8 readings, " in case
+        assert "steady not looked at (8 readings, it takes 10)" in case
+        assert "exposed all-reduce" in case
+        assert "unexplained" in case
+        await app.session.close()

@@ -55,10 +55,10 @@ async def test_details_have_commands_devices_and_what_they_do_now_and_are_copied
         details = page.query_one(Details)
         await until(pilot, lambda: "driver" in told_now(app, details))
         text = page.query_one(Details).text
-        assert "now         util 96%, power 294W" in text
+        assert "now          util 96%, power 294W" in text
         assert "driver 440.33.01, CUDA 10.2, Ubuntu 18.04.4 LTS" in text
         assert "python3 of_cnn_train_val.py --num_nodes=1" in text
-        assert "warm-up     1 reading left out" in text
+        assert "warm-up      1 reading left out" in text
         assert "GPU7" not in screen_text(app)
         await pilot.press("tab", "end")
         await until(pilot, partial(shows, app, "GPU7  GPU-7"))
@@ -95,9 +95,9 @@ def test_devices_telemetry_steadiness_and_attempts_before_are_told(tmp_path: Pat
     view = next(v for v in take(state, tmp_path, now=90.0).runs if v.run_id == second)
     text = details_text(view, state, hosts={"h1": facts()}).plain
     for part in (
-        "attempts    1. failed after",
+        "attempts     1. failed after",
         "NCCL error",
-        "GPUs        98% busy, 290 W each, SM clock 1500 MHz",
+        "GPUs         98% busy, 290 W each, SM clock 1500 MHz",
         "▲ the speed changes by -20.0% at step 300",
         "h1  2 × Tesla V100-SXM2-16GB",
         "  GPU1  GPU-1  0000:01:00.0",

@@ -36,7 +36,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=(*FORMATS, *WHOLE),
-        help="of the layout; html: the whole report as one file; junit: a test per run, for CI",
+        help="md, csv: the layout's tables; json: every figure, the same for all layouts but "
+        "dlperf-json and mlperf; html: the whole report as one file; junit: a test per run, for CI",
     )
     parser.add_argument("--lang", choices=("en", "zh"), default="en")
     parser.add_argument("--center", choices=("median", "mean"), default="median")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.widgets import Static
@@ -22,11 +24,19 @@ from tui.widgets.keyed_table import Column, KeyedTable, Row
 REPEAT_COLUMNS = (
     Column("repeat", "#", 3, right=True),
     Column("state", "State", 11),
-    Column("throughput", "samples/s", 10, right=True),
+    Column("throughput", "throughput", 10, right=True),
     Column("off", "vs median", 9, right=True),
     Column("hosts", "Hosts", 14, most=40),
     Column("note", "Note", None),
 )
+
+
+def _columns(unit: str) -> tuple[Column, ...]:
+    """What stands over the rows: the figures are in this unit."""
+    return tuple(
+        replace(one, label=plain(unit)) if one.key == "throughput" else one
+        for one in REPEAT_COLUMNS
+    )
 
 
 def repeat_rows(case: CaseResult) -> list[Row]:
@@ -132,7 +142,7 @@ class Repeats(Dialog[str]):
         width = min(WIDE_BOX, self.app.size.width * 96 // 100) - FRAME
         with self.box(wide=True):
             yield Static(distribution_text(self._case, width), markup=False)
-            yield KeyedTable(REPEAT_COLUMNS)
+            yield KeyedTable(_columns(self._case.unit))
 
     def on_mount(self) -> None:
         self.query_one(KeyedTable).focus()

@@ -21,19 +21,23 @@ from backends.results.layouts.cells import (
 from backends.results.numbers import NOTHING, percent
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
+from backends.results.scaling_loss_words import explained_text
 from backends.results.statistics import Spread
+from backends.results.steady_words import steadiness_text, window_text
 from backends.results.summary import Group, on_cpus
 from backends.results.telemetry_words import usual_lines
 from backends.results.translations import EN
+from backends.results.workload_figures import configuration, measurements
 from profiles.format.case import Case
-from tui.text import cell, count, join, number, plain
+from profiles.format.case_labels import CaseLabels, case_labels
+from tui.text import cell, join, named_rows, number, plain
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
 
 _COLUMNS = (
     Column("case", "Case", 18, most=60),
     Column("gpus", "GPUs", 4, right=True),
-    Column("throughput", "samples/s", 10, right=True),
+    Column("throughput", "throughput", 10, right=True, most=24),
     Column("speedup", "Speedup", 7, right=True),
     Column("efficiency", "Effic.", 6, right=True),
     Column("cv", "CV", 6, right=True),
@@ -67,6 +71,9 @@ SHORT = {
     Concern.WARNINGS: "warnings",
 }
 
+MOST_IN_LITTLE_ROOM = (18, 28)
+"""Columns that the names of cases have, whatever else there is: at least, and for long ones."""
+
 _GRADE_COLOURS: Mapping[Grade | None, str] = {
     Grade.A: GOOD,
     Grade.B: TEXT,
@@ -76,17 +83,30 @@ _GRADE_COLOURS: Mapping[Grade | None, str] = {
 _GRAVE = frozenset({Concern.FAILED_RUNS, Concern.CV_RED, Concern.NEGATIVE_SCALING})
 
 
+def _case(case: CaseResult) -> Case:
+    return Case(case.profile, case.nodes, case.gpus_per_node, case.parameters)
+
+
 def case_key(group: Group, case: CaseResult) -> str:
-    return Case(case.profile, case.nodes, case.gpus_per_node, case.parameters).key
+    return _case(case).key
 
 
 def case_label(case: CaseResult) -> str:
-    return Case(case.profile, case.nodes, case.gpus_per_node, case.parameters).label
+    return _case(case).label
+
+
+def labels_of(groups: Sequence[Group]) -> CaseLabels:
+    """How the cases are called beside one another."""
+    return case_labels(_case(case) for group in groups for case in group.cases)
+
+
+def short_label(case: CaseResult, groups: Sequence[Group]) -> str:
+    return labels_of(groups).label(_case(case))
 
 
 def group_label(group: Group, groups: Sequence[Group]) -> str:
-    """The group's parameters, and its profile where there are several."""
-    label = case_label(group.cases[0]).partition(" ")[2] or "default"
+    """What tells the group from the others, and its profile where there are several."""
+    label = labels_of(groups).without_size(_case(group.cases[0])) or "measured"
     several = len({g.profile for g in groups}) > 1
     return f"{group.profile} {label}" if several else label
 
@@ -94,8 +114,25 @@ def group_label(group: Group, groups: Sequence[Group]) -> str:
 def result_columns(groups: Sequence[Group]) -> tuple[Column, ...]:
     """What stands over the rows: devices that are CPU slots are not called GPUs."""
     devices = "Devices" if on_cpus(groups) else "GPUs"
-    named = {"gpus": replace(_COLUMNS[1], label=devices, width=len(devices))}
+    named = {
+        "gpus": replace(_COLUMNS[1], label=devices, width=len(devices)),
+        "throughput": replace(_COLUMNS[2], label=throughput_heading(groups)),
+        "case": replace(_COLUMNS[0], width=_width_of_cases(groups)),
+    }
     return tuple(named.get(column.key, column) for column in _COLUMNS)
+
+
+def _width_of_cases(groups: Sequence[Group]) -> int:
+    """Cases that are cut may read the same; flags go on in the panel below."""
+    labels = labels_of(groups)
+    longest = (len(labels.label(_case(case))) for group in groups for case in group.cases)
+    return max(MOST_IN_LITTLE_ROOM[0], min(max(longest, default=0), MOST_IN_LITTLE_ROOM[1]))
+
+
+def throughput_heading(groups: Sequence[Group]) -> str:
+    """The unit of the figures below it; where they have several, each figure has its own."""
+    units = {group.unit for group in groups}
+    return plain(units.pop()) if len(units) == 1 else "throughput"
 
 
 SORTS: Mapping[str, Callable[[CaseResult], Any] | None] = {  # Any: what can be put in order
@@ -119,22 +156,28 @@ def result_rows(
         told = [pair for pair in pairs if value(pair[1]) is not None]
         rest = [pair for pair in pairs if value(pair[1]) is None]
         pairs = sorted(told, key=lambda pair: value(pair[1]), reverse=descending) + rest
-    return [_row(group, case, several=several) for group, case in pairs]
+    units = len({group.unit for group in groups}) > 1
+    labels = labels_of(groups)
+    return [
+        _row(group, case, labels.label(_case(case)), several=several, units=units)
+        for group, case in pairs
+    ]
 
 
-def _row(group: Group, case: CaseResult, *, several: bool) -> Row:
+def _row(group: Group, case: CaseResult, called: str, *, several: bool, units: bool) -> Row:
     base = case.case == group.base
-    label = cell(case_label(case), "bold")
+    label = cell(called, "bold")
     if several:
         label = join([label, (f" {plain(case.profile)}", MUTED)])
     cv = case.spread.cv if case.spread else None
     colour = _cv_colour(case)
+    rate = f"{number(case.throughput)}{f' {case.unit}' * (units and case.throughput is not None)}"
     return Row(
         case_key(group, case),
         (
             label,
             cell(case.gpus, right=True),
-            cell(number(case.throughput), f"bold {TEXT}" if case.throughput else MUTED, right=True),
+            cell(rate, f"bold {TEXT}" if case.throughput else MUTED, right=True),
             cell("base" if base and case.speedup else number(case.speedup, 2), right=True),
             cell(percent(case.efficiency, 1, nothing="–"), right=True),
             cell(percent(cv, 2, nothing="–"), colour, right=True),
@@ -187,8 +230,9 @@ def case_text(case: CaseResult, group: Group, rule: AutoRepeats | None = None) -
                 else "– (needs 6 repeats)",
             ),
             ("grade", _grade_words(case)),
+            *_window_rows(case),
             *_repeats_rows(case, rule),
-            (f"per {one}", number((case.throughput or 0.0) / case.gpus)),
+            *_per_device_row(case, one),
             *_scaling_rows(case, group),
         ]
         if case.gpu_memory_mib is not None:
@@ -196,10 +240,11 @@ def case_text(case: CaseResult, group: Group, rule: AutoRepeats | None = None) -
                 ("memory" if group.on_cpus else "GPU memory", f"{case.gpu_memory_mib:,} MiB")
             )
         rows += usual_lines(case.measured_runs)
-        rows += [(name, number(value)) for name, value in case.metrics.items()]
+        rows += measurements(case.metrics)
         rows += _published_rows(case)
-        for name, value in rows:
-            text.append(f"{plain(name):<13}", MUTED).append(f"{plain(value)}\n")
+        text.append_text(named_rows(rows))
+        said = configuration(case.metrics)
+        text.append_text(named_rows(said, "\nthe workload, by its log"))
     lines = graded_lines(case, group)
     text.append("\n")
     for allows, line in lines:
@@ -213,6 +258,18 @@ def case_text(case: CaseResult, group: Group, rule: AutoRepeats | None = None) -
     return text
 
 
+def _window_rows(case: CaseResult) -> list[tuple[str, str]]:
+    """Over what a run's figure was taken, and whether that was steady."""
+    window = window_text(case.measured_runs)
+    return [("window", window), ("steady", steadiness_text(case.measured_runs))] if window else []
+
+
+def _per_device_row(case: CaseResult, one: str) -> list[tuple[str, str]]:
+    """None of a bandwidth, which no device has a share of."""
+    share = case.throughput_per_device
+    return [] if share is None else [(f"per {one}", number(share))]
+
+
 def _range_row(spread: Spread) -> list[tuple[str, str]]:
     """Of one repeat there is none."""
     if spread.n < 2:
@@ -224,8 +281,7 @@ def _grade_words(case: CaseResult) -> str:
     """Below stands what allows no better one, with the letter before it."""
     if case.grade is None or case.grade is Grade.A:
         return str(case.grade or NOTHING)
-    reasons = sum(finding.ceiling is case.grade for finding in case.findings)
-    return f"{case.grade}, for {count(reasons, 'reason')} below"
+    return f"{case.grade}, by what is marked {case.grade} below"
 
 
 def _repeats_rows(case: CaseResult, rule: AutoRepeats | None) -> list[tuple[str, str]]:
@@ -252,6 +308,7 @@ def _scaling_rows(case: CaseResult, group: Group) -> list[tuple[str, str]]:
         ("base", group.base),
         ("speedup", f"{number(case.speedup, 2)}{_bracketed(speedup_interval_cell(case))}"),
         ("efficiency", f"{percent(case.efficiency)}{_bracketed(efficiency_interval_cell(case))}"),
+        *([("lost to", lost)] if (lost := explained_text(case, group)) else []),
     ]
 
 

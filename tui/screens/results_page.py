@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.status_view import CampaignSnapshot
+from backends.results.busbw_curve import is_collective
 from backends.results.case_result import CaseResult
 from backends.results.projection import Projection, project_group
 from backends.results.summary import Group, summarise
@@ -20,13 +21,15 @@ from tui.screens.repeats import Repeats, repeats_text
 from tui.screens.result_text import (
     SORTS,
     case_key,
-    case_label,
     case_text,
     group_label,
+    labels_of,
     result_columns,
     result_rows,
+    short_label,
 )
 from tui.session import Session
+from tui.widgets.busbw_plot import busbw_plot
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel, set_frame
@@ -88,7 +91,7 @@ class ResultsPage(Page):
         panel = self.main_panel()
         rows = result_rows(self._groups, self._sorted_by, descending=self._descending)
         panel.table.refill(rows, result_columns(self._groups))
-        panel.retitle(f"Results · {viewed.name}" if viewed else "Results", self._footer(viewed))
+        panel.retitle(self._title(viewed), self._footer(viewed))
         panel.say_when_empty(
             "No case matches; Esc takes the filter away"
             if panel.filter_text
@@ -116,6 +119,10 @@ class ResultsPage(Page):
         self._show_selected()
 
     def _show_curve(self, chart: Chart, group: Group, case: CaseResult) -> None:
+        if is_collective(group):
+            chart.show(busbw_plot(self._groups, case, width=chart.content_size.width))
+            set_frame(chart, "GB/s over the size of a message")
+            return
         quantity = self._quantity
         farther, theirs = self._beyond.get(id(group), (None, ()))
         points = farther.points if farther else ()
@@ -132,11 +139,18 @@ class ResultsPage(Page):
         )
         set_frame(chart, curve_title(quantity, group.unit, self._groups))
 
+    def _title(self, viewed: CampaignSnapshot | None) -> str:
+        """What all cases share stands here, and in no row."""
+        if viewed is None:
+            return "Results"
+        shared = labels_of(self._groups).shared
+        return f"Results · {f'all {shared} · ' * bool(shared)}{viewed.name}"
+
     def _footer(self, viewed: CampaignSnapshot | None) -> str:
         if viewed is None or not self._groups:
             return ""
         units = {group.unit for group in self._groups}
-        bases = {group.base for group in self._groups}
+        bases = {group.base for group in self._groups if group.scales}
         parts = [f"{', '.join(sorted(units))}, median of the repeats"]
         cases = [case for group in self._groups for case in group.cases]
         if profiled := sum(len(case.profiled_runs) for case in cases):
@@ -174,12 +188,13 @@ class ResultsPage(Page):
             self._show_curve(chart, group, case)
         if details.display:
             rule = self.viewed.state.auto if self.viewed else None
-            details.show(f"Case · {case_label(case)}", case_text(case, group, rule))
+            called = short_label(case, self._groups)
+            details.show(f"Case · {called}", case_text(case, group, rule))
         if repeats.display:
             shown = (case, group, repeats.content_size.width)
             if shown != self._repeats_shown:  # each repeat of the group is drawn on a line
                 self._repeats_shown = shown
-                repeats.show(f"Repeats · {case_label(case)}", repeats_text(*shown))
+                repeats.show(f"Repeats · {short_label(case, self._groups)}", repeats_text(*shown))
 
     def never(self, action: str) -> str:
         if action == "export" and self.session.playing is not None:
@@ -199,8 +214,15 @@ class ResultsPage(Page):
         if action == "view":
             return bool(self._groups) and not self.has_class("-wide")
         if action == "quantity":
-            return bool(self._groups) and (self.has_class("-wide") or self._view == "chart")
+            shown = self.has_class("-wide") or self._view == "chart"
+            return bool(self._groups) and shown and not self._of_bandwidth
         return super().check_action(action, parameters)
+
+    @property
+    def _of_bandwidth(self) -> bool:
+        """What is selected has no speedup, no efficiency and no share of a device."""
+        selected = self.selected
+        return selected is not None and is_collective(selected[0])
 
     @property
     def labels_now(self) -> Mapping[str, str]:

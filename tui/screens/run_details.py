@@ -19,10 +19,11 @@ from backends.hosts.host_facts import Gpu, HostFacts
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.steady_words import disturbance_text
 from backends.results.telemetry_words import coinciding, usual_lines
+from backends.results.workload_figures import configuration, measurements
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
 from profiles.logs.failures import REMEDIES
-from tui.text import count, number, plain, run_state
+from tui.text import count, named_rows, number, plain, run_state
 from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
 from tui.widgets.throughput_plot import jitter_text
 
@@ -74,8 +75,8 @@ def details_text(
         *usual_lines([result]),
         *_environment(run, record, hosts or {}),
     )
-    for name, value in facts:
-        text.append(f"{plain(name):<11} ", MUTED).append(f"{plain(value)}\n")
+    text.append_text(named_rows(facts))
+    text.append_text(named_rows(configuration(record.metrics), "\nthe workload, by its log"))
     unsteady = (
         f"{disturbance_text(one)}{coinciding(result, place)}"
         for place, one in enumerate(record.steady or ())
@@ -140,10 +141,7 @@ def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
     facts += _steps(record)
     if record.gpu_memory_mib is not None:
         facts.append(("GPU memory", f"{record.gpu_memory_mib:,} MiB"))
-    facts += [
-        (name, f"{value:,.0f}" if value.is_integer() else number(value))
-        for name, value in record.metrics.items()
-    ]
+    facts += measurements(record.metrics)
     if run.elapsed_s is not None:
         facts.append(("took" if run.state.ended else "for", format_duration(run.elapsed_s)))
     if left := cleanup_text(run.cleanup):
@@ -266,7 +264,7 @@ def _devices_words(
 
 
 def _unit(value: float | None, unit: str) -> str:
-    return "–" if value is None else f"{value:,.0f}{unit}"
+    return "–" if value is None else f"{number(value, 0)}{unit}"
 
 
 def _throttled(seconds: Mapping[str, float] | None) -> str:

@@ -15,6 +15,7 @@ from backends.campaign.record.status_view import (
 )
 from backends.inventory.nodesets import fold_nodeset
 from profiles.durations import format_duration
+from profiles.format.case_labels import CaseLabels, case_labels
 from tui.kept_words import DESERTED
 from tui.text import bar, cell, join, number, plain, run_state
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
@@ -70,28 +71,40 @@ class RunRows:
     """Rows of the runs; a run that is as it was keeps its row, so that many cost little."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[RunView, bool, Row]] = {}
+        self._known: dict[str, tuple[RunView, object, Row]] = {}
+        self._labels = CaseLabels()
+        self._labels_of: object = None
+
+    def labels(self, viewed: CampaignSnapshot) -> CaseLabels:
+        """How its cases are called beside one another; no run is ever taken away."""
+        of = viewed.path, len(viewed.runs)
+        if of != self._labels_of:
+            self._labels, self._labels_of = case_labels(run.case for run in viewed.runs), of
+        return self._labels
 
     def __call__(self, viewed: CampaignSnapshot) -> list[Row]:
         several = len({run.profile for run in viewed.runs}) > 1
+        labels = self.labels(viewed)
+        by = several, labels
         known, self._known = self._known, {}
         for run in viewed.runs:
             before = known.get(run.run_id)
             same = before is not None and (before[0] is run or before[0] == run)
-            if before is None or not same or before[1] != several:
-                before = (run, several, _row(run, several=several))
+            if before is None or not same or before[1] != by:
+                before = (run, by, _row(run, labels, several=several))
             self._known[run.run_id] = before
         return [row for _, _, row in self._known.values()]
 
 
-def _row(run: RunView, *, several: bool) -> Row:
+def _row(run: RunView, labels: CaseLabels, *, several: bool) -> Row:
+    called = labels.label(run.case) + run.label.removeprefix(run.case.label)
     rate = run.throughput_now if run.state.active else run.throughput
     said = run.reason if run.state is RunState.FAILED else run.state_text
     return Row(
         run.run_id,
         (
             _state(run.state, run.paused, run.collecting, run.elapsed_s is not None),
-            _label(run.label, run.profile if several else "", run.state, said, bool(run.doing)),
+            _label(called, run.profile if several else "", run.state, said, bool(run.doing)),
             _kept_cell(fold_nodeset(run.hosts) or "–", "" if run.hosts else MUTED),
             _progress(
                 run.state, None if run.progress is None else round(run.progress, 2), run.outlived

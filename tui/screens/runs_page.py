@@ -91,7 +91,9 @@ class RunsPage(Page):
             panel.table.refill(self._rows(viewed) if viewed else [])
             self._steer(viewed)
         counts = summary(viewed, leaving=self.session.leaving)
-        panel.retitle(f"Runs · {viewed.name}" if viewed else "Runs", counts)
+        shared = self._rows.labels(viewed).shared if viewed else ""
+        all_of = f"all {shared} · " * bool(shared)
+        panel.retitle(f"Runs · {all_of}{viewed.name}" if viewed else "Runs", counts)
         panel.say_when_empty(
             "No run matches; Esc takes the filter away"
             if panel.filter_text

@@ -329,15 +329,17 @@ def series_colour(number: int) -> str:
 
 def legend(plot: Plot, width: int, height: int) -> list[Text]:
     """The curves by name above a chart of that size, in two lines or in a quarter of it; names are
-    cut for that, and what still has no room is counted."""
+    cut for that, and what still has no room is counted. What nobody measured is always named."""
     most = max(2, height // 4)
     named = [line for line in plot.lines if line.label]
     for longest in (LONGEST_LABEL, max(8, width // 2 - 6)):
         lines = _legend_lines(plot, named, width, longest)
         if len(lines) <= most:
             return lines
-    for shown in range(len(named), 0, -1):
-        lines = _legend_lines(plot, named[:shown], width, longest)
+    always = [line for line in named if line.band is not None]
+    others = [line for line in named if line.band is None]
+    for shown in range(len(others), -1, -1):
+        lines = _legend_lines(plot, [*always, *others[:shown]], width, longest)
         if len(lines) <= most:
             return lines
     return lines[:most]

@@ -95,7 +95,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             cursor_foreground_priority="renderable",
         )
         self._all_columns = tuple(columns)
-        self._shown: tuple[tuple[str, int], ...] = ()
+        self._shown: tuple[tuple[Column, int], ...] = ()
         self._rows: tuple[Row, ...] = ()
         self._keys: list[str] = []
         self._drawn: dict[str, tuple[Row, tuple[Text, ...]]] = {}
@@ -142,7 +142,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
     def refill(self, rows: Sequence[Row], columns: Sequence[Column] | None = None) -> None:
         """Make ``rows`` the content. The cursor stays on its key; what is gone gives way.
 
-        ``columns``: as many as there are, where other words are wanted; drawn anew if their widths
+        ``columns``: as many as there are, where other words are wanted; drawn anew if they
         differ.
         """
         self._rows = tuple(rows)
@@ -153,7 +153,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         self._needed.clear()
         self._draw()
 
-    def _layout(self) -> tuple[tuple[str, int], ...]:
+    def _layout(self) -> tuple[tuple[Column, int], ...]:
         """Visible columns and their widths for the present width."""
         total = self.scrollable_content_region.width or self.size.width or 80
         chosen = [c for c in self._all_columns if total >= c.from_width]
@@ -179,7 +179,7 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                 widths[column.key] += more
                 spare, rest = spare - more, rest - more
         return tuple(
-            (c.key, max(self.FLEX_MIN, rest) if c.width is None else widths[c.key]) for c in chosen
+            (c, max(self.FLEX_MIN, rest) if c.width is None else widths[c.key]) for c in chosen
         )
 
     def _is_empty(self, column: Column) -> bool:
@@ -215,24 +215,22 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         return bool(self.size.width) or not self.display
 
     def _visible(self, row: Row) -> tuple[Text, ...]:
-        shown = {key for key, _ in self._shown}
+        shown = {column.key for column, _ in self._shown}
         return tuple(
             text
             for column, text in zip(self._all_columns, row.cells, strict=True)
             if column.key in shown
         )
 
-    def _rebuild(self, rows: Sequence[Row], layout: tuple[tuple[str, int], ...]) -> None:
+    def _rebuild(self, rows: Sequence[Row], layout: tuple[tuple[Column, int], ...]) -> None:
         kept, index, scroll = self.current_key, self.cursor_row, self.scroll_y
         self._rebuilding = True
         self.clear(columns=layout != self._shown)
         if layout != self._shown:
             self._shown = layout
-            by_key = {c.key: c for c in self._all_columns}
-            for key, width in layout:
-                column = by_key[key]
+            for column, width in layout:
                 label = Text(column.label, style=MUTED, justify="right" if column.right else "left")
-                self.add_column(label, width=width, key=key)
+                self.add_column(label, width=width, key=column.key)
         self._keys, self._drawn = [], {}
         self._append(rows)
         if self._keys:

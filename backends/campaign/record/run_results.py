@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from backends.campaign.record.run_window import window_seen
 from backends.campaign.record.sharing import shared_with
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.hosts.placement import Placement
@@ -17,6 +18,7 @@ def run_results(state: CampaignState) -> tuple[RunResult, ...]:
 def run_result(run: RunRecord, state: CampaignState, shared: tuple[str, ...] = ()) -> RunResult:
     """One attempt at one repeat; ``shared``: with which runs it shared a host."""
     measured = run.throughput if run.state is RunState.SUCCEEDED else None
+    used, window_s, speeds = window_seen(run)
     return RunResult(
         run_id=run.run_id,
         profile=run.profile,
@@ -48,6 +50,9 @@ def run_result(run: RunRecord, state: CampaignState, shared: tuple[str, ...] = (
         window=run.window,
         statistic=run.statistic,
         readings=run.reading_count,
+        used=used,
+        window_s=window_s,
+        speeds=speeds,
         warnings=run.warnings,
         log_changed=run.log_changed,
         fingerprint=run.fingerprint,

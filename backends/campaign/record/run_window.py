@@ -47,7 +47,7 @@ class RunWindow:
 def run_window(run: RunRecord, points: Sequence[Point]) -> RunWindow:
     """``points``: of :attr:`backends.campaign.record.status_view.ChartSeries.points`, one for each
     ``stride`` of readings."""
-    first, used = _bounds(run)
+    first, used = window_bounds(run)
     stride = run.series.stride
     begin = -(-first // stride)  # the first that counts of those that were kept
     end = len(points) if used is None else -(-(first + used) // stride)
@@ -68,6 +68,21 @@ def run_window(run: RunRecord, points: Sequence[Point]) -> RunWindow:
     )
 
 
+def window_seen(run: RunRecord) -> tuple[int | None, float | None, Sequence[float]]:
+    """Of a run that succeeded: how many readings count, for how many seconds they came, and their
+    speeds, thinned; None and nothing where that is not known, or they are no course of time."""
+    first, used = window_bounds(run)
+    if used is None:
+        return None, None, ()
+    series = run.series
+    begin, end = -(-first // series.stride), -(-(first + used) // series.stride)
+    if run.unit == BANDWIDTH:
+        return used, None, ()
+    times = series.times[max(0, begin - 1) : end]
+    seconds = times[-1] - times[0] if len(times) > 1 else 0.0
+    return used, seconds if seconds > 0 else None, series.values[begin:end]
+
+
 def jitter(speeds: Sequence[float]) -> Jitter | None:
     """Of steps done at these speeds (any unit); None where they are too few to tell."""
     times = sorted(1 / speed for speed in speeds if speed > 0)
@@ -77,7 +92,7 @@ def jitter(speeds: Sequence[float]) -> Jitter | None:
     return Jitter(p95 / median(times), stdev(times) / fmean(times))
 
 
-def _bounds(run: RunRecord) -> tuple[int, int | None]:
+def window_bounds(run: RunRecord) -> tuple[int, int | None]:
     """The number of the first reading that counts, and how many do."""
     if run.state is not RunState.SUCCEEDED or not run.used:  # or a summary line says it all
         return run.warmup, None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from backends.results.summary import Group, scalar_text
+from backends.results.summary import Group, parameters_text, scalar_text
+from backends.results.translations import Lang, pick
 
+_IN_HEADINGS = frozenset({"batch_size", "precision"})
 _PRECISIONS = ("fp32", "tf32", "amp", "fp16", "bf16")
 
 
@@ -38,6 +40,24 @@ def pivot_labels(groups: Sequence[Group]) -> tuple[tuple[str, str], ...]:
         inside = ", ".join(details)
         labels.append((f"{name}({inside})" if inside else name, " ".join([name, *details])))
     return tuple(labels)
+
+
+def fixed_caption(groups: Sequence[Group], labels: Sequence[str], lang: Lang) -> str:
+    """``With compile=on, graphs=on.``: what no heading has, and what a figure alone is not true
+    without; of columns that differ in it each by its label. Empty of no further parameters."""
+    differing = differing_parameters(groups)
+    fixed = [
+        {n: v for n, v in group.parameters.items() if n not in _IN_HEADINGS and n not in differing}
+        for group in groups
+    ]
+    said = parameters_text(fixed[0])
+    lines = [pick(lang, f"With {said}.", f"其他参数：{said}。")] if said else []
+    for group, label in zip(groups, labels, strict=True):
+        own = {n: v for n, v in group.parameters.items() if n in differing}
+        untold = {n: v for n, v in own.items() if n not in _IN_HEADINGS and f"{n}=" not in label}
+        if untold:
+            lines.append(f"{label}: {parameters_text(untold)}.")
+    return " ".join(lines)
 
 
 def differing_parameters(groups: Sequence[Group]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from backends.results.device_words import words_of
 from backends.results.layouts.cells import speedup_cell
-from backends.results.layouts.columns import framework_labels
+from backends.results.layouts.columns import fixed_caption, framework_labels
 from backends.results.layouts.common import (
     DASH,
     DEFAULT,
@@ -37,7 +37,8 @@ def compare_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) ->
 def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
     w, decimals = words_of(own, options.lang), options.throughput_decimals()
     columns = [Column(w.nodes), Column(w.compare_gpus)]
-    for group, label in zip(own, framework_labels(own), strict=True):
+    labels = framework_labels(own)
+    for group, label in zip(own, labels, strict=True):
         columns += [Column(f"{group.unit}({label})"), Column(w.speedup)]
     sizes = sorted({(case.gpus, case.nodes, case.case) for group in own for case in group.cases})
     rows: list[tuple[str, ...]] = []
@@ -57,6 +58,7 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
         title += f" bsz = {first.batch_size}"
     if first.precision:
         title += f" · {first.precision.upper()}"
+    fixed = fixed_caption(own, labels, options.lang)
     bases = dict.fromkeys(base_caption(group, w) for group in own)
     center = w.caption.format(
         unit=" / ".join(dict.fromkeys(group.unit for group in own)),
@@ -66,7 +68,7 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
         title=title,
         columns=tuple(columns),
         rows=tuple(rows),
-        caption=w.gap.join(filter(None, [center, *bases])),
+        caption=w.gap.join(filter(None, [center, *bases, fixed])),
         notes=tuple(speedup_notes(own, w)),
     )
 

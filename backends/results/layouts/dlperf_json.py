@@ -61,7 +61,7 @@ def _names(groups: Sequence[Group]) -> list[str]:
 
 def _long_name(name: str, group: Group) -> str:
     others = (
-        str(value)
+        f"{key}-{value}"
         for key, value in group.parameters.items()
         if key not in ("batch_size", "precision")
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from backends.results.dataframe import throughput_grid
 from backends.results.device_words import words_of
-from backends.results.layouts.columns import pivot_labels, precision_order
+from backends.results.layouts.columns import fixed_caption, pivot_labels, precision_order
 from backends.results.layouts.common import (
     DASH,
     DEFAULT,
@@ -47,6 +47,7 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
         for (gpus, _, tag), values in zip(grid.index, grid.rows, strict=True)
     ]
     first = own[0]
+    fixed = fixed_caption(own, [label for label, _ in labels], options.lang)
     title = f"{first.framework} {first.model} ({first.unit})"
     if any(group.campaign != first.campaign for group in groups):
         title += f" · {first.campaign}"
@@ -56,7 +57,7 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
             Column(name, "center") for name in (w.cards, *(label for label, _ in labels))
         ),
         rows=tuple(rows),
-        caption=throughput_caption(first, w),
+        caption=w.gap.join(filter(None, [throughput_caption(first, w), fixed])),
         notes=(w.simulated,) if simulated(own) else (),
         links=tuple(_links(own, [words for _, words in labels], w)),
     )

@@ -340,7 +340,10 @@ def test_every_shape_has_words():
     [(120, "nobody watched its machines"), (0, "a figure without readings or telemetry")],
 )
 def test_what_nobody_could_look_at_costs_the_a(runs_of, readings: int, said: str):
-    runs = runs_of("1n1g", steady(), fingerprint="a", telemetry=None, readings=readings)
+    looked = () if readings else None
+    runs = runs_of(
+        "1n1g", steady(), fingerprint="a", telemetry=None, readings=readings, steady=looked
+    )
     case, group = only(runs)
     assert (case.grade, case.flags) == (Grade.B, ())
     (reason,) = grade_reasons(case, group)

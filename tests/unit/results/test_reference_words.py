@@ -221,11 +221,11 @@ def test_where_neither_precision_is_known_that_is_said_once():
 def test_the_console_shows_it_with_the_case():
     group, case = one_case(2648.0)
     text = case_text(case, group, None).plain
-    assert "published    90% of DLPerf, 2,942.321 images/s" in text
+    assert "published     90% of DLPerf, 2,942.321 images/s" in text
     assert "OneFlow ResNet50-V1.5 Benchmark Test Report" in text
     group, case = one_case(fingerprint="")
     text = case_text(case, group, None).plain
-    assert "published    not comparable: " in text
+    assert "published     not comparable: " in text
     assert "GPU not known" in text
 
 

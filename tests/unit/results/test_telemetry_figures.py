@@ -92,7 +92,7 @@ def test_how_many_repeats_were_throttled_is_said(
 
 
 def test_the_energy_of_a_token_is_not_called_that_of_a_sample(runs_of) -> None:
-    for unit, counted in (("tokens/s", "token"), ("images/s", "sample")):
+    for unit, counted in (("tokens/s", "token"), ("images/s", "image"), ("samples/s", "sample")):
         runs = runs_of("1n1g", VALUES, unit=unit)
         runs[0] = replace(runs[0], telemetry=Telemetry((gpu(),)))
         table = telemetry_table(summarise(runs))
@@ -215,7 +215,7 @@ def test_the_console_says_it_of_a_case_and_of_a_run(watched, runs_of) -> None:
     assert usual_lines(runs) == usual_lines(runs[2:3]) == lines
     text = case_text(*only(runs)).plain
     for name, words in lines:
-        assert f"{name:<13}{words}\n" in text
+        assert f"{name:<14}{words}\n" in text
     bare = runs_of("1n1g", VALUES)
     assert usual_lines(bare) == ()
     assert "busy" not in case_text(*only(bare)).plain

@@ -4,16 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backends.results.grade_words import finding_lines
+from backends.results.case_result import CaseResult
+from backends.results.findings import Grade
+from backends.results.grade_words import graded_lines
 from backends.results.summary import Group
+from profiles.format.case import Case
+from profiles.format.case_labels import case_labels
 from tui.cli.shared.output import say
 
 
 def say_findings(groups: Sequence[Group]) -> None:
-    """The grade of each case, and everything that is to be known of it."""
+    """The grade of each case, and everything that is to be known of it. The grade stands before
+    what it comes from alone."""
+    labels = case_labels(_case(case) for group in groups for case in group.cases)
+    campaigns = len({group.campaign for group in groups}) > 1
+    profiles = len({group.profile for group in groups}) > 1
     for group in groups:
         for case in group.cases:
-            name = f"{case.profile} {case.case}" if len(groups) > 1 else case.case
+            called = labels.label(_case(case)) if len(groups) > 1 else case.case
+            parts = (group.campaign * campaigns, case.profile * profiles, called)
+            name = " ".join(filter(None, parts))
             grade = f", grade {case.grade}" if case.grade else ""
-            for line in finding_lines(case, group) or ["nothing to distrust"][: bool(case.grade)]:
-                say(f"note: {name}{grade}: {line}")
+            for allows, line in graded_lines(case, group):
+                decides = allows is case.grade and allows is not Grade.A
+                say(f"note: {name}{grade * decides}: {line}")
+            if case.grade is Grade.A:
+                say(f"note: {name}, grade A: nothing to distrust")
+
+
+def _case(case: CaseResult) -> Case:
+    return Case(case.profile, case.nodes, case.gpus_per_node, case.parameters)

@@ -1,0 +1,53 @@
+"""Short names of the cases of a set: what tells them apart, and what all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from profiles.format.case import Case
+
+SHORT = ("batch_size", "precision")
+"""Parameters whose values say themselves what they are: b128, fp32."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseLabels:
+    """``named``: the parameters that a case of the set is called by, in the profile's order.
+
+    ``shared``: the others, which are the same for all, in the words of :attr:`Case.label`.
+    """
+
+    named: tuple[str, ...] = ()
+    shared: str = ""
+
+    def label(self, case: Case) -> str:
+        """``2n8g b128 compile=on``"""
+        return " ".join([case.tag, *self._values(case)])
+
+    def without_size(self, case: Case) -> str:
+        """``b128 compile=on``; empty where only sizes tell the cases of the set apart."""
+        return " ".join(self._values(case))
+
+    def _values(self, case: Case) -> list[str]:
+        return [case.value_label(name) for name in self.named if name in case.parameters]
+
+
+def case_labels(cases: Iterable[Case]) -> CaseLabels:
+    """How the cases of a set are called beside one another.
+
+    What differs is named. Batch size and precision are also where nothing else differs, since they
+    are short and what is asked for first.
+    """
+    seen = {tuple(case.parameters.items()): case for case in cases}.values()
+    names = dict.fromkeys(name for case in seen for name in case.parameters)
+    differing = {name for name in names if len({case.text(name) for case in seen}) > 1}
+    if differing <= set(SHORT):
+        differing |= set(SHORT)
+    shared = [name for name in names if name not in differing]
+    shared.sort(key=lambda name: name not in SHORT)
+    one = next(iter(seen), None)
+    return CaseLabels(
+        tuple(name for name in names if name in differing),
+        "" if one is None else " ".join(one.value_label(name) for name in shared),
+    )

@@ -1,0 +1,53 @@
+"""Further figures of a run, as the console and the report tell them."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from backends.results.workload_figures import configuration, figure_text, measurements
+from profiles.format.run_fact_names import NUMBERS
+from tui.text import named_rows
+
+NAMES = st.text(st.characters(whitelist_categories=("Ll",)), min_size=1, max_size=40)
+
+
+@given(st.dictionaries(NAMES, st.text("0123456789", min_size=1), min_size=1, max_size=9))
+def test_a_value_stands_apart_from_its_name_however_long_that_is(rows: dict[str, str]) -> None:
+    lines = named_rows(rows.items()).plain.splitlines()
+    assert [tuple(re.split(" {2,}", line)) for line in lines] == list(rows.items())
+    begun = {cell_len(line) - len(value) for line, value in zip(lines, rows.values(), strict=True)}
+    assert len(begun) == 1
+
+
+@given(st.sets(st.integers(0, 40), min_size=2))
+def test_sizes_of_messages_come_in_their_order_in_binary_units(powers: set[int]) -> None:
+    metrics = {f"busbw_gb_per_s_at_{2**power}": float(power + 1) for power in powers}
+    rows = measurements(metrics)
+    assert [value.removesuffix(" GB/s") for _, value in rows] == [
+        f"{power + 1}" for power in sorted(powers)
+    ]
+    assert all(re.fullmatch(r"busbw at \d{1,4} (B|KiB|MiB|GiB|TiB)", name) for name, _ in rows)
+
+
+@given(st.sampled_from(sorted(NUMBERS)), st.integers(0, 2**40))
+def test_what_a_workload_is_made_of_is_counted_in_whole_numbers_apart_from_figures(
+    name: str, value: int
+) -> None:
+    metrics = {name: float(value), "loss": 1.5}
+    assert configuration(metrics) == [(name.replace("_", " "), f"{value:,}")]
+    assert measurements(metrics) == [("loss", "1.50")]
+
+
+def test_a_figure_has_its_unit_and_mfu_is_a_percentage() -> None:
+    metrics = {"step_time_s": 0.269295, "mfu": 0.45202, "memory": 11457.0, "latency_us": 108.096}
+    assert dict(measurements(metrics)) == {
+        "step time": "0.269 s",
+        "mfu": "45.2%",
+        "memory, by its log": "11,457 MiB",
+        "latency": "108.1 µs",
+    }
+    assert figure_text("size_bytes", 4294967296.0) == "4 GiB"
