@@ -50,7 +50,7 @@ class CampaignViews:
         shown = take(
             state,
             path,
-            now=self._clock(),
+            now=max(self._clock(), _reached(state)),
             waiting=moment.waiting,
             starting=moment.starting,
             read_only=True,
@@ -87,3 +87,12 @@ class CampaignViews:
         state = reader.state()
         elsewhere = "" if state.finished else elsewhere_words(state)
         return tuple(text for text in (elsewhere, state.damage, reader.changed) if text)
+
+
+def _reached(state: CampaignState) -> float:
+    """What time it is by whoever writes it, at least: whose clock may be ahead of ours, as that of
+    simulated hosts is, for which time passes faster."""
+    at_work = [run for run in state.runs.values() if run.state.active]
+    begun = [run.started_at for run in at_work if run.started_at is not None]
+    read = [run.series.times[-1] for run in at_work if run.series.times]
+    return max((*begun, *read), default=0.0)

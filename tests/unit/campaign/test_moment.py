@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,32 @@ def test_who_follows_a_keeper_is_told_the_same_as_the_keeper(tmp_path: Path) -> 
     assert views.load(tmp_path).runs[1].state_text == "settling"
     at_work[0] = None
     assert views.load(tmp_path).runs[1].state_text == "planned", "nobody is there to wait"
+
+
+@given(st.floats(0, 100), st.integers(1, 9))
+def test_who_looks_on_by_a_clock_that_is_behind_sees_how_far_it_has_come(
+    tmp_path_factory: pytest.TempPathFactory, behind_s: float, count: int
+) -> None:
+    campaign = tmp_path_factory.mktemp("c")
+    launched = ev.RunLaunched(t=1000.0, run_id=A)
+    rows = tuple((float(n), 10.0, 1000.0 + 5 * n) for n in range(1, count + 1))
+    arrived = ev.ReadingsArrived(t=1000.0, run_id=A, first=0, readings=rows, warmup=0)
+    begun = ev.CampaignCreated(t=0.0, campaign="c")
+    given = replace(assigned(A), t=1000.0)
+    events = [begun, planned(A, expected_s=60.0), given, launched, arrived]
+    write_now(campaign / FILE_NAME, events)
+
+    def seen(now: float) -> tuple[float | None, float | None]:
+        [run] = (
+            CampaignViews(lambda: now, lambda state, *_: state, lambda _: KEEPER)
+            .load(campaign)
+            .runs
+        )
+        return run.elapsed_s, run.progress
+
+    reached = 1000.0 + 5 * count
+    assert seen(reached - behind_s) == seen(reached)
+    elapsed, progress = seen(reached)
+    assert elapsed == 5.0 * count
+    assert progress
+    assert seen(reached + 1.0)[0] == elapsed + 1.0
