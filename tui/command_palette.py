@@ -97,7 +97,8 @@ class ActionsProvider(Provider):
         app = cast(Console, self.app)
         for name, page in PAGES.items():
             empty = page.of_campaign and not app.session.views
-            if name == app.current_mode or empty:
+            gone = not self.app.check_action("page", (name,))
+            if name == app.current_mode or empty or gone:
                 continue
             opened = app.opened_page(name)
             for key in PANELS[name].keys:

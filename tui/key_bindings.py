@@ -80,11 +80,14 @@ _EVERYWHERE = (
     ),
 )
 
+NOT_IN_A_REPLAY = ("campaigns", "page('matrix')")
+"""A replay shows one campaign, and starts none."""
+
 _REPLAY = (
-    Key("full_stop", "play", "Play", "stand still, or go on", 1, said="."),
-    Key("greater_than_sign", "faster(1)", "Faster", "up to 100 times", 2, said=">"),
-    Key("less_than_sign", "faster(-1)", "Slower", "down to as it was", 3, said="<"),
-    Key("0", "restart", "Again", "from the beginning", 4),
+    Key("full_stop", "play", "Play", "stand still, or go on", -1, said="."),
+    Key("greater_than_sign", "faster(1)", "Faster", "up to 100 times", 20, said=">"),
+    Key("less_than_sign", "faster(-1)", "Slower", "down to as it was", 21, said="<"),
+    Key("0", "restart", "Again", "from the beginning", 22),
 )
 
 PANELS: Mapping[str, Panel] = {
@@ -92,7 +95,7 @@ PANELS: Mapping[str, Panel] = {
     "replay": Panel(
         "Everywhere",
         "This is a replay: what was recorded, as it came. Nothing is asked of a host.",
-        (*_REPLAY, *(key for key in _EVERYWHERE if key.action != "campaigns")),
+        (*_REPLAY, *(key for key in _EVERYWHERE if key.action not in NOT_IN_A_REPLAY)),
     ),
     "table": Panel(
         "Table",

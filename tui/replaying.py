@@ -11,7 +11,7 @@ from backends.replay.replay_workspace import ReplayWorkspace
 from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tui.app import DlperfApp
-from tui.key_bindings import bindings
+from tui.key_bindings import NOT_IN_A_REPLAY, bindings
 
 LOOK_S = 0.25
 
@@ -92,4 +92,9 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
         await super()._leave(message)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action != "campaigns" and super().check_action(action, parameters)
+        named = f"{action}({', '.join(map(repr, parameters))})" if parameters else action
+        return named not in NOT_IN_A_REPLAY and super().check_action(action, parameters)
+
+    def action_page(self, name: str) -> None:
+        if name != "matrix":
+            super().action_page(name)

@@ -113,6 +113,8 @@ def host_state(host: HostSnapshot) -> Text:
     symbol, colour = HOST_STATES[host.state]
     if host.in_use:
         symbol, colour = "◐", ACCENT
+    elif host.recorded:
+        symbol, colour = "○", MUTED
     return cell(f"{symbol} {host.state_word}", colour)
 
 

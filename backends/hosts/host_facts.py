@@ -204,8 +204,15 @@ class HostSnapshot:
         return self.state is HostState.READY and self.lease is not None
 
     @property
+    def recorded(self) -> bool:
+        """What is known of it was known when a campaign began; nobody has looked since."""
+        return self.facts is not None and not (self.facts.of_a_moment or self.partitions)
+
+    @property
     def state_word(self) -> str:
-        return "in use" if self.in_use else str(self.state)
+        if self.in_use:
+            return "in use"
+        return "recorded" if self.recorded else str(self.state)
 
     @property
     def capacity(self) -> HostCapacity:

@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from backends.replay.replay_clock import SPEEDS
 from backends.replay.replay_workspace import ReplayWorkspace
-from tests.console.conftest import HUGE, LARGE, SMALL, Operator, screen_text, until
+from tests.console.conftest import HUGE, LARGE, SMALL, Operator, screen_text, tick, until
 from tui.cli.program import main
 from tui.replaying import ReplayApp
 from tui.widgets.keybar import offered
@@ -82,7 +82,7 @@ async def test_its_time_is_the_operators(size: tuple[int, int]) -> None:
             await until(pilot, lambda speed=speed: f"×{speed:g} 0s" in screen_text(app))
 
 
-@pytest.mark.parametrize("page", ["1", "2", "3", "4"])
+@pytest.mark.parametrize("page", ["1", "3", "4"])
 async def test_nothing_is_offered_that_asks_a_host_or_changes_something(page: str) -> None:
     async with replay(HUGE) as (app, pilot, watch):
         watch.now += 5.0
@@ -97,6 +97,41 @@ async def test_nothing_is_offered_that_asks_a_host_or_changes_something(page: st
         assert app.session.controller is None
         assert app.session.opened is not None
         assert app.session.opened.path == app.session.workspace.playback  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("passed", [0.0, 5.0, 20.0, 1000.0])
+async def test_a_recorded_host_is_what_it_was_at_that_moment_and_not_ready_today(
+    passed: float,
+) -> None:
+    async with replay() as (app, pilot, watch):
+        watch.now += passed
+        await until(pilot, lambda: not passed or "0/6" not in screen_text(app))
+        watch.now += 0.001
+        await pilot.press("full_stop", "1")
+        await until(pilot, lambda: app.current_mode == "hosts")
+        await until(pilot, lambda: "asked" in screen_text(app) or "as of" in screen_text(app))
+        tick(app)
+        shown = screen_text(app)
+        viewed = app.session.viewed
+        assert viewed is not None
+        active = [run for run in viewed.runs if run.state.active]
+        assert "ready" not in shown
+        assert "no lease" not in shown
+        assert ("○ recorded" in shown) == (not active)
+        assert all(f"our run {run.label}" in shown for run in active)
+        assert "580.159.04" in shown, "the driver, as it was recorded"
+
+
+async def test_there_is_no_matrix_in_a_replay_and_its_own_keys_stand_together() -> None:
+    async with replay(HUGE) as (app, pilot, _):
+        for key in ("1", "3", "4"):
+            await pilot.press(key, "2")
+            assert app.current_mode != "matrix"
+            assert "Matrix" not in screen_text(app)
+            names = [key.action.partition("(")[0] for key in offered(app.screen)]
+            assert names[0] == "play"
+            own = [names.index(name) for name in ("faster", "restart")]
+            assert len(names[min(own) : max(own)]) <= 2, "nothing else between them"
 
 
 async def test_help_says_that_it_is_a_replay() -> None:

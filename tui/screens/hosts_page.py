@@ -140,7 +140,8 @@ class HostRows:
 
     def _row(self, host: HostSnapshot, now: float | None) -> Row:
         old = age(host, now)
-        stale = now is not None and host.probed_at is not None and now - host.probed_at >= STALE_S
+        asked = now if host.probed_at is None or host.recorded else host.probed_at
+        stale = now is not None and asked is not None and now - asked >= STALE_S
         seen, was_old, row = self._made.get(host.name, (None, ("", False), None))
         if row is None or (seen is not host and seen != host) or was_old[1] != stale:
             known = _cells(host, self._own)
@@ -245,8 +246,10 @@ class HostsPage(Page):
 
     @property
     def _live(self) -> CampaignSnapshot | None:
-        """The campaign at work, as of the last tick where that is the one that is looked at."""
-        return self.viewed if self.session.opened is None else self.session.live
+        """The campaign at work, as of the last tick where that is the one that is looked at; in a
+        replay the one that is played."""
+        played = self.session.playing is not None
+        return self.viewed if played or self.session.opened is None else self.session.live
 
     def _known_runs(self) -> dict[str, str]:
         """What to call the runs of the campaigns at work and looked at, by run id."""
@@ -301,12 +304,12 @@ class HostsPage(Page):
             await asyncio.sleep(AGAIN_EVERY_S)
 
     def _run_on(self, host: str) -> RunView | None:
-        live = self.session.live
+        live = self._live
         runs = live.runs if live is not None else ()
         return next((run for run in runs if run.state.active and host in run.hosts), None)
 
     async def _read_of(self, run: RunView, host: str) -> None:
-        live = self.session.live
+        live = self._live
         if live is None:
             return
         from backends.campaign.folder.run_telemetry import RunTelemetry  # noqa: PLC0415 (seldom)

@@ -71,7 +71,7 @@ class Page(FrontScreen[None]):
             only_looks=session.readonly,
             simulated=session.shows_simulated(viewed),
         )
-        yield Tabs(self.PANEL)
+        yield Tabs(self.PANEL, left_out="matrix" if session.playing is not None else "")
         with Vertical(id="body"):
             yield from self.body()
         yield KeyBar()

@@ -142,13 +142,16 @@ class Tabs(Widget):
             super().__init__()
             self.page = page
 
-    def __init__(self, current: str) -> None:
+    def __init__(self, current: str, *, left_out: str = "") -> None:
+        """``left_out``: a page that there is none of."""
         super().__init__()
         self._current = current
+        every = [(number, *page) for number, page in enumerate(PAGES.items(), 1)]
+        self._pages = [page for page in every if page[1] != left_out]
 
     def render(self) -> Text:
         text = Text(" ", no_wrap=True, end="")
-        for number, (name, page) in enumerate(PAGES.items(), 1):
+        for number, name, page in self._pages:
             if name == self._current:
                 text.append(f" {number} {page.label} ", f"bold reverse {ACCENT}")
             else:
@@ -165,7 +168,7 @@ class Tabs(Widget):
 
     def on_click(self, event: events.Click) -> None:
         at = 1
-        for number, (name, page) in enumerate(PAGES.items(), 1):
+        for number, name, page in self._pages:
             width = len(f" {number} {page.label} ")
             if at <= event.x < at + width:
                 self.post_message(self.Clicked(name))

@@ -71,7 +71,7 @@ def _headline(host: HostSnapshot, now: float | None, own: Mapping[str, str]) -> 
     old = age(host, now)
     if old != "–":
         parts.append(("asked just now" if old == "now" else f"as of {old} ago", MUTED))
-    if host.facts is not None and not host.partitions:
+    if host.facts is not None and not host.partitions and (host.lease or not host.recorded):
         parts.append(lease)  # last: who holds a host may have a lot to say
     return join(parts, " · ")
 
