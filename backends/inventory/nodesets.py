@@ -15,6 +15,7 @@ from functools import lru_cache
 MAX_NAMES = 10_000
 
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_NAME = re.compile(r"[\w.-]{1,253}", re.ASCII)
 _RANGE = re.compile(r"(\d{1,18})-(\d{1,18})(?:/\d{1,18})?|\d{1,18}", re.ASCII)
 
 
@@ -62,6 +63,8 @@ def fold_nodeset(names: Iterable[str]) -> str:
 def _folded(names: tuple[str, ...]) -> str:
     if len(names) < 2:
         return "".join(names)
+    if not all(map(_NAME.fullmatch, names)):  # "node[0-99999999]" would be expanded
+        return ", ".join(names)
     from ClusterShell.NodeSet import (  # noqa: PLC0415 (25 ms)
         RESOLVER_NOGROUP,
         NodeSet,

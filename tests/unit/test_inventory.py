@@ -14,7 +14,7 @@ from types import ModuleType
 
 import pytest
 import tomli_w
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from backends.cluster import Cluster
@@ -531,9 +531,26 @@ def test_every_transport_that_the_inventory_can_name_has_its_file() -> None:
         assert TransportPool().get(Host("a", transport=name)).host.name == "a"
 
 
-@pytest.mark.parametrize("names", [["a[b", "c"], ["1", "[/nope]"], ["a]", "b["], ["1]]", "x%3"]])
-def test_names_that_are_no_nodeset_are_listed_as_they_are(names: list[str]) -> None:
+NO_NAMES = st.sampled_from(["node[0-99999999]", "9" * 5000, "a,b", "", "a b", "@all", "x%3", "é"])
+
+
+@given(
+    st.lists(st.text("a1[]%-,", min_size=1, max_size=9), min_size=1, max_size=4),
+    NO_NAMES,
+    st.integers(0, 4),
+)
+@example(["c"], "a[b", 0)
+@example(["1"], "[/nope]", 1)
+def test_names_that_are_no_nodeset_are_listed_as_they_are(
+    names: list[str], none: str, place: int
+) -> None:
+    names.insert(place, none)
     assert fold_nodeset(names) == ", ".join(names)
+
+
+@given(st.lists(st.from_regex(r"[a-z]{1,2}-?[0-9]{0,3}", fullmatch=True), min_size=1, max_size=9))
+def test_what_is_folded_is_what_expands_to_it(names: list[str]) -> None:
+    assert set(expand_nodeset(fold_nodeset(names))) == set(names)
 
 
 @pytest.mark.parametrize("written", [True, False])

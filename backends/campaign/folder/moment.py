@@ -10,16 +10,17 @@ import contextlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from backends.campaign.folder.paths import SPOOL
 from backends.campaign.folder.regular_file import open_to_read
+from backends.campaign.record.event_values import LATEST
 from backends.engines.engine import Waiting
 from backends.results.result_files import write_in_campaign
-from profiles.cleantext import clean_text
+from profiles.cleantext import LINE_CAP, clean_text
 
 MOMENT = f"{SPOOL}/moment.json"
 MOST_BYTES = 1 << 20
@@ -101,6 +102,18 @@ def _read(data: bytes) -> Moment:
         written = _FORMAT.validate_json(data)
     except ValidationError as error:
         raise ValueError("no moment of a campaign") from error
-    waiting = {run_id: one.why for one in written.waiting for run_id in one.runs}
-    starting = {run_id: clean_text(words) for run_id, words in written.starting.items()}
-    return Moment(waiting, starting)
+    waiting: dict[str, Waiting] = {}
+    for one in written.waiting:
+        waiting |= dict.fromkeys(one.runs, _checked(one.why))
+    return Moment(waiting, {run_id: _shown(words) for run_id, words in written.starting.items()})
+
+
+def _checked(why: Waiting) -> Waiting:
+    """Raises ValueError for a time that no clock tells."""
+    if why.expected_at is not None and not 0 <= why.expected_at <= LATEST:
+        raise ValueError("no time")
+    return replace(why, hosts=tuple(map(_shown, why.hosts)), detail=_shown(why.detail))
+
+
+def _shown(text: str) -> str:
+    return clean_text(text, cap=LINE_CAP)

@@ -23,7 +23,8 @@ from profiles.throughput.steady import Disturbance
 JournaledReading = tuple[float | None, float, float]
 """A reading in the journal: (step or None, global samples/s, receive time)."""
 
-_LATEST = 253_402_300_799.0  # the end of the year 9999, the last that a date can name
+LATEST = 253_402_300_799.0
+"""The end of the year 9999, the last that a date can name."""
 _MOST = 1 << 53
 
 
@@ -106,7 +107,7 @@ def _diagnosed(value: Any) -> Diagnosis:
     if any(not suspect.findings for suspect in found.suspects):
         raise ValueError("suspected of nothing")
     times = [f.at for suspect in found.suspects for f in suspect.findings if f.at is not None]
-    if not all(0 <= at <= _LATEST for at in times):
+    if not all(0 <= at <= LATEST for at in times):
         raise ValueError("no time")
     for path in found.files:
         _relative(path)
@@ -120,7 +121,7 @@ def _slow_ranks(value: Any) -> tuple[SlowRank, ...]:
     json.dumps(value, allow_nan=False)
     found = _slow.validate_python(value)
     times = [t for one in found for t in (one.since, one.until) if t is not None]
-    if not all(0 <= at <= _LATEST for at in times):
+    if not all(0 <= at <= LATEST for at in times):
         raise ValueError("no time")
     if not all(0 <= one.rank <= _MOST for one in found):
         raise ValueError("no rank")
@@ -150,7 +151,7 @@ Whole = Annotated[int, Field(strict=True, ge=-_MOST, le=_MOST)]
 Number = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
 Port = Annotated[int, Field(strict=True, ge=0, le=65535)]
 PowerOfTwo = Annotated[int, Field(strict=True, ge=1, le=_MOST), AfterValidator(_power_of_two)]
-Time = Annotated[float, Field(strict=True, ge=0, le=_LATEST)]
+Time = Annotated[float, Field(strict=True, ge=0, le=LATEST)]
 Share = Annotated[float, Field(strict=True, gt=0, lt=1)]
 Measured = Annotated[float, Field(strict=True)]  # a loss that diverged is NaN
 RelativePath = Annotated[Text, AfterValidator(_relative)]
