@@ -381,10 +381,12 @@ def key_name(key: Key) -> str:
 
 
 def hints(keys: Sequence[Key], room: int) -> str:
-    """Keys on one line, "⏎ Start  Esc Not now", as many of the first as have room."""
-    shown: list[str] = []
-    for key in keys:
-        shown.append(f"{key_name(key)} {key.label}")
-        if cell_len("  ".join(shown)) > room:
-            shown.pop()
-    return "  ".join(shown)
+    """Keys on one line, "⏎ Start  Esc Not now  ? Help", as many of the first as have room; what
+    explains the others is among them."""
+    last = [key for key in keys if key.action == "help"]
+    others = [key for key in keys if key.action != "help"]
+    for shown in range(len(others), -1, -1):
+        line = "  ".join(f"{key_name(key)} {key.label}" for key in [*others[:shown], *last])
+        if cell_len(line) <= room:
+            return line
+    return ""

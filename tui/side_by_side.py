@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import joined
 from backends.results.comparison import ComparedCase, Comparison, compare
+from backends.results.paired_cases import (
+    Key,
+    NoCommonCaseError,
+    Parameters,
+    run_keys,
+    settings,
+    varying,
+)
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, parameters_text, summarise
 from profiles.errors import DlperfError, SelectionError
@@ -21,24 +29,35 @@ THRESHOLD = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A campaign. ``environment``: of all its runs, as a fingerprint; empty where none is known.
-    ``remarks``: what a reader of its figures must know."""
+    """A campaign, or the runs of one that have ``setting``. ``environment``: of all its runs, as a
+    fingerprint; empty where none is known. ``remarks``: what a reader of its figures must know."""
 
     about: CampaignSummary
     runs: tuple[RunResult, ...]
     groups: tuple[Group, ...]
     environment: str
     remarks: tuple[str, ...]
+    setting: Parameters = ()
+
+    @property
+    def name(self) -> str:
+        return ", ".join([self.about.name, *filter(None, [parameters_text(dict(self.setting))])])
 
     def group_of(self, case: ComparedCase) -> Group | None:
-        """The one that the case is of, whether it was measured here or not."""
-        return next((group for group in self.groups if _holds(group, case)), None)
+        """The one that the case is of, whether it was measured here or not; else the one of that
+        which it is held against."""
+        for key in reversed(case.keys):
+            found = (group for group in self.groups if key is not None and _holds(group, key))
+            if (group := next(found, None)) is not None:
+                return group
+        return None
 
 
-def _holds(group: Group, case: ComparedCase) -> bool:
-    own = dict(case.parameters)
+def _holds(group: Group, key: Key) -> bool:
+    profile, _tag, parameters = key
+    own = dict(parameters)
     shared = all(own.get(name) == value for name, value in group.parameters.items())
-    return group.profile == case.profile and shared
+    return group.profile == profile and shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +71,21 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """``baseline``: the place of the one that all others are held against."""
+    """``baseline``: the place of the one that all others are held against. ``across``: parameters
+    that may differ between the cases of a pair."""
 
     sides: tuple[Side, ...]
     baseline: int
     threshold: float
     others: tuple[Against, ...]
+    across: tuple[str, ...] = ()
 
     def cases(self) -> tuple[tuple[int, ComparedCase], ...]:
         """Each with the place of its candidate; those of one case follow one another."""
         found: dict[object, list[tuple[int, ComparedCase]]] = {}
         for other in self.others:
             for case in other.comparison.cases if other.comparison else ():
-                key = (case.profile, case.case, case.parameters)
+                key = (case.profile, case.case, case.parameters, case.differs)
                 found.setdefault(key, []).append((other.place, case))
         return tuple(pair for pairs in found.values() for pair in pairs)
 
@@ -100,16 +121,63 @@ def read_sides(
     )
 
 
-def held_against(sides: Sequence[Side], baseline: int, threshold: float) -> SideBySide:
-    """Every other campaign against the one at ``baseline``, as ``dlperf-tui compare`` does it."""
+def varying_parameters(read: Sequence[Side]) -> tuple[str, ...]:
+    """Those that differ between cases of one profile and size, in one of them or between two."""
+    return varying(run_keys(run for side in read for run in side.runs))
+
+
+def held_against(
+    read: Sequence[Side], baseline: int, threshold: float, across: tuple[str, ...] | None = None
+) -> SideBySide:
+    """Every other campaign against the one at ``baseline``, as ``dlperf-tui compare`` does it; of
+    one alone, each of its settings against another. ``across`` None: of one alone all that varies,
+    of two that have no case in common the fewest parameters without which they do.
+
+    Raises
+    ------
+    SelectionError: nothing varies in the only campaign.
+    """
+    sides = tuple(read)
+    if len(sides) == 1:
+        sides = _by_setting(sides[0], across or varying_parameters(sides))
+    baseline %= len(sides)
     others = []
+    used: dict[str, None] = {}
     for place, side in enumerate(sides):
         if place == baseline:
             continue
         try:
-            found = compare(sides[baseline].runs, side.runs, threshold)
+            found = _compare(sides[baseline].runs, side.runs, threshold, across)
         except SelectionError as error:
             others.append(Against(place, None, error))
         else:
             others.append(Against(place, found))
-    return SideBySide(tuple(sides), baseline, threshold, tuple(others))
+            used.update(dict.fromkeys(found.across))
+    return SideBySide(sides, baseline, threshold, tuple(others), tuple(used))
+
+
+def _compare(
+    ours: Sequence[RunResult],
+    theirs: Sequence[RunResult],
+    threshold: float,
+    across: tuple[str, ...] | None,
+) -> Comparison:
+    try:
+        return compare(ours, theirs, threshold, across=across or ())
+    except NoCommonCaseError as error:
+        if across is not None or not error.across:
+            raise
+        return compare(ours, theirs, threshold, across=error.across)
+
+
+def _by_setting(side: Side, across: tuple[str, ...]) -> tuple[Side, ...]:
+    found = settings(side.runs, across)
+    if len(found) < 2:
+        raise SelectionError(
+            "no parameter differs between its cases",
+            where=side.about.name,
+            remedy="mark another campaign too",
+        )
+    return tuple(
+        replace(side, runs=runs, groups=summarise(runs), setting=setting) for setting, runs in found
+    )

@@ -152,6 +152,11 @@ def problem(error: DlperfError) -> Text:
     return text
 
 
+def problem_line(error: DlperfError) -> str:
+    """The same on one line, where there is no room for another."""
+    return f"✗ {plain(error)}"
+
+
 def shorten(text: str, width: int) -> str:
     """At most ``width`` columns, with an ellipsis where something is left out."""
     if cell_len(text) <= width:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.pilot import Pilot
 from textual.widgets import Input
 
 from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record.run_results import run_results
+from backends.hosts.fingerprint import fingerprint_text
 from backends.results.comparison import compare
-from backends.results.comparison_report import comparison_document
+from backends.results.comparison_report import comparison_document, comparison_markdown
 from profiles.errors import DlperfError
 from tests.console.conftest import (
     HUGE,
@@ -33,11 +37,15 @@ from tests.console.conftest import (
 from tests.console.fakes import START, FakeController, FakeSummary, FakeWorkspace
 from tests.console.test_bursts import BURSTS, SEED, key_event
 from tui.app import DlperfApp
+from tui.key_bindings import PANELS, hints
 from tui.screens import compare_screen
+from tui.screens.across_dialog import AcrossList
 from tui.screens.campaign_list import CampaignList
 from tui.screens.compare_screen import Compare
+from tui.screens.compare_text import environments_text
 from tui.screens.dialogs import Prompt
 from tui.screens.repeats import Repeats
+from tui.text import problem_line
 from tui.widgets.chart import Chart
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.scaling_plot import Quantity
@@ -55,11 +63,13 @@ async def measured(
     tags: tuple[str, ...] = TAGS,
     days: int = 0,
     about: About | None = None,
+    choice: Mapping[str, tuple[str, ...]] | None = None,
 ) -> FakeController:
     """A campaign that is over, so many days after the first one."""
     if not workspace.probed:
         await workspace.probe()
-    plan = workspace.plan(Selection(("oneflow-resnet50",), tags, ONEFLOW, 7))
+    chosen = {**ONEFLOW, **(choice or {})}
+    plan = workspace.plan(Selection(("oneflow-resnet50",), tags, chosen, 7))
     controller = workspace.controller(plan, name)
     controller.speed, controller.environment = speed, environment
     for _ in range(100):
@@ -101,7 +111,7 @@ async def open_compare(app: DlperfApp, pilot: Pilot[str], marks: int) -> Compare
     await pilot.press(*["space"] * marks, "c")
     await until(pilot, lambda: isinstance(app.screen, Compare))
     assert isinstance(app.screen, Compare)
-    await until(pilot, partial(shows, app, "counts"))
+    await until(pilot, partial(shows, app, "threshold"))
     return app.screen
 
 
@@ -116,11 +126,9 @@ async def test_two_marked_campaigns_are_compared_and_esc_leads_back_to_their_mar
         assert isinstance(app.screen, CampaignList), "nothing is marked"
         await pilot.press("down", "space")
         assert shows(app, "Campaigns · 1 marked")
-        await pilot.press("c")
-        assert isinstance(app.screen, CampaignList), "one alone is no comparison"
         await pilot.press("space", "c")
         await until(pilot, partial(shows, app, "Against 1 a-before"))
-        row = next(line for line in screen_text(app).splitlines() if "1n8g b128 fp32" in line)
+        row = next(line for line in screen_text(app).splitlines() if "1n8g" in line)
         assert "0.950" in row
         assert "✗ regression" in row
         await pilot.press("escape")
@@ -155,10 +163,10 @@ async def test_b_holds_all_against_the_next_campaign_and_t_sets_what_counts(
     await three(workspace)
     async with console(workspace, LARGE) as (app, pilot):
         await open_compare(app, pilot, 3)
-        assert shows(app, "3 regressions · 3 same · 2% counts")
+        assert shows(app, "3 regressions · 3 same · threshold 2%")
         await pilot.press("b")
         await until(pilot, partial(shows, app, "Against 2 b-driver"))
-        assert shows(app, "6 improvements · 2% counts")
+        assert shows(app, "6 improvements · threshold 2%")
         await pilot.press("t")
         await until(pilot, lambda: isinstance(app.screen, Prompt))
         app.screen.query_one(Input).value = "lots"
@@ -166,7 +174,7 @@ async def test_b_holds_all_against_the_next_campaign_and_t_sets_what_counts(
         await until(pilot, partial(shows, app, "is no percentage"))
         app.screen.query_one(Input).value = "10%"
         await pilot.press("enter")
-        await until(pilot, partial(shows, app, "6 same · 10% counts"))
+        await until(pilot, partial(shows, app, "6 same · threshold 10%"))
         assert shows(app, "Against 2 b-driver")
 
 
@@ -261,6 +269,7 @@ async def test_a_campaign_that_shares_no_case_says_so_beside_the_others(
         await open_compare(app, pilot, 2)
         await until(pilot, partial(shows, app, "no case in common"))
         assert shows(app, "compare campaigns of the same profiles")
+        assert "\N{REPLACEMENT CHARACTER}" not in screen_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, CampaignList))
 
@@ -438,3 +447,132 @@ async def test_simulated_campaigns_say_so(workspace: FakeWorkspace) -> None:
         await open_compare(app, pilot, 2)
         assert shows(app, "Compare · 2 campaigns · SIMULATED")
         assert shows(app, "2 SIMULATED: ")
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+async def test_of_one_campaign_what_it_has_with_other_parameters_is_compared(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    await measured(workspace, "sizes", choice={"batch_size": ("128", "160")})
+    workspace.probed.clear()
+    async with console(workspace, size) as (app, pilot):
+        await open_compare(app, pilot, 1)
+        await until(pilot, partial(shows, app, "across batch_size"))
+        screen = app.screen
+        assert isinstance(screen, Compare)
+        found = screen._found
+        assert found is not None
+        assert [one.name for one in found.sides] == [
+            "sizes, batch_size=128",
+            "sizes, batch_size=160",
+        ]
+        assert {case.differs for _, case in found.cases()} == {(("batch_size", 128),)}
+        assert len(found.cases()) == len(TAGS)
+        assert shows(app, "1n8g b128→160")
+        await pilot.press("b")
+        await until(pilot, partial(shows, app, "1n8g b160→128"))
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, AcrossList))
+        await pilot.press("n", "enter")
+        await until(pilot, partial(shows, app, "there is nothing else to compare"))
+
+
+async def test_a_campaign_in_which_nothing_varies_says_so(workspace: FakeWorkspace) -> None:
+    await measured(workspace, "alone")
+    workspace.probed.clear()
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("O")
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await pilot.press("space", "c")
+        await until(pilot, partial(shows, app, "no parameter differs between its cases"))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, CampaignList))
+
+
+async def test_two_without_a_common_case_are_compared_across_what_differs_and_it_is_said(
+    workspace: FakeWorkspace,
+) -> None:
+    await measured(workspace, "b-larger", choice={"batch_size": ("160",)}, days=1)
+    await measured(workspace, "a-smaller", choice={"batch_size": ("128",)})
+    workspace.probed.clear()
+    async with console(workspace, HUGE) as (app, pilot):
+        screen = await open_compare(app, pilot, 2)
+        assert shows(app, "across batch_size")
+        assert shows(app, "1n8g b128→160")
+        assert shows(app, "batch_size is 128 in the")
+        await pilot.press("a")
+        await until(pilot, lambda: isinstance(app.screen, AcrossList))
+        assert shows(app, "128, 160")
+        await pilot.press("n", "enter")
+        await until(pilot, partial(shows, app, "no case in common"))
+        assert screen._found is not None
+        assert not screen._found.cases()
+        await pilot.press("a", "a", "enter")
+        await until(pilot, partial(shows, app, "1n8g b128→160"))
+
+
+async def test_of_several_the_one_that_is_not_compared_is_named(workspace: FakeWorkspace) -> None:
+    await measured(workspace, "c-foreign", tags=("1n2g",), days=2)
+    await measured(workspace, "b-after", days=1)
+    await measured(workspace, "a-before")
+    workspace.probed.clear()
+    async with console(workspace, HUGE) as (app, pilot):
+        await open_compare(app, pilot, 3)
+        await until(pilot, partial(shows, app, "3 c-foreign not compared: the two campaigns have"))
+
+
+async def test_y_hands_the_terminal_what_the_command_prints(workspace: FakeWorkspace) -> None:
+    await three(workspace)
+    async with console(workspace, LARGE) as (app, pilot):
+        screen = await open_compare(app, pilot, 3)
+        await pilot.press("y")
+        await until(pilot, partial(shows, app, "handed to the terminal for its clipboard"))
+        found = screen._found
+        assert found is not None
+        for other, name in zip(found.others, ("b-driver", "c-again"), strict=True):
+            assert other.comparison is not None
+            names = ("a-before", name)
+            assert comparison_markdown(replace(other.comparison, names=names)) in app.clipboard
+            assert f"Baseline: a-before. Candidate: {name}. Medians in" in app.clipboard
+
+
+@pytest.mark.parametrize("panel", ["compare", "export", "campaigns", "start", "precheck"])
+@pytest.mark.parametrize("room", [24, 74, 110])
+def test_what_explains_the_keys_is_among_them_at_every_width(panel: str, room: int) -> None:
+    keys = sorted(PANELS[panel].keys, key=lambda key: key.footer)
+    line = hints(keys, room)
+    assert line.endswith("? Help")
+    assert len(line) <= room
+    assert len(hints(keys, room + 40)) >= len(line)
+
+
+@given(st.text(), st.text(), st.text())
+def test_a_problem_on_one_line_has_no_stand_in_for_a_line_break(
+    what: str, where: str, remedy: str
+) -> None:
+    error = DlperfError(what, where=where, remedy=remedy)
+    marks = f"{what}{where}{remedy}".count("\N{REPLACEMENT CHARACTER}")
+    shown = problem_line(error)
+    assert "\n" not in shown
+    if f"{what}{where}{remedy}".isprintable():
+        assert shown.count("\N{REPLACEMENT CHARACTER}") == marks
+
+
+def environment(**values: str) -> str:
+    return fingerprint_text("v100", values)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["driver", "ECC", "MIG"]), st.sampled_from(["a", "b"])),
+    st.dictionaries(st.sampled_from(["driver", "ECC", "MIG"]), st.sampled_from(["a", "b"])),
+)
+def test_no_difference_is_said_only_where_all_is_known_of_all(
+    ours: dict[str, str], theirs: dict[str, str]
+) -> None:
+    said = environments_text([environment(**ours), environment(**theirs)]).plain
+    headline = said.splitlines()[0]
+    unknown = {*ours} ^ {*theirs}
+    differing = {key for key in {*ours} & {*theirs} if ours[key] != theirs[key]}
+    assert ("no difference" in headline) == (not unknown and not differing)
+    assert (f"{len(unknown)} not known of all" in headline) == bool(unknown)
+    assert ("difference" in headline.replace("no difference", "")) == bool(differing)

@@ -97,7 +97,7 @@ class CampaignList(Dialog[str]):
         if action == "filter":
             return bool(self._summaries)
         if action == "compare":
-            return len(self._marked) > 1
+            return bool(self._marked)
         if (chosen := self._chosen()) is None:
             return False
         simulated = self._session.simulated  # hosts that are go on with no other campaign

@@ -14,22 +14,28 @@ from textual.containers import Horizontal
 from backends.results.comparison import ComparedCase
 from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
+from tui.clipboard import hand_over
 from tui.key_bindings import bindings
 from tui.messages import Problem
+from tui.screens.across_dialog import AcrossList
 from tui.screens.compare_text import (
     COLUMNS,
     campaigns_panel,
     compared_rows,
+    copied_text,
     label_of,
+    not_compared,
     row_key,
+    shared_words,
     tally,
     verdict_panel,
 )
 from tui.screens.dialogs import Dialog, Prompt
 from tui.screens.repeats import Repeats
 from tui.session import Session
-from tui.side_by_side import THRESHOLD, Side, SideBySide, held_against
-from tui.text import count, plain, problem, shorten
+from tui.side_by_side import THRESHOLD, Side, SideBySide, held_against, varying_parameters
+from tui.text import count, plain, problem_line, shorten
+from tui.theme import WARN
 from tui.threshold import parse_threshold
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
@@ -51,7 +57,8 @@ BESIDE = {"-wide": ("curves",), "-huge": tuple(VIEWS)}
 
 
 class Compare(Dialog[None]):
-    """Two campaigns or more against one of them, the oldest at first.
+    """Two campaigns or more against one of them, the oldest at first; of one alone, each of its
+    settings against the first.
 
     Without a terminal it is ``dlperf-tui compare``, which says the same.
     """
@@ -68,6 +75,7 @@ class Compare(Dialog[None]):
         self._campaigns = sorted(campaigns, key=lambda one: (one.created_at or 0.0, one.name))
         self._now = session.workspace.cluster.now()
         self._sides: tuple[Side, ...] = ()
+        self._across: tuple[str, ...] | None = None
         self._baseline, self._threshold = 0, THRESHOLD  # as asked for; found a moment later
         self._found: SideBySide | None = None
         self._pairs: Mapping[str, tuple[int, ComparedCase]] = {}
@@ -110,9 +118,14 @@ class Compare(Dialog[None]):
     @work(exclusive=True, group="compare", description="hold the campaigns against one of them")
     async def _hold(self) -> None:
         """In a thread: an interval of medians is enumerated."""
-        self._found = await asyncio.to_thread(
-            held_against, self._sides, self._baseline, self._threshold
-        )
+        try:
+            self._found = await asyncio.to_thread(
+                held_against, self._sides, self._baseline, self._threshold, self._across
+            )
+        except DlperfError as error:
+            self._problem = error
+            self._fill()
+            return
         self._said_of_campaigns = campaigns_panel(self._found, self._now)
         self._fill()
 
@@ -129,8 +142,10 @@ class Compare(Dialog[None]):
         panel.table.refill(rows)
         if found is not None:
             room = max(16, self.app.size.width - 60)
-            name = shorten(plain(found.sides[found.baseline].about.name), room)
-            panel.retitle(f"Against {found.baseline + 1} {name} · {tally(found)}")
+            name = shorten(plain(found.sides[found.baseline].name), room)
+            left_out = Text(shorten(not_compared(found), self.app.size.width - 4), WARN)
+            below = left_out or shorten(shared_words(found), self.app.size.width - 4)
+            panel.retitle(f"Against {found.baseline + 1} {name} · {tally(found)}", below)
         panel.say_when_empty(self._why_empty())
         self._show_selected()
         self.sight.renew()
@@ -140,10 +155,10 @@ class Compare(Dialog[None]):
         if self.query_one(TablePanel).filter_text:
             return "No case matches; Esc takes the filter away"
         if self._problem is not None:
-            return problem(self._problem).plain.replace("\n", " ")
+            return problem_line(self._problem)
         if self._found is None:
             return READING
-        return next((problem(o.problem).plain for o in self._found.others if o.problem), READING)
+        return next((problem_line(o.problem) for o in self._found.others if o.problem), READING)
 
     @on(KeyedTable.Moved)
     def _other_row(self) -> None:
@@ -192,7 +207,7 @@ class Compare(Dialog[None]):
         place, case = selected
         groups = [side.group_of(case) for side in found.sides]
         curves = [
-            (side.about.name, curve(group, self._quantity) if group else ())
+            (side.name, curve(group, self._quantity) if group else ())
             for side, group in zip(found.sides, groups, strict=True)
         ]
         group, cursor = groups[place], None
@@ -217,8 +232,8 @@ class Compare(Dialog[None]):
         if action == "read":
             going = any(one.state != "finished" for one in self._campaigns)
             return self._problem is not None or (self._found is not None and going)
-        if action == "filter":
-            return bool(self._pairs)
+        if action in ("filter", "across"):
+            return bool(self._pairs if action == "filter" else varying_parameters(self._sides))
         if action in ("view", "open"):
             all_in_sight = action == "view" and self.has_class("-huge")
             return self._selected is not None and not all_in_sight
@@ -253,8 +268,24 @@ class Compare(Dialog[None]):
 
     def action_baseline(self) -> None:
         if self._found is not None:
-            self._baseline = (self._baseline + 1) % len(self._sides)
+            self._baseline = (self._baseline + 1) % len(self._found.sides)
             self._hold()
+
+    def action_across(self) -> None:
+        """Of what differs between their cases, what the two of a pair may differ in."""
+        if self._found is None:
+            return
+
+        def answered(answer: tuple[str, ...] | None) -> None:
+            if answer is not None:
+                self._across, self._baseline = answer, 0
+                self._hold()
+
+        self.app.push_screen(AcrossList(self._sides, self._found.across), answered)
+
+    def action_copy(self) -> None:
+        if self._found is not None:
+            self.app.notify(hand_over(self.app, copied_text(self._found)), markup=False)
 
     def action_threshold(self) -> None:
         if self._found is None:

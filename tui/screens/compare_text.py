@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from rich.text import Text
 
 from backends.hosts.fingerprint import Part, side_by_side
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
-from backends.results.comparison import ComparedCase, Verdict
-from backends.results.comparison_report import cautions, comparison_words, reason
+from backends.results.comparison import ComparedCase, Ground, Verdict
+from backends.results.comparison_report import (
+    cautions,
+    comparison_markdown,
+    comparison_words,
+    reason,
+)
 from backends.results.grade_words import finding_lines
 from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.numbers import fixed, percent
@@ -19,6 +25,7 @@ from backends.results.summary import Group
 from backends.results.telemetry_words import usual_lines
 from backends.results.translations import EN
 from profiles.format.case import Case
+from profiles.scalars import Scalar, scalar_text
 from tui.screens.campaign_text import summary_words
 from tui.side_by_side import Side, SideBySide
 from tui.text import cell, count, join, number, plain, problem
@@ -47,28 +54,56 @@ VERDICTS = {
     Verdict.INSUFFICIENT: ("–", MUTED),
 }
 
+ON_ONE_SIDE = (Ground.NOT_IN_BASELINE, Ground.NOT_IN_CANDIDATE)
 COUNTED = (Verdict.REGRESSION, Verdict.IMPROVEMENT)
 
 
 def row_key(place: int, case: ComparedCase) -> str:
     label = Case(case.profile, 1, 1, dict(case.parameters)).key
-    return f"{place} {case.case} {label}"
+    return f"{place} {case.case} {label} {case.differs}"
 
 
-def label_of(case: ComparedCase) -> str:
+def label_of(case: ComparedCase, *, but: Collection[str] = ()) -> str:
+    """With both values of what differs: ``1n1g b256 graphs=off→on``; parameters ``but`` these."""
     known = case.baseline or case.candidate
     nodes, gpus = (known.nodes, known.gpus_per_node) if known else (1, 1)
-    return Case(case.profile, nodes, gpus, dict(case.parameters)).label
+    after = dict(case.parameters)
+    both = {name: f"{_text(was)}→{_text(after.get(name))}" for name, was in case.differs}
+    told = {name: value for name, value in {**after, **both}.items() if name not in but}
+    return Case(case.profile, nodes, gpus, told).label
+
+
+def shared_by(cases: Sequence[ComparedCase]) -> dict[str, Scalar]:
+    """Parameters that are the same in all of them, on both sides."""
+    found = dict(cases[0].parameters) if cases else {}
+    for case in cases:
+        own, differ = dict(case.parameters), dict(case.differs)
+        found = {n: v for n, v in found.items() if n not in differ and own.get(n) == v}
+    return found
+
+
+def shared_words(found: SideBySide) -> str:
+    """What is said once of all rows: ``all b256 amp``."""
+    shared = shared_by([case for _, case in found.cases()])
+    words = Case("", 1, 1, shared).label.partition(" ")[2]
+    return f"all {words}" if words else ""
+
+
+def _text(value: Scalar | None) -> str:
+    return "–" if value is None else scalar_text(value)
 
 
 def compared_rows(found: SideBySide) -> list[Row]:
     pairs = found.cases()
     several = len({case.profile for _, case in pairs}) > 1
-    return [_row(place, case, found.threshold, several=several) for place, case in pairs]
+    said = shared_by([case for _, case in pairs])
+    return [_row(place, case, found, said, several=several) for place, case in pairs]
 
 
-def _row(place: int, case: ComparedCase, threshold: float, *, several: bool) -> Row:
-    label = cell(label_of(case), "bold")
+def _row(
+    place: int, case: ComparedCase, found: SideBySide, said: Collection[str], *, several: bool
+) -> Row:
+    label = cell(label_of(case, but=said), "bold")
     if several:
         label = join([label, (f" {plain(case.profile)}", MUTED)])
     return Row(
@@ -80,9 +115,9 @@ def _row(place: int, case: ComparedCase, threshold: float, *, several: bool) -> 
             *_side_cells(case.candidate),
             cell(fixed(case.ratio, 3), "bold" if case.ratio else MUTED, right=True),
             cell(range_cell(case.interval, lambda value: fixed(value, 3)), right=True),
-            join([verdict_text(case), (f"  {plain(reason(case, threshold, EN))}", MUTED)]),
+            join([verdict_text(case, place, found), (f"  {_reason(case, found)}", MUTED)]),
         ),
-        find=case.profile,
+        find=f"{case.profile} {label_of(case)}",
     )
 
 
@@ -93,20 +128,55 @@ def _side_cells(case: CaseResult | None) -> tuple[Text, Text]:
     return cell(number(median), right=True), cell(count_cell(case), right=True)
 
 
-def verdict_text(case: ComparedCase) -> Text:
+def verdict_text(case: ComparedCase, place: int, found: SideBySide) -> Text:
     symbol, colour = VERDICTS[case.verdict]
-    return cell(f"{symbol} {EN.verdicts[case.verdict]}", colour)
+    word = EN.verdicts[case.verdict]
+    if case.ground in ON_ONE_SIDE:
+        word = f"only in {(place if case.baseline is None else found.baseline) + 1}"
+    return cell(f"{symbol} {word}", colour)
+
+
+def _reason(case: ComparedCase, found: SideBySide) -> str:
+    return "" if case.ground in ON_ONE_SIDE else plain(reason(case, found.threshold, EN))
 
 
 def tally(found: SideBySide) -> str:
-    """How many cases have which verdict, and the threshold."""
-    counts = Counter(case.verdict for _, case in found.cases())
+    """How many cases have which verdict, what may differ between those of a pair, and the
+    threshold."""
+    cases = [case for _, case in found.cases()]
+    counts = Counter(case.verdict for case in cases if case.ground not in ON_ONE_SIDE)
     said = [
         count(n, word) if (word := str(verdict)) in COUNTED else f"{n} {word}"
         for verdict in Verdict
         if (n := counts[verdict])
     ]
-    return " · ".join([*said, f"{found.threshold * 100:g}% counts"])
+    if alone := len(cases) - counts.total():
+        said.append(f"{alone} on one side only")
+    across = [f"across {', '.join(found.across)}"] if found.across else []
+    return " · ".join([*across, *said, f"threshold {found.threshold * 100:g}%"])
+
+
+def not_compared(found: SideBySide) -> str:
+    """Which of several are in no row, and why."""
+    return " · ".join(
+        f"{other.place + 1} {plain(found.sides[other.place].name)} not compared: "
+        f"{plain(other.problem.what)}"
+        for other in found.others
+        if other.problem is not None
+    )
+
+
+def copied_text(found: SideBySide) -> str:
+    """All of it as markdown, as ``dlperf-tui compare`` prints each comparison."""
+    names = [side.name for side in found.sides]
+    told = []
+    for other in found.others:
+        if other.comparison is not None:
+            both = (names[found.baseline], names[other.place])
+            told.append(comparison_markdown(replace(other.comparison, names=both)))
+        elif other.problem is not None:
+            told.append(f"{names[other.place]}: {other.problem}\n")
+    return "\n".join(told)
 
 
 def verdict_panel(case: ComparedCase, place: int, found: SideBySide, width: int) -> Text:
@@ -115,8 +185,9 @@ def verdict_panel(case: ComparedCase, place: int, found: SideBySide, width: int)
     text.append(plain(label_of(case)), "bold").append(f"  {plain(case.profile)}\n", MUTED)
     text.append(f"{place + 1} against {found.baseline + 1}: ", MUTED).append(fixed(case.ratio, 3))
     interval = range_cell(case.interval, lambda value: fixed(value, 3))
-    text.append(f" ({interval})  ").append_text(verdict_text(case)).append("\n")
-    text.append(f"{plain(reason(case, found.threshold, EN))}\n")
+    text.append(f" ({interval})  ").append_text(verdict_text(case, place, found)).append("\n")
+    if said := _reason(case, found):
+        text.append(f"{said}\n")
     if case.verdict is Verdict.REGRESSION:
         text.append(f"{_weight(case)}\n", BAD if case.decisive else WARN)
     text.append("\n").append_text(_repeats(case, found, width))
@@ -151,7 +222,7 @@ def _repeats(case: ComparedCase, found: SideBySide, width: int) -> Text:
             said.setdefault(line, []).append(place)
     for line, places in said.items():
         text.append("▲ ", WARN).append_text(_numbers(places)).append(f"· {plain(line)}\n")
-    text.append("\n").append_text(_figures([(place, there) for place, (there, _) in own]))
+    text.append("\n").append_text(_figures([(place, there) for place, (there, _) in own], width))
     text.rstrip()
     return text
 
@@ -160,25 +231,37 @@ def _numbers(places: Sequence[int]) -> Text:
     return Text.assemble(*((f"{place + 1} ", series_colour(place)) for place in places))
 
 
-def _figures(own: Sequence[tuple[int, CaseResult]]) -> Text:
-    """What else is known of the case, a line each with the values of all campaigns."""
+def _figures(own: Sequence[tuple[int, CaseResult]], width: int) -> Text:
+    """What else is known of the case, a line each with the values of all campaigns; a line for
+    each of them where ``width`` has no room for all side by side."""
     told: dict[str, dict[int, str]] = {}
     for place, case in own:
         for name, value in _known(case):
             told.setdefault(name, {})[place] = plain(value)
+    names = max([12, *map(len, told)])
+    room = (width - names - 1) // max(1, len(own)) - 4
     widths = {
-        place: max((len(values.get(place, "")) for values in told.values()), default=0)
+        place: max(
+            (len(v[place]) for v in told.values() if place in v and _fit(v, room)), default=0
+        )
         for place, _ in own
     }
     text = Text(end="")
     for name, values in told.items():
-        text.append(f"{plain(name):<13}", MUTED)
-        for place, _ in own:
+        text.append(f"{plain(name):<{names}} ", MUTED)
+        for nth, (place, _) in enumerate(own):
+            if nth and not _fit(values, room):
+                text.append("\n" + " " * (names + 1))
             text.append(f"{place + 1} ", series_colour(place))
-            text.append(f"{values.get(place, '–'):<{widths[place]}}  ")
+            value = values.get(place, "–")
+            text.append(f"{value:<{widths[place]}}  " if _fit(values, room) else value)
         text.rstrip()
         text.append("\n")
     return text
+
+
+def _fit(values: Mapping[int, str], room: int) -> bool:
+    return all(len(value) <= room for value in values.values())
 
 
 def _known(case: CaseResult) -> list[tuple[str, str]]:
@@ -211,8 +294,10 @@ def campaigns_panel(found: SideBySide, now: float) -> Text:
     text = Text(end="")
     for place, side in enumerate(found.sides):
         about = side.about
-        text.append(f"{place + 1} ", series_colour(place)).append(plain(about.name), "bold")
+        text.append(f"{place + 1} ", series_colour(place)).append(plain(side.name), "bold")
         text.append("  baseline\n" if place == found.baseline else "\n", ACCENT)
+        if place and side.setting:  # the same campaign
+            continue
         text.append("  ").append_text(summary_words(about, now)).append("\n")
         if about.about.tags:
             tags = " ".join(f"#{plain(tag)}" for tag in about.about.tags)
@@ -244,7 +329,11 @@ def environments_text(environments: Sequence[str]) -> Text:
     text.append("Environments  ", "bold")
     if not parts:
         return text.append("not recorded\n", WARN)
-    text.append(f"{count(len(differing), 'difference')}\n", WARN if differing else GOOD)
+    told = [count(len(differing), "difference")] if differing else []
+    told += [f"{len(partly)} not known of all"] if partly else []
+    if not differing:
+        told.insert(0, "none known to differ" if partly else "no difference")
+    text.append(f"{' · '.join(told)}\n", WARN if differing or partly else GOOD)
     for part in differing:
         text.append(f"  {_called(part)}\n", MUTED)
         for place, value in enumerate(part.values):

@@ -10,6 +10,7 @@ from textual.widgets import TextArea
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.remarks import plan_remarks
 from tui.backend_protocols import DryRun
+from tui.clipboard import hand_over
 from tui.job_text import asked_for
 from tui.key_bindings import bindings
 from tui.screens.dialogs import Dialog
@@ -67,8 +68,7 @@ class DryRunView(Dialog[str]):
             yield area
 
     def action_copy(self) -> None:
-        self.app.copy_to_clipboard(self._content)
-        self.app.notify("copied to the clipboard", markup=False)
+        self.app.notify(hand_over(self.app, self._content), markup=False)
 
     def action_start(self) -> None:
         self.finish("start")

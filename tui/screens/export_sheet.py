@@ -30,10 +30,11 @@ from backends.results.render import Column
 from backends.results.summary import Group
 from backends.results.translations import Lang
 from profiles.errors import DlperfError
+from tui.clipboard import hand_over
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.screens.dialogs import Answer, Choice, Dialog, Prompt
-from tui.screens.export_text import chosen_line, file_text, order_words, safe_text, tables_text
+from tui.screens.export_text import chosen_line, file_text, order_words, tables_text
 from tui.text import plain, problem
 from tui.theme import MUTED
 from tui.typed_ahead import typed_ahead
@@ -44,8 +45,6 @@ LANGUAGES: tuple[Lang, ...] = get_args(Lang)
 REPORT_HAS = "environment, tables, figures, what to distrust"
 BOTH = 34
 """Lines from which a table stands above the file that is made of it."""
-MOST_COPIED = 75_000
-"""Bytes that terminals can be expected to take for the clipboard (xterm takes no more)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,13 +249,7 @@ class ExportSheet(Dialog[None]):
     def action_copy(self) -> None:
         if self._written is None:
             return
-        text = safe_text(self._written)
-        size = len(text.encode())
-        self.app.copy_to_clipboard(text)
-        said = f"copied to the clipboard, {size:,} bytes"
-        if size * 4 // 3 > MOST_COPIED:
-            said += "; many terminals take no more than 56,000: write it to a file"
-        self.app.notify(said, markup=False)
+        self.app.notify(hand_over(self.app, self._written), markup=False)
 
     # Writing -----------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.widgets import Static
 
 from profiles.errors import DlperfError
+from tui.clipboard import hand_over
 from tui.key_bindings import bindings
 from tui.precheck_at_work import PrecheckAtWork
 from tui.screens.dialogs import Answer, Choice, Dialog, Pages
@@ -157,5 +158,5 @@ class PrecheckDialog(Dialog[None]):
             self._say(found_text(self._last, self._session.workspace.cluster.now()))
 
     def action_copy(self) -> None:
-        self.app.copy_to_clipboard(self._proposal())
-        self.app.notify(f"copied: {self._proposal()}", markup=False)
+        said = hand_over(self.app, self._proposal())
+        self.app.notify(f"{said}: {self._proposal()}", markup=False)

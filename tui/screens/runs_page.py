@@ -16,6 +16,7 @@ from backends.campaign.record.status_view import (
 )
 from backends.keeper.request import Verb
 from profiles.errors import DlperfError
+from tui.clipboard import hand_over
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.screens.dialogs import Prompt
@@ -369,9 +370,9 @@ class RunsPage(Page):
     def action_copy(self) -> None:
         run, details = self.selected, self.panels.details
         if run is not None and details.display:
-            self.app.copy_to_clipboard(details.text)
-            self.post_message(Said("copied all that is said of the run, its commands too"))
+            said = hand_over(self.app, details.text)
+            self.post_message(Said(f"all that is said of the run, its commands too: {said}"))
         elif run is not None:
             lines = [*run.commands, str(run.log or "")]
-            self.app.copy_to_clipboard("\n".join(plain(line) for line in lines if line))
-            self.post_message(Said("copied the commands and the log's path"))
+            said = hand_over(self.app, "\n".join(plain(line) for line in lines if line))
+            self.post_message(Said(f"the commands and the log's path: {said}"))
