@@ -7,10 +7,15 @@ from typing import Any
 
 from textual.app import App
 
-from tui.screens.export_text import safe_text
+from profiles.cleantext import clean_text
 
 MOST_COPIED = 75_000
 """Bytes that terminals can be expected to take for the clipboard (xterm takes no more)."""
+
+
+def safe_text(text: str) -> str:
+    """What is written, so that it does nothing where it is pasted."""
+    return "\n".join(map(clean_text, text.split("\n")))
 
 
 def hand_over(app: App[Any], text: str) -> str:

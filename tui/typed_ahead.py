@@ -7,7 +7,9 @@ that the first one opens. Here a key waits until all that the one before it did 
 A key that was typed before a screen was drawn may write into it and leave it. It starts, ends,
 marks and takes away nothing (:attr:`Sight.seen`), and says nothing to a question that nobody asked
 for. Nor does one whose turn has not come for PATIENCE_S, as where a disk does not answer: it is
-handed on to what is in front then, so that nobody is locked in.
+handed on to what is in front then, so that nobody is locked in. It is lost for what it was meant
+for, and what was typed after it, before that was there, is no sentence without it: such a key may
+leave a screen and no more.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ class TypedAhead:
         self._held = 0
         self._handed_on = 0
         self._alarm: Timer | None = None
+        self._gave_up = False
         self.typed_at: float | None = None
         """Of the key that is being dealt with, -inf where it waited too long; None: none is."""
 
@@ -59,7 +62,11 @@ class TypedAhead:
                 return None
             event = self._waiting.popleft()
             if sight is None or sight.takes(event):
-                self.typed_at = event.time if ready else -inf
+                late = not ready or (
+                    self._gave_up and sight is not None and event.time < sight.since
+                )
+                self._gave_up = late
+                self.typed_at = -inf if late else event.time
                 self._handed_on += 1
                 return event
         return None

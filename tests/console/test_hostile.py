@@ -15,9 +15,10 @@ from profiles.errors import DlperfError
 from tests.console.conftest import LARGE, ONEFLOW, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeFinding, FakeSummary, FakeWorkspace, facts, v100_hosts
 from tui.app import DlperfApp
+from tui.clipboard import safe_text
 from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Prompt
-from tui.screens.export_text import file_text, safe_text, tables_text
+from tui.screens.export_text import file_text, tables_text
 from tui.screens.matrix_page import MatrixPage
 from tui.screens.results_page import ResultsPage
 from tui.screens.runs_page import RunsPage

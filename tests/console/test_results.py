@@ -345,7 +345,7 @@ async def test_what_is_copied_is_what_would_be_written_and_does_nothing_where_it
         await open_results(workspace, app, pilot)
         sheet = await open_export(app, pilot)
         await pilot.press("y")
-        await until(pilot, partial(shows, app, "copied to the clipboard"))
+        await until(pilot, partial(shows, app, "handed to the terminal"))
         assert app.clipboard == sheet._written
         await choose(sheet, pilot, "report", "md")
         await pilot.press("y")

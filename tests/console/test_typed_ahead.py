@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import threading
 from collections.abc import Sequence
 from functools import partial
 from math import inf
@@ -26,11 +27,13 @@ from tests.console.conftest import (
     console,
     screen_text,
     settled,
+    shows,
     tick,
     type_ahead,
     until,
 )
 from tests.console.fakes import FakeSummary, FakeWorkspace, unprobed
+from tests.console.test_campaigns import prepared
 from tests.console.test_matrix_choices import one_case_marked, open_matrix
 from tui import typed_ahead
 from tui.command_palette import Palette
@@ -331,6 +334,52 @@ async def test_a_key_that_waited_too_long_is_not_taken_for_a_new_one_when_the_on
         assert app.typed.typed_at == -inf
         second.go_on()
         await until(pilot, lambda: app.typed.typed_at is None)
+
+
+@pytest.mark.parametrize("given_up", range(7))
+async def test_what_is_typed_for_a_list_acts_on_it_whole_or_not_at_all(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, given_up: int
+) -> None:
+    """However many of the keys came too early for a disk that takes its time."""
+    for name in ("first", "second"):
+        await prepared(workspace, "finished", name)
+    monkeypatch.setattr(typed_ahead, "PATIENCE_S", 0.15 if given_up else 30.0)
+    known, listed = workspace.campaigns, threading.Event()
+
+    def slowly() -> tuple[FakeSummary, ...]:
+        assert listed.wait(20)
+        return known()
+
+    async with console(workspace, LARGE) as (app, pilot):
+        monkeypatch.setattr(workspace, "campaigns", slowly)
+        app.post_message(Key("O", "O"))  # nothing settles before it is listed
+        await until(Pilot(app), lambda: isinstance(app.screen, CampaignList))
+        keys = ["slash", *"sec", "enter", "enter"]
+
+        def type_(names: Sequence[str]) -> None:
+            for name in names:
+                said = "/" if name == "slash" else name
+                app.post_message(Key(name, said if len(said) == 1 else None))
+
+        before = app.typed._handed_on
+        type_(keys[:given_up])
+        await until(Pilot(app), lambda: app.typed._handed_on == before + given_up)
+        if given_up:
+            monkeypatch.setattr(typed_ahead, "PATIENCE_S", 30.0)
+        type_(keys[given_up:])
+        listed.set()
+        if not given_up:
+            await until(pilot, lambda: app.session.opened is not None)
+            assert app.session.opened is not None
+            assert app.session.opened.path.name == "second"
+            return
+        await until(pilot, partial(shows, app, "✓ finished"))
+        await settled(app)
+        assert isinstance(app.screen, CampaignList)
+        assert app.session.opened is None
+        assert not app.screen.query_one(Input).value
+        await pilot.press("down", "enter")  # what is typed for what is shown is taken as ever
+        await until(pilot, lambda: app.session.opened is not None)
 
 
 class Slow(MessagePump):

@@ -30,7 +30,7 @@ class CampaignList(Dialog[str]):
 
     PANEL = "campaigns"
     BINDINGS = bindings("campaigns")
-    AHEAD = Dialog.AHEAD | {"open", "mark", "compare"}  # which start nothing
+    AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "filter"}  # which start nothing
     WORDS = (
         "Any campaign can be looked at; one that is not finished can be resumed; two or more that "
         "are marked can be compared."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import ClassVar, Generic, Self, TypeVar
 
 from rich.console import RenderableType
@@ -23,6 +24,7 @@ from tui.screens.front_screen import FrontScreen
 from tui.screens.help import focused_panels, help_text
 from tui.text import plain, problem
 from tui.theme import ACCENT, MUTED
+from tui.typed_ahead import typed_ahead
 from tui.widgets.filter_table import set_frame
 from tui.widgets.keybar import offered
 from tui.widgets.shown_text import RenderedOnce
@@ -97,7 +99,9 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         return True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return self.able(action) and (self.sight.seen or action in self.AHEAD)
+        lost = typed_ahead(self).typed_at == -inf
+        ahead = Dialog.AHEAD if lost else self.AHEAD
+        return self.able(action) and (self.sight.seen or action in ahead)
 
     def action_help(self) -> None:
         title = f"Help · {self._title}"

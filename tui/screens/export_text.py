@@ -34,11 +34,6 @@ def file_text(text: str) -> Text:
     return _shown(shown, len(lines))
 
 
-def safe_text(text: str) -> str:
-    """What is written, so that it does nothing where it is pasted."""
-    return "\n".join(map(clean_text, text.split("\n")))
-
-
 def _shown(lines: Sequence[Text], of: int) -> Text:
     text = Text("\n", end="", no_wrap=True).join(lines)
     if of > len(lines):
