@@ -169,7 +169,7 @@ async def test_the_palette_runs_what_is_chosen(workspace: FakeWorkspace) -> None
         await pilot.press("ctrl+p", *"results")
         await until(pilot, lambda: "throughput, speedup and export" in screen_text(app))
         assert "Results: " not in screen_text(app), "there is no campaign"
-        await pilot.press("down", "enter")
+        await pilot.press("enter")
         await until(pilot, lambda: app.current_mode == "results")
 
 
