@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -35,7 +36,7 @@ from tui.app import DlperfApp
 from tui.screens import results_page
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.export_sheet import ExportSheet
-from tui.screens.repeats import Repeats, repeats_text
+from tui.screens.repeats import Repeats, repeat_rows, repeats_text
 from tui.screens.result_text import SORTS
 from tui.screens.results_page import ResultsPage
 from tui.widgets.chart import Chart
@@ -560,4 +561,22 @@ async def test_a_case_says_its_window_whether_it_was_steady_and_what_it_is_lost_
         assert "steady not looked at (8 readings, it takes 10)" in case
         assert "exposed all-reduce" in case
         assert "unexplained" in case
+        await app.session.close()
+
+
+async def test_a_repeat_says_when_and_where_it_ran_and_what_was_odd_about_it(
+    reading: Workspace,
+) -> None:
+    async with console(reading, LARGE) as (app, pilot):
+        page = await open_example(app, pilot, "h200-x2-auto")
+        _group, case = page.selected or pytest.fail("nothing is selected")
+        odd = next(run for run in case.runs if run.steady)
+        rows = {row.key: row.cells[-1].plain for row in repeat_rows(case)}
+        assert "warm-up to step 24" in rows[odd.run_id]
+        await pilot.press("j")
+        _group, case = page.selected or pytest.fail("nothing is selected")
+        assert all("power cap" in row.cells[-1].plain for row in repeat_rows(case))
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "Began"))
+        assert re.search(r"  0, 1 +\d\d:\d\d:\d\d ", screen_text(app))
         await app.session.close()

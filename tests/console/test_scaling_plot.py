@@ -12,6 +12,7 @@ from backends.results.case_result import CaseResult
 from backends.results.reference_comparison import held_figures
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
+from tui.widgets.chart import Line, Plot, legend
 from tui.widgets.distribution import INTERVAL, MEDIAN, OUTLIER, distribution_line, limits
 from tui.widgets.scaling_plot import (
     Quantity,
@@ -134,3 +135,13 @@ def test_signs_of_one_colour_beside_each_other_are_one_span(
     colours = [span.style for span in text.spans]
     assert [span.start for span in text.spans] == [0, *(span.end for span in text.spans[:-1])]
     assert all(one != other for one, other in pairwise(colours))
+
+
+@given(st.integers(1, 9), st.integers(30, 120), st.integers(10, 60))
+def test_what_nobody_measured_is_named_however_many_curves_and_however_little_room(
+    curves: int, width: int, height: int
+) -> None:
+    lines = [Line(f"a long name of parameters {n}", ((1, 1), (8, 7)), "red") for n in range(curves)]
+    farther = Line("PROJECTED", ((8, 7), (16, 12)), "red", tag="◇", band=(10.0, 14.0))
+    plot = Plot((*lines, farther), legend=("◉ 1n8g 7.65", "│ 95%"))
+    assert "◇ PROJECTED" in "".join(text.plain for text in legend(plot, width, height))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -10,9 +11,11 @@ from textual.widgets import Static
 
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
-from backends.results.numbers import signed_percent
+from backends.results.numbers import percent, signed_percent
 from backends.results.run_result import RunResult
+from backends.results.steady_words import disturbance_brief
 from backends.results.summary import Group
+from backends.results.telemetry_figures import POWER_CAPPED, THROTTLED, throttled
 from tui.key_bindings import bindings
 from tui.screens.dialogs import FRAME, WIDE_BOX, Dialog
 from tui.screens.result_text import case_label
@@ -27,6 +30,8 @@ REPEAT_COLUMNS = (
     Column("throughput", "throughput", 10, right=True),
     Column("off", "vs median", 9, right=True),
     Column("hosts", "Hosts", 14, most=40),
+    Column("devices", "Devices", 7, from_width=100, most=24),
+    Column("began", "Began", 8, from_width=100),
     Column("note", "Note", None),
 )
 
@@ -61,6 +66,8 @@ def _row(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...]) -> Ro
     off = off_median(run, case)
     note = plain(run.reason) or ", ".join(plain(w) for w in run.warnings)
     parts = (
+        *map(disturbance_brief, run.steady or ()),
+        *_throttled_words(run),
         "outlier; it counts" if run in strange else "",
         f"attempt {run.attempt}" if run.attempt > 1 else "",
         "replaced by a later attempt" if run in case.superseded else "",
@@ -76,9 +83,34 @@ def _row(run: RunResult, case: CaseResult, strange: tuple[RunResult, ...]) -> Ro
             cell(number(run.measured), right=True),
             cell("–" if off is None else signed_percent(off, 2), right=True),
             cell(fold_nodeset(run.hosts) if run.hosts else "–"),
+            cell(_devices(run)),
+            cell(_began(run)),
             cell(" · ".join(filter(None, parts)), WARN if run in strange else MUTED),
         ),
     )
+
+
+def _throttled_words(run: RunResult) -> list[str]:
+    """The GPU that was slowed down most, where that is worth a word."""
+    words = []
+    for at_its_limit, much in ((False, THROTTLED), (True, POWER_CAPPED)):
+        found = throttled([run], at_its_limit=at_its_limit)
+        if found is not None and found.share > much:
+            share = percent(found.share, 0)
+            words.append(f"{plain(found.reason)} {share} of the time on GPU{found.gpu.gpu}")
+    return words
+
+
+def _devices(run: RunResult) -> str:
+    """``0, 1``; of several hosts each one's, where they are not the same."""
+    each = [", ".join(map(str, indices)) for indices in run.devices.values()]
+    return " | ".join(dict.fromkeys(each)) or "–"
+
+
+def _began(run: RunResult) -> str:
+    if run.started_at is None:
+        return "–"
+    return f"{datetime.fromtimestamp(run.started_at).astimezone():%H:%M:%S}"
 
 
 def distribution_text(case: CaseResult, width: int) -> Text:

@@ -34,11 +34,15 @@ from tui.text import cell, join, named_rows, number, plain
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
 
+WIDE = 150
+"""Columns from which a table has more than the most needed."""
+
 _COLUMNS = (
     Column("case", "Case", 18, most=60),
     Column("gpus", "GPUs", 4, right=True),
     Column("throughput", "throughput", 10, right=True, most=24),
     Column("speedup", "Speedup", 7, right=True),
+    Column("interval", "95% of speedup", 16, from_width=WIDE, right=True),
     Column("efficiency", "Effic.", 6, right=True),
     Column("cv", "CV", 6, right=True),
     Column("n", "n", 3, right=True),
@@ -179,6 +183,7 @@ def _row(group: Group, case: CaseResult, called: str, *, several: bool, units: b
             cell(case.gpus, right=True),
             cell(rate, f"bold {TEXT}" if case.throughput else MUTED, right=True),
             cell("base" if base and case.speedup else number(case.speedup, 2), right=True),
+            cell(speedup_interval_cell(case), right=True),
             cell(percent(case.efficiency, 1, nothing="–"), right=True),
             cell(percent(cv, 2, nothing="–"), colour, right=True),
             cell(count_cell(case), right=True),
