@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from backends.campaign.plan.cost_estimate import RunTime, device_seconds, run_time
-from backends.hosts.environment import fingerprint_of
+from backends.hosts.environment import fingerprint
 from backends.hosts.fingerprint import devices_of
 from backends.hosts.host_facts import AWAY, HostSnapshot
 from backends.results.numbers import significant
@@ -67,10 +67,12 @@ def past_of_grid(
     return PastOfGrid(results, times, figures if any(map(any, figures)) else ())
 
 
-def known_devices(hosts: Iterable[HostSnapshot]) -> frozenset[str]:
-    """What those have that have answered, as results name it; empty where none has."""
-    told = (fingerprint_of(host) for host in hosts if host.state not in AWAY)
-    return frozenset(devices_of(text) for text in told if text)
+def known_devices(hosts: Iterable[HostSnapshot], *, on_cpus: bool) -> frozenset[str]:
+    """What those compute on that have answered, as results name it; empty where none has.
+    ``on_cpus``: for a profile that leaves GPUs alone."""
+    told = [host.facts for host in hosts if host.state not in AWAY and host.facts is not None]
+    counted = (facts.without_gpus() if on_cpus else facts for facts in told)
+    return frozenset(devices_of(text) for text in map(fingerprint, counted) if text)
 
 
 def figure(past: PastOfCase) -> str:

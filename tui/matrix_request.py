@@ -60,7 +60,7 @@ class Asked:
         self._asleep: dict[str, Marks] = {}  # the marks of profiles that were taken out
         self._cells: dict[str, tuple[Marks, object, Rows]] = {}
         self._past: dict[str, _KnownPast] = {}
-        self._devices: tuple[Sequence[HostSnapshot], frozenset[str]] | None = None
+        self._devices: dict[bool, tuple[Sequence[HostSnapshot], frozenset[str]]] = {}
         self.past_reading = PastReading(session)
         self._planned_for: object = None
         self.repeats: int | None = None
@@ -133,7 +133,7 @@ class Asked:
         """What was measured before of its cells, as far as it was read; the same object while that
         is the same."""
         found = self._found
-        cells, devices = self.cells(part), self._known_devices()
+        cells, devices = self.cells(part), self._known_devices(part.profile.on_cpus)
         known = self._past.get(part.profile.name)
         if known is None or not known.is_of(cells, found, devices):
             past = past_of_grid(part, cells, found, devices, simulated=self._session.simulated)
@@ -145,11 +145,12 @@ class Asked:
         index = self.past_reading.index
         return _NONE_FOUND if index is None else index.found
 
-    def _known_devices(self) -> frozenset[str]:
+    def _known_devices(self, on_cpus: bool) -> frozenset[str]:
         hosts = self.snapshots
-        if self._devices is None or self._devices[0] != hosts:
-            self._devices = hosts, known_devices(hosts)
-        return self._devices[1]
+        known = self._devices.get(on_cpus)
+        if known is None or known[0] != hosts:
+            known = self._devices[on_cpus] = hosts, known_devices(hosts, on_cpus=on_cpus)
+        return known[1]
 
     def repeats_of(self, part: Marks) -> int:
         """Of each case; the first ones where it goes on until it is known."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from backends.campaign.plan.cost_estimate import PlanPrice, plan_price
 from backends.campaign.plan.plan import Plan
@@ -18,10 +19,13 @@ SHORT_S = 60.0
 
 
 def is_short(plan: Plan) -> bool:
-    """So short that it needs no thought."""
+    """So short that it needs no thought, by what was measured and by the profiles alone: past times
+    may be from anybody's campaign, and are no reason to ask nothing."""
     if plan.selection.auto is not None:  # nobody knows how long they will go on
         return False
-    return plan.expected_s is not None and plan.expected_s <= SHORT_S
+    by_profile = replace(plan, cases=tuple(replace(one, measured_s=None) for one in plan.cases))
+    times = (plan.expected_s, by_profile.expected_s)
+    return all(seconds is not None and seconds <= SHORT_S for seconds in times)
 
 
 def objections(findings: Sequence[Finding]) -> list[Finding]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from backends.campaign.folder.past_index import PastIndex
+from backends.hosts import environment
 from profiles.case_tag import parse_tag
 from profiles.format.case import Case
 from profiles.format.catalog import Catalog, read_source
@@ -28,7 +29,7 @@ from tests.console.conftest import (
     until,
     words,
 )
-from tests.console.fakes import START, FakeWorkspace, v100_hosts
+from tests.console.fakes import START, FakeWorkspace, facts, v100_hosts
 from tests.console.test_matrix import current, open_matrix
 from tests.support.past_campaigns import RUN_S, past_campaign
 from tui.app import DlperfApp
@@ -117,6 +118,24 @@ async def test_the_newest_result_counts_and_none_of_what_is_simulated_or_of_othe
         await read(app, pilot)
         assert "222" in row(app, "1n1g")
         assert "222.0 samples/s, n=1, grade D, 3d ago: newer" in screen_text(app)
+
+
+async def test_a_profile_that_computes_on_cpus_finds_its_results_on_hosts_with_gpus(
+    workspace: FakeWorkspace,
+) -> None:
+    source = Catalog.load((), None).source("cpu-smoke")
+    assert source.profile.on_cpus
+    workspace = FakeWorkspace(workspace.campaigns_dir, catalog=Catalog({"cpu-smoke": source}, {}))
+    ran_on = [environment.fingerprint(facts().without_gpus()), environment.fingerprint(facts())]
+    for x, fingerprint in zip([111.0, 222.0], ran_on, strict=True):
+        path = workspace.campaigns_dir / f"of-{x:.0f}"
+        past_campaign(path, source, {smoke("1n1g"): [x] * 9}, at=START, fingerprint=fingerprint)
+    async with console(workspace, LARGE) as (app, pilot):
+        page = await read(app, pilot)
+        assert "111.0 samples/s, n=9" in screen_text(app)
+        assert "222" not in row(app, "1n1g"), "it says that a GPU computed"
+        await pilot.press("f")
+        assert "1n1g/batch_size=32" not in wanted(page)
 
 
 async def test_a_simulated_console_shows_simulated_results_alone(workspace: FakeWorkspace) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -21,6 +22,7 @@ from backends.hosts.host_condition import host_findings
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.preflight_finding import Level
 from profiles.durations import parse_duration
+from profiles.format.case import Case
 from tests.console.conftest import (
     LARGE,
     ONEFLOW,
@@ -29,10 +31,13 @@ from tests.console.conftest import (
     screen_text,
     settled,
     shows,
+    tick,
+    type_ahead,
     until,
     words,
 )
 from tests.console.fakes import (
+    START,
     FakeController,
     FakeFinding,
     FakeWorkspace,
@@ -41,9 +46,12 @@ from tests.console.fakes import (
     v100_hosts,
 )
 from tests.console.test_matrix import one_case_marked, open_matrix
+from tests.console.test_matrix_past import SMOKE
+from tests.support.past_campaigns import past_campaign
 from tui.matrix_marks import Marks, new_marks
 from tui.matrix_request import selection
 from tui.plan_words import host_states, not_counted
+from tui.screens.matrix_page import MatrixPage
 from tui.screens.start_dialog import StartDialog
 from tui.text import Hanging
 
@@ -121,6 +129,36 @@ async def test_while_it_starts_the_dialog_still_leaves_out_who_does_not_answer(
         assert "on any of node[1-3]" in screen_text(app)
         held.set()
         await until(pilot, lambda: app.current_mode == "runs")
+
+
+@pytest.mark.parametrize(
+    ("took", "repeats", "asks"),
+    [(0.125, 1, False), (0.125, 2, False), (0.125, 9, True), (500.0, 1, True), (None, 1, False)],
+)
+async def test_a_past_time_takes_no_question_away(
+    workspace: FakeWorkspace, took: float | None, repeats: int, *, asks: bool
+) -> None:
+    """The profile says 40 s a run; four hosts take one each."""
+    if took is not None:
+        here = Case("cpu-smoke", 1, 1, {"batch_size": 32})
+        path = workspace.campaigns_dir / "made-up"
+        past_campaign(path, SMOKE, {here: [1.0]}, at=START, run_s=took)
+    async with console(workspace, LARGE) as (app, pilot):
+        await one_case_marked(app, pilot)
+        page = app.screen
+        assert isinstance(page, MatrixPage)
+        await until(pilot, lambda: page._asked.past_reading.complete)
+        await type_ahead(app, pilot, *["plus"] * (repeats - 1))
+        tick(app)
+        await until(pilot, partial(shows, app, f"1 case × {repeats}"))
+        known = page._asked.plan
+        assert known is not None
+        assert [one.measured_s for one in known.cases] == [took]
+        await settled(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: workspace.started or isinstance(app.screen, StartDialog))
+        assert isinstance(app.screen, StartDialog) == asks
+        assert bool(workspace.started) != asks
 
 
 async def test_marks_of_other_profiles_are_named_and_what_a_filter_hides_is_asked_about(

@@ -28,9 +28,10 @@ def past_campaign(
     fingerprint: str = V100,
     simulated: bool = False,
     keeps_settings: bool = True,
+    run_s: float = RUN_S,
 ) -> Path:
-    """With a run of :data:`RUN_S` for each throughput, the last of which ended ``at``; None: the
-    run failed. ``settings``: that were given."""
+    """With a run for each throughput, the last of which ended ``at``; None: the run failed.
+    ``settings``: that were given."""
     directory.mkdir(parents=True)
     (directory / "campaign.toml").write_text("")
     digest = ""
@@ -42,7 +43,7 @@ def past_campaign(
     ]
     runs = [(case, number, x) for case, xs in measured.items() for number, x in enumerate(xs, 1)]
     for place, (case, repeat, throughput) in enumerate(runs):
-        events += _run(f"r{place:03d}-a1", source, case, repeat, throughput, fingerprint, at)
+        events += _run(f"r{place:03d}-a1", source, case, repeat, throughput, fingerprint, at, run_s)
     events.append(ev.CampaignFinished(t=at))
     (directory / journal.FILE_NAME).write_bytes(b"".join(map(encode, events)))
     return directory
@@ -56,10 +57,11 @@ def _run(
     throughput: float | None,
     fingerprint: str,
     at: float,
+    run_s: float,
 ) -> list[ev.Event]:
     profile, hosts = source.profile, tuple(f"node{n}" for n in range(1, case.nodes + 1))
     planned = ev.RunPlanned(
-        t=at - RUN_S,
+        t=at - run_s,
         run_id=run_id,
         profile=profile.name,
         framework=profile.framework,
@@ -71,9 +73,9 @@ def _run(
         repeat=repeat,
     )
     assigned = ev.RunAssigned(
-        t=at - RUN_S, run_id=run_id, hosts=hosts, commands=("train",), port=29500, log="logs/a.log"
+        t=at - run_s, run_id=run_id, hosts=hosts, commands=("train",), port=29500, log="logs/a.log"
     )
-    launched = ev.RunLaunched(t=at - RUN_S, run_id=run_id)
+    launched = ev.RunLaunched(t=at - run_s, run_id=run_id)
     if throughput is None:
         failed = ev.RunFailed(t=at, run_id=run_id, reason="out of memory", category="oom")
         return [planned, assigned, launched, failed]
