@@ -86,9 +86,12 @@ def _cleanup(value: Any) -> Cleanup:
 
 def _steady(value: Any) -> tuple[Disturbance, ...]:
     try:
-        return tuple(Disturbance.from_json(item) for item in value)
+        found = tuple(Disturbance.from_json(item) for item in value)
     except (TypeError, LookupError) as error:
         raise ValueError("no disturbances") from error
+    if not all(0 <= n <= _MOST for one in found for n in (one.reading, one.count, one.every or 0)):
+        raise ValueError("no reading")
+    return found
 
 
 def _ranks(value: Any) -> tuple[RankTime, ...]:

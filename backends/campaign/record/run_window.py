@@ -85,7 +85,8 @@ def window_seen(run: RunRecord) -> tuple[int | None, float | None, Sequence[floa
 
 def jitter(speeds: Sequence[float]) -> Jitter | None:
     """Of steps done at these speeds (any unit); None where they are too few to tell."""
-    times = sorted(1 / speed for speed in speeds if speed > 0)
+    # Beyond these, which no speed is, a square or a sum would be none.
+    times = sorted(1 / speed for speed in speeds if 1e-100 < speed < 1e100)
     if len(times) < FEWEST_READINGS:
         return None
     p95 = times[min(len(times) - 1, round(0.95 * (len(times) - 1)))]
@@ -109,7 +110,9 @@ def _so_far(inside: Sequence[Point], first: int, stride: int) -> Sequence[Distur
     """By means of so many readings each that looking often costs little."""
     width = -(-len(inside) // MOST_LOOKED_AT) or 1
     speeds = [value for _, value in inside]
-    means = [fmean(speeds[at : at + width]) for at in range(0, len(speeds) - width + 1, width)]
+    means = [
+        sum(speeds[at : at + width]) / width for at in range(0, len(speeds) - width + 1, width)
+    ]
     begin = -(-first // stride)
     return tuple(
         replace(one, reading=(begin + one.reading * width) * stride, count=one.count * width)

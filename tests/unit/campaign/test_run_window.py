@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import math
 import random
 from array import array
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from backends.campaign.record.codec import decode, encode
 from backends.campaign.record.run_record import RunRecord, Series
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.run_window import jitter, run_window
@@ -124,3 +127,32 @@ def test_a_measured_run_has_the_marks_that_were_measured() -> None:
     assert [one for one, _ in window.disturbed] == list(elsewhere)
     assert [at for _, (at, _) in window.disturbed] == [71.0, 100.0], "never past the last one"
     assert run.series.times == array("d", [3.0 + i for i in range(100)])
+
+
+@given(
+    st.lists(st.floats() | st.sampled_from([1e-320, 1e-308, 1e308]), min_size=10, max_size=12),
+    st.integers(1, 30),
+    st.integers(0, 12),
+)
+@example([1e-320], 12, 0)
+@example([1e-308], 12, 0)
+@example([float("inf")], 12, 0)
+@example([1e308], 200, 0)
+@settings(deadline=None)
+def test_readings_that_are_no_speeds_are_looked_at_without_harm(
+    values: list[float], times: int, warmup: int
+) -> None:
+    run = run_with(values * times, warmup=warmup)
+    window = run_window(run, chart_series(run).points)
+    assert window.jitter is None or math.isfinite(window.jitter.p95 + window.jitter.cv)
+
+
+@pytest.mark.parametrize("key", ["reading", "count", "every"])
+def test_the_journal_has_no_disturbance_of_a_reading_that_cannot_be(key: str) -> None:
+    steady = (Disturbance(Shape.STALLS, -0.5, 0.1, reading=3, count=2, every=4),)
+    event = replace(succeeded("r-0001-a1"), steady=steady)
+    assert decode(encode(event)) == event
+    for value in (-1, -5000, 1 << 60):
+        record = json.loads(encode(event))
+        record["steady"][0][key] = value
+        assert decode(json.dumps(record).encode()) is None
