@@ -123,3 +123,19 @@ async def test_an_environment_that_cannot_be_read_leaves_the_rest(
         await pass_time(workspace, app, pilot, 20)
         await pilot.press("v", "v")
         await until(pilot, lambda: "--num_nodes=1" in page.query_one(Details).text)
+
+
+@pytest.mark.parametrize("names", [(0,), (1, 0), (1, 2, 0)])
+def test_attempts_that_name_each_other_in_a_circle_are_told_once(
+    tmp_path: Path, names: tuple[int, ...]
+) -> None:
+    """``names``: which run each says it is a retry of, in a journal from elsewhere."""
+    ids = [f"r-{n:04}-a1" for n in range(len(names))]
+    told = [
+        replace(planned(ids[n]), attempt=1_000_000 - n, retry_of=ids[of])
+        for n, of in enumerate(names)
+    ]
+    state = fold(told)
+    for view in take(state, tmp_path, now=90.0).runs:
+        lines = details_text(view, state).plain.splitlines()
+        assert sum(". planned" in line for line in lines) < len(names)

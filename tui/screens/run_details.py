@@ -175,10 +175,10 @@ def _steps(record: RunRecord) -> Iterator[tuple[str, str]]:
 def _attempts(record: RunRecord, state: CampaignState) -> Iterator[tuple[str, str]]:
     """Those before this one, and what became of them."""
     before: list[RunRecord] = []
-    retry_of = record.retry_of
-    while (one := state.runs.get(retry_of)) is not None and len(before) < record.attempt:
-        before.insert(0, one)
-        retry_of = one.retry_of
+    last = record
+    while (one := state.runs.get(last.retry_of)) is not None and one.attempt < last.attempt:
+        before.insert(0, one)  # attempts that go down end: a journal may name a circle of them
+        last = one
     for place, one in enumerate(before):
         took = ""
         if one.started_at is not None and one.ended_at is not None:
