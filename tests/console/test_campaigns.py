@@ -142,7 +142,7 @@ async def test_without_campaigns_the_list_says_how_to_get_one(workspace: FakeWor
     ("failed", "cancelled", "symbol", "colour"),
     [
         (0, 0, "✓", GOOD),
-        (1, 0, "✓", WARN),
+        (1, 0, "▲", WARN),
         (2, 0, "✗", BAD),
         (0, 1, "✓", WARN),
         (1, 1, "✗", BAD),
@@ -155,7 +155,7 @@ def test_what_failed_or_was_cancelled_is_not_green_because_it_is_finished(
     lost = FakeSummary("a", tmp_path, "finished", 2, 2, failed=failed, cancelled=cancelled)
     (row,) = campaign_rows([lost], START)
     _mark, state, _name, _runs, failures, ended, _measures, _begun = row.cells
-    assert str(state) == f"{symbol} finished"
+    assert str(state) == (f"{symbol} {failed} failed" if failed else f"{symbol} finished")
     assert str(failures) == ("", "1", "2")[failed]
     assert str(ended) == ("", "1", "2")[cancelled]
     assert str(state.style) == colour

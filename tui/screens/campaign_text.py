@@ -37,9 +37,15 @@ def _state(summary: CampaignSummary) -> tuple[str, str]:
     lost = summary.failed + summary.cancelled
     if summary.state == "finished" and lost:
         if lost < summary.total:
-            return "✓", WARN
+            return "▲" if summary.failed else "✓", WARN
         return ("✗", BAD) if summary.failed else ("–", WARN)
     return _STATES.get(summary.state, ("·", MUTED))
+
+
+def _said(summary: CampaignSummary) -> str:
+    """Its state; of what is over how many runs failed, which has no column in a narrow list."""
+    over = summary.state == "finished"
+    return f"{summary.failed} failed" if over and summary.failed else summary.state
 
 
 def campaign_rows(
@@ -56,7 +62,7 @@ def campaign_rows(
                 str(summary.path),
                 (
                     cell("[x]" if summary.path in marked else "", ACCENT),
-                    cell(f"{symbol} {summary.state}", colour),
+                    cell(f"{symbol} {_said(summary)}", colour),
                     cell(name, "bold"),
                     cell(f"{summary.done}/{summary.total}", right=True),
                     cell(str(summary.failed or ""), BAD, right=True),

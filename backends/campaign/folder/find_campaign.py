@@ -1,4 +1,4 @@
-"""A campaign by its name in the campaigns directory, or by its path."""
+"""A campaign by its name in the campaigns directory, by its path, or by the id it began with."""
 
 from __future__ import annotations
 
@@ -35,6 +35,14 @@ def campaign_directory(campaigns: Path, name_or_path: str) -> tuple[Path, bool]:
         if (path / journal.FILE_NAME).is_file():
             return path, True
     refuse_bundle(name_or_path)
+    if len(same := _with_id(campaigns, name_or_path)) == 1:
+        return same[0], True
+    if same:
+        raise SelectionError(
+            f"{name_or_path!r} is the id of {len(same)} campaigns",
+            where=str(campaigns),
+            remedy=f"name a directory: {', '.join(path.name for path in same)}",
+        )
     if Path(name_or_path).is_dir():
         journal.check_campaign(Path(name_or_path))
     raise SelectionError(
@@ -42,6 +50,19 @@ def campaign_directory(campaigns: Path, name_or_path: str) -> tuple[Path, bool]:
         where=str(campaigns),
         remedy="'dlperf-tui status' lists them; a path works too",
     )
+
+
+def _with_id(campaigns: Path, name: str) -> list[Path]:
+    """The campaigns there that began under this name, which the console and reports go on saying;
+    their directories may have been given others."""
+    found = []
+    for directory in sorted(_names(campaigns)):
+        path = campaigns / directory
+        with contextlib.suppress(OSError, journal.JournalError):
+            begun = journal.beginning(path / journal.FILE_NAME)
+            if begun is not None and begun.campaign == name:
+                found.append(path)
+    return found
 
 
 def _names(campaigns: Path) -> list[str]:
