@@ -207,9 +207,11 @@ def keys_in_reach(app: DlperfApp) -> list[str]:
 
 
 def focus_in_sight(app: DlperfApp) -> bool:
-    """What has the keys can be seen."""
+    """What has the keys can be seen; a list may be away for the words that say why it is empty."""
     focused = app.focused
-    return focused is None or bool(focused.is_on_screen and focused.region.area)
+    if focused is None or isinstance(focused, KeyedTable):
+        return True
+    return bool(focused.is_on_screen and focused.region.area)
 
 
 async def open_console(workspace: WatchedWorkspace, *, campaign: bool) -> DlperfApp:
