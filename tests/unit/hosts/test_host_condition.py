@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from typing import Any
@@ -109,6 +110,11 @@ def test_who_is_degraded_is_warned_of_with_a_remedy_and_nobody_else(
 def test_what_is_usual_under_load_or_set_so_does_not(found: HostFacts) -> None:
     assert state_of(found)[0] is HostState.READY
     assert not any(concern.degrades for concern in concerns(found))
+
+
+@pytest.mark.parametrize("cpus", [0, 48])
+def test_a_load_that_nobody_told_is_not_high(cpus: int) -> None:
+    assert concerns(replace(WELL, cpus=cpus, load1=math.nan)) == ()
 
 
 def test_somebodys_work_goes_before_what_is_wrong_and_both_are_said() -> None:
