@@ -59,6 +59,10 @@ async def test_details_have_commands_devices_and_what_they_do_now_and_are_copied
         assert "driver 440.33.01, CUDA 10.2, Ubuntu 18.04.4 LTS" in text
         assert "python3 of_cnn_train_val.py --num_nodes=1" in text
         assert "warm-up      1 reading left out" in text
+        later = gpu_lines(range(8), 40).replace(", 96, 29", ", 55, 27")
+        tell(controller, "node1", later)
+        await until(pilot, lambda: "now          util 55%, power 274W" in told_now(app, details))
+        text = details.text
         assert "GPU7" not in screen_text(app)
         await pilot.press("tab", "end")
         await until(pilot, partial(shows, app, "GPU7  GPU-7"))

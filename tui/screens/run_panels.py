@@ -74,6 +74,7 @@ class RunPanels(Vertical):
         self._follow_telemetry(viewed, run)
         if self.chart.display or self.meters.display:
             self._show_chart(viewed, run)
+        self.meters.asked = self.details.display
         if self.details.display:
             self._show_details(viewed, run)
         if self.schedule.display:
@@ -85,6 +86,7 @@ class RunPanels(Vertical):
                 f"Log · {run.label} · {host}" if host else f"Log · {run.label}",
                 empty=no_log(run),
                 ended=run.state.ended,
+                most_ranks=run.case.nodes * run.case.gpus_per_node,
             )
 
     def first_host(self) -> None:
@@ -158,7 +160,8 @@ class RunPanels(Vertical):
         fixed = self._session.readonly or (viewed.read_only and viewed.kept_by is None)
         clock = int(run.elapsed_s or 0)
         self._read_hosts_of(viewed)
-        now = self.meters.newest() if run.state.active else ""
+        at_work = run.state.active and not (run.collecting or run.out_of_reach)
+        now = self.meters.newest() if at_work else ""
         told = (viewed.path, viewed.revision, run.run_id, run.state_text, clock, fixed, now)
         if told != self._told:
             self._told = told

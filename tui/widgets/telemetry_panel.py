@@ -44,7 +44,7 @@ class Counted:
 
 
 class TelemetryPanel(Widget, can_focus=False):
-    """Follows the telemetry files of one run, once a second and only while it is in sight.
+    """Follows the telemetry files of one run, once a second and only while somebody sees it.
 
     A line per figure, the mean of the run's GPUs; or, after :meth:`next_figure`, a line per GPU.
     """
@@ -53,6 +53,8 @@ class TelemetryPanel(Widget, can_focus=False):
         super().__init__(id=id, classes="panel")
         self.known = False
         """There is something to show."""
+        self.asked = False
+        """Somebody else shows what :meth:`newest` says."""
         self._where: _WHERE | None = None
         self._telemetry: RunTelemetry | None = None
         self._devices: Mapping[str, tuple[int, ...]] = {}
@@ -106,7 +108,7 @@ class TelemetryPanel(Widget, can_focus=False):
     # Reading --------------------------------------------------------------------------------------
 
     def _look(self, *, unseen: bool = False) -> None:
-        in_sight = self.screen.is_current and (self.display or not self.known)
+        in_sight = self.screen.is_current and (self.display or self.asked or not self.known)
         if self._telemetry is not None and (unseen or in_sight):
             self.read(self._telemetry)
 
@@ -138,11 +140,11 @@ class TelemetryPanel(Widget, can_focus=False):
 
     def newest(self) -> str:
         """What its GPUs, or hosts, do at this moment, the mean of all: ``util 97%, power 251W``."""
-        sources = self._sources()
+        if not (sources := self._sources()):
+            return ""
         return ", ".join(
             f"{WORDS[figure].name} {value_text(figure, newest(figure, sources))}"
             for figure in figures_of(sources)
-            if sources
         )
 
     def _draw(self) -> None:
