@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -423,3 +424,40 @@ async def test_the_lines_of_one_rank_are_followed_alone_and_a_search_finds_those
         assert "nothing of rank 9 here" in words(panel)
         panel.show_rank(None)
         assert "launched" in words(panel) or "iter 42" in words(panel)
+
+
+@pytest.mark.parametrize("steps", [9, 5_000])
+async def test_numbers_that_a_run_has_no_ranks_for_are_no_ranks(tmp_path: Path, steps: int) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("".join(f"{n}: loss 3.2\n" for n in range(8)))
+    async with Bench().run_test(size=(60, 20)) as pilot:
+        panel = pilot.app.query_one(LogPanel)
+        show = partial(panel.show, path, "Log", empty="", ended=False, most_ranks=8)
+        show()
+        await read(pilot)
+        assert panel.check_action("rank", ())
+        panel.show_rank(3)
+        with path.open("a") as log:
+            log.writelines(f"{n}: loss 3.1\n" for n in range(8, steps))
+        show()
+        await read(pilot)
+        assert not panel.check_action("rank", ())
+        assert "rank" not in str(panel.border_title)
+        assert f"{steps - 1}: loss" in words(panel)
+
+
+async def test_a_rank_stays_chosen_over_a_look_back(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("".join(f"[1,{n % 4}]<stdout>:iter {n}\n" for n in range(30_000)))
+    async with Bench().run_test(size=(60, 20)) as pilot:
+        panel = await opened(pilot, path)
+        panel.show_rank(2)
+        panel.action_scroll_home()
+        await read(pilot)
+        assert "iter 2\n" in words(panel)
+        assert not panel.following
+        panel.toggle_follow()
+        await read(pilot)
+        assert "rank 2" in str(panel.border_title)
+        assert "iter 29998" in words(panel)
+        assert "iter 29999" not in words(panel)

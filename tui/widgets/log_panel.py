@@ -23,7 +23,7 @@ from tui.theme import ACCENT, GOOD, MUTED, WARN
 from tui.widgets.cut_marks import marked
 from tui.widgets.filter_table import set_frame
 from tui.widgets.log_lines import LogLine, Part, Row, bytes_before, read_part, rows_of
-from tui.widgets.log_ranks import rank_of
+from tui.widgets.log_ranks import MOST_RANKS, number_of, rank_of
 from tui.widgets.log_search import ERRORS, Search, Sought, with_hits, words_sought
 from tui.widgets.log_tail import LogTail
 
@@ -60,6 +60,7 @@ class LogPanel(ScrollView, can_focus=True):
         self._read_by: LogTail | None = None  # in a thread, at this moment
         self._title, self._empty = self._named
         self._wrapped = False
+        self._most_ranks = MOST_RANKS
         self._able: tuple[object, ...] = ()  # what can be done to it, as the footer has it
         self._search: Search | None = None  # in a thread, at this moment
         self._sought: Sought | None = None
@@ -72,6 +73,7 @@ class LogPanel(ScrollView, can_focus=True):
         self._lines: deque[LogLine] = deque(maxlen=MAX_LINES)
         self._rows: list[Row] = []
         self._ranks: frozenset[int] = frozenset()  # that lines here are of
+        self._bare = True  # "3: " before a line is a rank's
         self._rank: int | None = None  # whose lines alone are shown; None: all
         self._behind: int | None = None  # bytes behind the part that is shown; None: its end is
         self._waiting: deque[LogLine] = deque(maxlen=MAX_LINES)
@@ -85,10 +87,19 @@ class LogPanel(ScrollView, can_focus=True):
     def path(self) -> Path | None:
         return self._tail.path if self._tail else None
 
-    def show(self, path: Path | None, title: str, *, empty: str, ended: bool) -> None:
+    def show(
+        self,
+        path: Path | None,
+        title: str,
+        *,
+        empty: str,
+        ended: bool,
+        most_ranks: int = MOST_RANKS,
+    ) -> None:
         """Show a file; another one than before starts at its end, followed. What was shown stays
         until that has been read, so that the panel is painted once; but not for long."""
         self._named = title, empty
+        self._most_ranks = min(most_ranks, MOST_RANKS)
         if path != (self._opening or self).path:
             self._opening = tail = LogTail(path) if path is not None else None
             if tail is None or not self._lines:
@@ -150,9 +161,18 @@ class LogPanel(ScrollView, can_focus=True):
         self._to_end()
 
     def _note_ranks(self, lines: Iterable[LogLine]) -> None:
-        found = {rank for line in lines if (rank := rank_of(line.text)) is not None}
+        if self._bare and any(number_of(line.text) >= self._most_ranks for line in lines):
+            # The run has no such rank: "1234: loss 3.2" begins with a step.
+            self._bare, self._ranks, lines = False, frozenset(), self._lines
+            if self._rank is not None and not any(map(self._is_shown, lines)):
+                self._rank = None
+        ranks = (rank_of(line.text, bare=self._bare) for line in lines)
+        found = {rank for rank in ranks if rank is not None and rank < MOST_RANKS}
         if not found <= self._ranks:
             self._ranks |= found
+
+    def _is_shown(self, line: LogLine) -> bool:
+        return self._rank is None or rank_of(line.text, bare=self._bare) == self._rank
 
     # Where its lines stand ---------------------------------------------------------------------
 
@@ -160,7 +180,7 @@ class LogPanel(ScrollView, can_focus=True):
         width = max(1, self.scrollable_content_region.width) if self._wrapped else None
         self._rows = list(rows_of(self._lines, width))
         if self._rank is not None:
-            own = [rank_of(line.text) == self._rank for line in self._lines]
+            own = [self._is_shown(line) for line in self._lines]
             self._rows = [row for row in self._rows if own[row.line]]
         longest = max((len(row.text) for row in self._rows), default=0)
         size = Size(longest, len(self._rows))
@@ -207,7 +227,9 @@ class LogPanel(ScrollView, can_focus=True):
         """Hold what is shown, or show what has come since and follow."""
         if not self.following and self._behind is not None:
             self._stop_searching()
+            of_ranks = self._ranks, self._bare, self._rank
             self._begin_with(LogTail(self.path) if self.path else None)
+            self._ranks, self._bare, self._rank = of_ranks
             self._lay_out()
             self._look(ended=False)
             return
@@ -397,9 +419,10 @@ class LogPanel(ScrollView, can_focus=True):
         self._retitle()
 
     def _scroll_to_line(self, line: int, rows_above: int) -> None:
-        if self._rank is not None and not any(row.line == line for row in self._rows):
+        if self._lines[line].start == self._match and not self._is_shown(self._lines[line]):
             self.show_rank(None)  # what is looked for is another's
-        row = next((n for n, row in enumerate(self._rows) if row.line == line), 0)
+        last = max(0, len(self._rows) - 1)
+        row = next((n for n, row in enumerate(self._rows) if row.line >= line), last)
         target = max(0, row - rows_above)
         self.scroll_to(y=target, animate=False, immediate=True, force=True)
         self.refresh()

@@ -6,6 +6,8 @@ import re
 
 from profiles.logs.ranks import MPI_PREFIX
 
+MOST_RANKS = 4_096
+"""That can be chosen from."""
 _TAGS = re.compile(
     MPI_PREFIX.replace("?P<rank>", "?P<mpirun>")
     + r"|\[(?:rank|default)(?P<torchrun>\d{1,6})\]:"
@@ -14,10 +16,19 @@ _TAGS = re.compile(
 """``mpirun --tag-output``, ``torchrun --tee`` and what PyTorch prints itself, ``srun --label``."""
 
 
-def rank_of(line: str) -> int | None:
-    """By the prefix of the line; None where it has none."""
+def rank_of(line: str, *, bare: bool = True) -> int | None:
+    """By the prefix of the line; None where it has none. ``bare``: also srun's, which is a number
+    and a colon, as a step may be."""
     found = _TAGS.match(line)
-    return int(next(filter(None, found.groups()))) if found else None
+    if found is None or (found["srun"] and not bare):
+        return None
+    return int(next(filter(None, found.groups())))
+
+
+def number_of(line: str) -> int:
+    """That srun may have put before it; -1: none."""
+    found = _TAGS.match(line)
+    return int(found["srun"]) if found and found["srun"] else -1
 
 
 def ranks_text(ranks: frozenset[int]) -> str:
