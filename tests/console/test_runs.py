@@ -481,6 +481,25 @@ async def test_a_run_that_waits_is_skipped_by_the_key_that_cancels_and_may_be_do
         await until(pilot, partial(shows, app, "t Retry"))
 
 
+async def test_a_run_that_begins_while_it_is_asked_whether_to_skip_it_is_not_ended(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n8g", "4n8g"))
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("G")
+        await until(pilot, partial(shows, app, "c Skip"))
+        await pilot.press("c")
+        await until(pilot, partial(shows, app, "Skip 4n8g"))
+        run_id = list(controller.state.runs)[-1]
+        while controller.state.runs[run_id].state.waits:
+            await pass_time(workspace, app, pilot, 4)
+        await pilot.press("y")
+        await until(pilot, partial(shows, app, "is starting by now; nothing was"))
+        assert controller.cancelled == []
+
+
 async def test_enter_ends_nothing_that_cannot_be_taken_back(workspace: FakeWorkspace) -> None:
     async with console(workspace) as (app, pilot):
         controller = begin(app, workspace)

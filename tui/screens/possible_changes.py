@@ -110,7 +110,7 @@ def _is_last(viewed: CampaignSnapshot, run: RunView) -> bool:
 def cancel_question(viewed: CampaignSnapshot, run: RunView) -> Choice:
     """The answer is "yes" or "no"."""
     if run.state is RunState.PLANNED:
-        skip = (Answer("y", "leave it out for good", "yes"), Answer("n", "keep it", "no"))
+        skip = (Answer("y", "leave it out", "yes"), Answer("n", "keep it", "no"))
         words = f"Skip {run.label}? It is never started, unless t on it says so later."
         return Choice("Skip run", words, skip)
     answers = (Answer("y", "end this run", "yes", destroys=True), Answer("n", "let it go on", "no"))

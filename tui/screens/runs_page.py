@@ -186,8 +186,18 @@ class RunsPage(Page):
         if run.state.ended:
             self.post_message(Said(f"{run.label} has ended; there is nothing to cancel"))
             return
-        cancel = partial(self._change, Verb.CANCEL, [run.run_id], of=viewed.path)
+        cancel = partial(self._cancel, run, viewed.path)
         self.app.push_screen(cancel_question(viewed, run), partial(self._if_yes, cancel))
+
+    def _cancel(self, asked: RunView, of: Path) -> None:
+        """As it was when the question was asked: to skip a run is not to end one at work."""
+        self.tick()
+        runs = self.viewed.runs if self.viewed is not None and self.viewed.path == of else ()
+        now = next((run for run in runs if run.run_id == asked.run_id), asked)
+        if asked.state.waits and now.state is not asked.state:
+            self.post_message(Said(f"{now.label} is {now.state} by now; nothing was changed"))
+        else:
+            self._change(Verb.CANCEL, [asked.run_id], of=of)
 
     def _if_yes(self, act: Callable[[], object], said: str | None) -> None:
         if said == "yes":
@@ -333,11 +343,11 @@ class RunsPage(Page):
         log = self.panels.log_panel
 
         def known(text: str) -> int | None:
-            if not text.strip():
+            if not (number := text.strip()):
                 return None
-            if not text.strip().isdecimal() or int(text) not in event.ranks:
+            if not number.isdecimal() or len(number) > 6 or int(number) not in event.ranks:
                 raise DlperfError(f"the log has ranks {ranks_text(event.ranks)}")
-            return int(text)
+            return int(number)
 
         def answered(text: str | None) -> None:
             if text is not None:
