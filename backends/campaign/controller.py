@@ -358,9 +358,9 @@ class CampaignController:
         told = None
         while True:
             if (moment := self._moment()) != told:
-                told = moment
                 with contextlib.suppress(OSError):
                     await asyncio.to_thread(write_moment, self.path, moment)
+                    told = moment
             await asyncio.sleep(TELL_EVERY_S)
 
     async def _keep_results(self) -> None:
