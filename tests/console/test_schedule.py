@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -151,3 +152,20 @@ async def test_s_shows_the_hosts_over_time_and_goes_back(
         await until(pilot, lambda: not shows(app, "hosts over time"))
         await pilot.press("s", "v")
         await until(pilot, partial(shows, app, "images/s over time"))
+
+
+async def test_each_campaign_is_scheduled_by_its_own_durations(workspace: FakeWorkspace) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        begin(app, workspace, ("1n8g",))
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("s")
+        await until(pilot, partial(shows, app, "hosts over time"))
+        viewed = app.session.viewed
+        assert viewed is not None
+        panels, run = page.panels, viewed.runs[0]
+        first = panels._timetable
+        panels.show(viewed, run)
+        assert panels._timetable is first
+        panels.show(replace(viewed, path=viewed.path / "another"), run)
+        assert panels._timetable is not first

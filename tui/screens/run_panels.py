@@ -19,7 +19,7 @@ from backends.campaign.record.status_view import CampaignSnapshot, RunView, char
 from backends.hosts.host_facts import HostFacts
 from tui.screens.run_details import details_text
 from tui.screens.run_text import no_log, shown_series
-from tui.screens.schedule_text import Schedule
+from tui.screens.schedule_text import Schedule, is_over
 from tui.session import Session
 from tui.text import plain
 from tui.theme import MUTED
@@ -150,7 +150,8 @@ class RunPanels(Vertical):
         self._read_hosts_of(viewed)
         now = self._session.workspace.cluster.now()
         width = self.schedule.content_size.width - 1  # beside the scrollbar
-        told = (viewed.path, viewed.revision, run.run_id, int(now), width, len(self._hosts))
+        second = 0 if is_over(viewed) else int(now)
+        told = (viewed.path, viewed.revision, run.run_id, second, width, len(self._hosts))
         if told != self._scheduled and width > MOST_NAME:
             self._scheduled = told
             text = self._timetable.lines(viewed, run, width, now, tuple(self._hosts))
@@ -170,7 +171,7 @@ class RunPanels(Vertical):
 
     def _read_hosts_of(self, viewed: CampaignSnapshot) -> None:
         if self._hosts_of != viewed.path:
-            self._hosts_of, self._hosts = viewed.path, {}
+            self._hosts_of, self._hosts, self._timetable = viewed.path, {}, Schedule()
             self.read_hosts(viewed.path)
 
     @work(exclusive=True, group="hosts", description="read what the campaign ran on")

@@ -45,12 +45,12 @@ class Schedule:
     ) -> Text:
         """In so many columns at ``now``, seconds since the epoch. ``names``: of the hosts."""
         records = list(viewed.state.runs.values())
-        slots = self._ahead(viewed, now, names)
+        slots = {} if is_over(viewed) else self._ahead(viewed, now, names)
         begins = [one.started_at for one in records if one.started_at is not None]
         created = viewed.state.created_at
         began = min([now if created is None else created, *begins])
         ends = [one.ended_at for one in records if one.ended_at is not None and one.hosts]
-        over = viewed.finished or viewed.deserted or viewed.state.imported
+        over = is_over(viewed)
         ends += [slot.end for slot in slots.values() if slot.end < inf]
         latest = max(ends, default=now)
         total = max(latest if over else max(now, latest), began + 1.0) - began
@@ -67,8 +67,6 @@ class Schedule:
         return Text("\n", end="").join(lines)
 
     def _ahead(self, viewed: CampaignSnapshot, now: float, names: Sequence[str]) -> dict[str, Slot]:
-        if viewed.finished or viewed.deserted or viewed.state.imported:
-            return {}
         state = viewed.state
         left = [one for one in state.runs.values() if not one.state.ended and not one.paused]
         marks = tuple((one.run_id, one.state, one.started_at, one.collecting) for one in left)
@@ -80,6 +78,11 @@ class Schedule:
                 left[:MOST_PLAYED], expected, now, state.hosts, state.devices, names
             )
         return self._slots
+
+
+def is_over(viewed: CampaignSnapshot) -> bool:
+    """Nothing of it is to come, so that no clock moves it."""
+    return viewed.finished or viewed.deserted or viewed.state.imported
 
 
 def _bars(
