@@ -112,7 +112,7 @@ def test_devices_telemetry_steadiness_and_attempts_before_are_told(tmp_path: Pat
     rows = [line for line in text.splitlines() if line.startswith("h1:")]
     assert [row.split()[-1] for row in rows] == ["no", "12s"]
     unknown = details_text(view, state).plain
-    assert "h1  devices 0, 1" in unknown
+    assert "h1  devices 0-1" in unknown
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[1]", '{"hosts": [{"name": "node1"}]}', "\0" * 99])

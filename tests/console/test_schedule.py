@@ -16,7 +16,7 @@ from backends.campaign.record.status_view import CampaignSnapshot, take
 from tests.console.conftest import HUGE, SMALL, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeController, FakeWorkspace
 from tests.console.test_runs import open_runs, pass_time
-from tui.screens.schedule_text import Schedule
+from tui.screens.schedule_text import MOST_PLAYED, Schedule
 from tui.timeline_text import MOST_NAME
 
 HOSTS = ("h1", "h2")
@@ -169,3 +169,25 @@ async def test_each_campaign_is_scheduled_by_its_own_durations(workspace: FakeWo
         assert panels._timetable is first
         panels.show(replace(viewed, path=viewed.path / "another"), run)
         assert panels._timetable is not first
+
+
+@pytest.mark.parametrize("more", [0, 1, 60])
+def test_what_is_beyond_those_that_are_played_comes_after_them_but_never_what_is_at_work(
+    more: int,
+) -> None:
+    number = MOST_PLAYED + more
+    last = f"r-{number:04}-a1"
+    state = fold(
+        [
+            ev.CampaignCreated(t=0.0, campaign="c", hosts=2),
+            *(planned(one, 1) for one in range(1, number + 1)),
+            ev.RunAssigned(t=1.0, run_id=last, hosts=("h1",), commands=(), port=1, log="l"),
+            ev.RunLaunched(t=1.0, run_id=last),
+        ]
+    )
+    viewed = take(state, Path("c"), now=2.0)
+    text = Schedule().lines(viewed, viewed.runs[-1], 100, 2.0, HOSTS).plain
+    assert "is on h1 from 1s to 1m01s" in text
+    assert "nobody knows" not in text
+    assert (f"{more} run" in text) == (more > 0)
+    assert ("after these" in text) == (more > 0)

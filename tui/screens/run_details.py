@@ -25,6 +25,7 @@ from profiles.durations import format_duration
 from profiles.logs.failures import REMEDIES
 from tui.text import count, named_rows, number, plain, run_state
 from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
+from tui.widgets.log_ranks import ranks_text
 from tui.widgets.throughput_plot import jitter_text
 
 _NEXT_STEPS = {
@@ -260,7 +261,7 @@ def _devices_words(
     if models:
         return f"{len(indices)} × {' + '.join(models)}"
     kind = "slots" if facts is not None and not facts.gpus else "devices"
-    return f"{kind} {', '.join(map(str, indices))}"
+    return f"{kind} {ranks_text(frozenset(indices))}"
 
 
 def _unit(value: float | None, unit: str) -> str:

@@ -34,6 +34,7 @@ class Schedule:
         self._estimates = Estimates()
         self._of: object = None
         self._slots: dict[str, Slot] = {}
+        self._later = 0
 
     def lines(
         self,
@@ -46,6 +47,7 @@ class Schedule:
         """In so many columns at ``now``, seconds since the epoch. ``names``: of the hosts."""
         records = list(viewed.state.runs.values())
         slots = {} if is_over(viewed) else self._ahead(viewed, now, names)
+        later = 0 if is_over(viewed) else self._later
         begins = [one.started_at for one in records if one.started_at is not None]
         created = viewed.state.created_at
         began = min([now if created is None else created, *begins])
@@ -63,7 +65,7 @@ class Schedule:
         columns = max(8, width - MOST_NAME - 1)
         at = None if over else now - began
         lines = [_axis(columns, total, at), *host_lines(bars, width, total, now_s=at, fold=False)]
-        lines += [Text(words, MUTED) for words in _words(viewed, selected, slots, began)]
+        lines += [Text(words, MUTED) for words in _words(viewed, selected, slots, began, later)]
         return Text("\n", end="").join(lines)
 
     def _ahead(self, viewed: CampaignSnapshot, now: float, names: Sequence[str]) -> dict[str, Slot]:
@@ -74,6 +76,8 @@ class Schedule:
         if of != self._of:
             expected = self._estimates.of(state.runs.values())
             self._of = of
+            self._later = max(0, len(left) - MOST_PLAYED)
+            left.sort(key=lambda one: not one.state.active)  # whose hosts are not free
             self._slots = expected_slots(
                 left[:MOST_PLAYED], expected, now, state.hosts, state.devices, names
             )
@@ -122,9 +126,14 @@ def _axis(columns: int, total: float, now: float | None) -> Text:
 
 
 def _words(
-    viewed: CampaignSnapshot, selected: RunView | None, slots: Mapping[str, Slot], began: float
+    viewed: CampaignSnapshot,
+    selected: RunView | None,
+    slots: Mapping[str, Slot],
+    began: float,
+    later: int,
 ) -> Iterator[str]:
-    """Of the run under the cursor, and of those that have no place."""
+    """Of the run under the cursor, and of those that have no place. ``later``: so many because
+    there are more than are played."""
     slot = slots.get(selected.run_id) if selected is not None else None
     if selected is not None and slot is not None:
         where = fold_nodeset([name for name in slot.hosts if not name.isdigit()])
@@ -140,7 +149,9 @@ def _words(
     waiting = [run for run in viewed.runs if run.state.waits and run.run_id not in slots]
     paused = sum(run.paused for run in waiting)
     parts = [f"{count(paused, 'run')} paused"] if paused else []
-    if unknown := len(waiting) - paused:
+    later = min(later, len(waiting) - paused)
+    parts += [f"{count(later, 'run')} after these"] if later else []
+    if unknown := len(waiting) - paused - later:
         parts.append(f"{count(unknown, 'run')} to come, nobody knows when")
     if parts:
         yield f"not shown: {', '.join(parts)}"
