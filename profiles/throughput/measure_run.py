@@ -111,7 +111,7 @@ def measure_run(
         # Of the readings in the window, also where the figure is that of a summary line.
         steady=tally.disturbances if result.throughput is not None else None,
         simulated=parser.simulated,
-        first=tally.first if result.used else None,
+        first=tally.first,
     )
 
 

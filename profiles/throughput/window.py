@@ -35,6 +35,8 @@ def warm_up(window: Window, readings: Readings, known: int = 0) -> int:
 
     ``known``: how many that were before these ``readings``.
     """
+    if window.last is not None:
+        return max(known, readings.stop - window.last)
     if not window.by_step:
         return max(known, min(window.skip, readings.stop))
     if window.from_step is None:

@@ -169,8 +169,8 @@ def _steps(record: RunRecord) -> Iterator[tuple[str, str]]:
         yield "warm-up", f"{count(window.warmup, 'reading')} left out"
     if window.used is not None:
         yield "window", f"{window.used} of {count(record.reading_count, 'reading')}"
-    if window.jitter is not None:
-        yield "jitter", jitter_text(window.jitter)
+    if record.reading_count and (said := jitter_text(window, at_work=record.state.active)):
+        yield "jitter", said
 
 
 def _attempts(record: RunRecord, state: CampaignState) -> Iterator[tuple[str, str]]:

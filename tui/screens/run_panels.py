@@ -139,7 +139,7 @@ class RunPanels(Vertical):
         if meters.display:
             plot = replace(plot, label_width=LABEL_WIDTH - 1)
         chart.show(plot)
-        said = jitter_text(window.jitter) if window.jitter is not None else ""
+        said = jitter_text(window, at_work=run.state.active) if own.points else ""
         set_frame(chart, f"{plain(run.unit)} over time", Text(said, MUTED))
         if meters.display:
             waits = (0.0, max(10.0, run.elapsed_s or 0.0))

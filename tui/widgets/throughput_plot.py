@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from backends.campaign.record.run_window import Jitter, RunWindow
+from backends.campaign.record.run_window import RunWindow
 from backends.campaign.record.status_view import ChartSeries
 from backends.results.numbers import percent
 from backends.results.steady_words import disturbance_brief
@@ -103,9 +103,13 @@ def _legend(window: RunWindow | None, *, dotted: bool) -> Iterator[str]:
         yield disturbance_brief(one) if trend else f"{_mark(one.shape)} {disturbance_brief(one)}"
 
 
-def jitter_text(jitter: Jitter) -> str:
-    """ "step time p95 1.02 × median, CV 0.9%" """
-    return f"step time p95 {number(jitter.p95)} × median, CV {percent(jitter.cv)}"
+def jitter_text(window: RunWindow, *, at_work: bool) -> str:
+    """ "in the window so far: step time p95 1.02 × median, CV 0.9%"; "" where nothing is known."""
+    if window.jitter is None:
+        return "which readings count is told at its end" if at_work and not window.known else ""
+    where = "in the window so far" if at_work else "in the window"
+    of = window.jitter
+    return f"{where}: step time p95 {number(of.p95)} × median, CV {percent(of.cv)}"
 
 
 def _thinned(series: ChartSeries, points: list[Point], end: float, width: int) -> list[Point]:

@@ -241,6 +241,7 @@ class ReadingsSampled(Event):
     points: JournaledReadings
     last: JournaledReadings
     warmup: Count = 0  # how many readings from the run's start lie before the window
+    told_at_end: Truth = False  # which readings count: the last ones, whichever these will be
     offset: Count = 0
 
     def __post_init__(self) -> None:
@@ -279,7 +280,8 @@ class RunSucceeded(Event):
     """``throughput``: null only for a result that has metrics alone, such as a time to train.
 
     ``ran_s``: how long it ran by its hosts' clocks, whenever that was learnt; 0: nobody knows.
-    ``first``: number of the first of the ``used`` readings; None: nobody said.
+    ``first``: number of the first reading in the window, also where the figure is that of a summary
+    line and none is ``used``; None: nobody said.
     """
 
     run_id: Text

@@ -212,6 +212,7 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         reading_count=max(run.reading_count, event.readings),
         used=event.used,
         warmup=run.warmup if event.first is None else event.first,
+        window_known=event.first is not None or _tells_window(run, event),
         window=event.window,
         statistic=event.statistic,
         metrics=credible(event.metrics, fp8=_in_fp8(run)),  # also of what others entered
@@ -226,6 +227,13 @@ def _succeeded(run: RunRecord, event: ev.RunSucceeded) -> RunRecord:
         hosts=run.hosts or event.hosts,
         reason="",
     )
+
+
+def _tells_window(run: RunRecord, event: ev.RunSucceeded) -> bool:
+    """Without the number of the first reading that counts, as in journals of old."""
+    if not run.window_known or not event.used:
+        return False  # the figure is that of a summary line, and says nothing of readings
+    return bool(run.warmup) or event.used >= event.readings
 
 
 def _in_fp8(run: RunRecord) -> bool:
@@ -297,8 +305,10 @@ def _restarted(run: RunRecord, event: ev.ReadingsRestarted) -> RunRecord:
         log_changed=(*run.log_changed, *told),
         reading_count=0,
         warmup=0,
+        window_known=True,
         last_step=None,
         last_throughput=None,
+        last_reading_at=None,
         series=Series(),
     )
 

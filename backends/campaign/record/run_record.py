@@ -107,7 +107,9 @@ class RunRecord:
     over_at: float | None = None  # when it was seen that nothing of it is at work any more
     ended_at: float | None = None  # on its hosts, where they told; else when that was learnt
     reading_count: int = 0
-    warmup: int = 0  # readings before the window
+    warmup: int = 0  # readings before the window, as far as is known
+    window_known: bool = True  # else that is told at its end, or nobody told it
+    last_reading_at: float | None = None
     last_step: float | None = None
     last_throughput: float | None = None
     series: Series = field(default_factory=Series)
@@ -170,12 +172,13 @@ class RunRecord:
 class NewReadings:
     """A run's readings that are not in its record yet. By number: what it has is skipped."""
 
-    __slots__ = ("_all", "_count", "_last", "_run", "_series", "_warmup")
+    __slots__ = ("_all", "_count", "_last", "_run", "_series", "_warmup", "_window_known")
 
     def __init__(self, run: RunRecord) -> None:
         self._run = run
         self._count = run.reading_count
         self._warmup = run.warmup
+        self._window_known = run.window_known
         self._series = run.series
         self._all: list[JournaledReading] = []  # the last of the count, not in the series yet
         self._last: JournaledReading | None = None
@@ -199,6 +202,7 @@ class NewReadings:
             self._last = event.last[-1] if event.last else self._last
         self._count = event.first + count
         self._warmup = event.warmup
+        self._window_known = isinstance(event, ev.ReadingsArrived) or not event.told_at_end
 
     def _settle(self) -> None:
         if self._all:
@@ -210,12 +214,15 @@ class NewReadings:
         if self._count == self._run.reading_count:
             return self._run
         self._settle()
-        step, value, _ = self._last or (None, self._run.last_throughput, 0.0)
+        before = self._run.last_throughput, self._run.last_reading_at
+        step, value, came = self._last or (None, *before)
         return replace(
             self._run,
             reading_count=self._count,
             warmup=self._warmup,
+            window_known=self._window_known,
             last_step=step,
             last_throughput=value,
+            last_reading_at=came,
             series=self._series,
         )

@@ -31,6 +31,7 @@ class RunWindow:
     """Of one run, as far as is known.
 
     ``warmup``: readings before the window. ``used``: readings in it; None: the run goes on.
+    ``known``: the readings that count are told by now; else there is no ``jitter``.
     ``start_s``, ``end_s``: of its first and last reading, seconds since the run began; None: the
     window begins, or ends, where the readings do. ``disturbed``: what was not steady, and the point
     of the curve where it was.
@@ -38,6 +39,7 @@ class RunWindow:
 
     warmup: int = 0
     used: int | None = None
+    known: bool = True
     start_s: float | None = None
     end_s: float | None = None
     jitter: Jitter | None = None
@@ -53,15 +55,17 @@ def run_window(run: RunRecord, points: Sequence[Point]) -> RunWindow:
     end = len(points) if used is None else -(-(first + used) // stride)
     inside = points[begin:end]
     over_sizes = run.unit == BANDWIDTH  # maybe, and then a curve that is no course of time
+    unknown = over_sizes or not run.window_known
     found: Sequence[Disturbance] = run.steady or ()
     if run.steady is None and not over_sizes:
         found = _so_far(inside, first, stride)
     return RunWindow(
         warmup=first,
         used=used,
+        known=run.window_known,
         start_s=inside[0][0] if begin and inside else None,
         end_s=inside[-1][0] if end < len(points) and inside else None,
-        jitter=None if over_sizes else jitter([value for _, value in inside]),
+        jitter=None if unknown else jitter([value for _, value in inside]),
         disturbed=tuple((one, points[_index(one, stride, len(points))]) for one in found)
         if points
         else (),

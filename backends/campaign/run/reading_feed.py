@@ -134,6 +134,7 @@ class ReadingFeed:
                 points=tuple(reading for _, reading in points),
                 last=(self.last,),
                 warmup=self._warmup,
+                told_at_end=self.parser.rule.window.last is not None,
                 offset=self.parser.offset,
             )
         )

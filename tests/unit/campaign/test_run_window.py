@@ -13,10 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.record.codec import decode, encode
+from backends.campaign.record.events import ReadingsSampled
 from backends.campaign.record.run_record import RunRecord, Series
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.run_window import jitter, run_window
-from backends.campaign.record.state import apply, fold
+from backends.campaign.record.state import CampaignState, apply, fold
 from backends.campaign.record.status_view import chart_series
 from profiles.throughput.steady import Disturbance, Shape, disturbances
 from tests.unit.campaign.strategies import planned
@@ -156,3 +157,45 @@ def test_the_journal_has_no_disturbance_of_a_reading_that_cannot_be(key: str) ->
         record = json.loads(encode(event))
         record["steady"][0][key] = value
         assert decode(json.dumps(record).encode()) is None
+
+
+def cold_start(seed: int = 1) -> list[float]:
+    return [5.0, 20.0, 60.0, 80.0, *noisy(60, seed)]
+
+
+def read_in(values: list[float], *, at_end: bool, warmup: int = 0) -> CampaignState:
+    """As the journal has them."""
+    points = tuple((i, value, 3.0 + i) for i, value in enumerate(values))
+    told = ReadingsSampled(
+        t=100.0,
+        run_id="r-0001-a1",
+        first=0,
+        count=len(values),
+        stride=1,
+        points=points,
+        last=points[-1:],
+        warmup=warmup,
+        told_at_end=at_end,
+    )
+    return fold([planned("r-0001-a1"), assigned("r-0001-a1"), told])
+
+
+@given(used=st.integers(10, 60), summary=st.booleans(), at_end=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_jitter_never_has_the_warm_up_in_it(used: int, summary: bool, at_end: bool) -> None:
+    values = cold_start()
+    first = len(values) - used
+    state = read_in(values, at_end=at_end, warmup=0 if at_end else first)
+    live = state.runs["r-0001-a1"]
+    window = run_window(live, chart_series(live).points)
+    expected = jitter(values[first:])
+    assert window.jitter == (None if at_end else expected)
+    assert window.known is not at_end
+    ended = replace(
+        succeeded("r-0001-a1"), readings=len(values), used=0 if summary else used, first=first
+    )
+    run = apply(state, ended).runs["r-0001-a1"]
+    window = run_window(run, chart_series(run).points)
+    assert (window.known, window.jitter, window.warmup) == (True, expected, first)
+    old = apply(state, replace(ended, first=None)).runs["r-0001-a1"]
+    assert run_window(old, chart_series(old).points).jitter in (None, expected)

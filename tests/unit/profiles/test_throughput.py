@@ -267,7 +267,8 @@ def test_charts_get_global_throughput_and_warm_up() -> None:
     at = case(it, 1, 2)
     assert global_throughput(it.measure, at, 0.5, Facts(at)) == 512
     log = readings(1, 2, 3, 4, 5)  # iterations 20, 40 …
-    for text, count in (("skip = 2", 2), ("skip = 9", 5), ("from_step = 60", 2), ("last = 2", 0)):
+    by_reading = (("skip = 2", 2), ("skip = 9", 5), ("last = 2", 3), ("last = 9", 0))
+    for text, count in (*by_reading, ("from_step = 60", 2)):
         by = rule(f"window = {{ {text} }}")
         parser = LogParser(by, case(by))
         parser.feed(log.encode())
