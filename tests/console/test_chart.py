@@ -506,3 +506,10 @@ def test_names_are_cut_in_their_middle_before_one_is_left_out() -> None:
         " 1 oneflow-resnet50 b128 fp32   2 paddle-resnet50 b128 fp32",
         " 3 ngc-tensorflo…et50 b256 amp   4 ngc-pytorch-r…et50 b256 amp",
     ]
+
+
+def test_the_chart_of_a_silent_run_goes_on_to_now() -> None:
+    points = [(float(i), 100.0) for i in range(50)]
+    plot = throughput_plot([series("a", points)], "a", width=80, window=None, until_s=600.0)
+    assert plot.x_limits == (0.0, 600.0)
+    assert plot.lines[0].points[-1] == points[-1], "nothing is made up behind the last reading"

@@ -294,3 +294,41 @@ async def test_a_key_is_called_what_it_would_do_now(
 
 def labels_of(app: DlperfApp) -> dict[str, str]:
     return {key.action: key.label for key in offered(app.screen)}
+
+
+@pytest.mark.parametrize("page", ["1", "2", "3", "4"])
+async def test_what_comes_by_itself_changes_the_hints_too(
+    workspace: FakeWorkspace, page: str
+) -> None:
+    """A campaign that begins, goes on and ends while nobody touches a key."""
+    async with console(workspace, WIDE) as (app, pilot):
+        await pilot.press(page)
+        begin(app, workspace)
+        for _ in range(12):
+            workspace.clock.tick(60)
+            tick(app)
+            await settled(app)
+            bar = app.screen.query_one(KeyBar)
+            words = "".join(f" {key_name(key)} {key.label} " for key in bar.chosen())
+            assert screen_text(app).splitlines()[-1].strip() == words.strip()
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_diagnose_is_among_the_first_keys_while_a_run_is_silent(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        await pilot.press("3")
+        begin(app, workspace)
+        stuck = workspace.controllers[next(iter(workspace.controllers))]
+        while not any(run.state.active and run.readings > 5 for run in stuck.snapshot().runs):
+            workspace.clock.tick(2)
+        tick(app)
+        await settled(app)
+        assert "d Diagnose" not in screen_text(app).splitlines()[-1]
+        stuck.advance = lambda: None  # type: ignore[method-assign]
+        workspace.clock.tick(200)
+        tick(app)
+        await settled(app)
+        assert "no reading for 3m" in screen_text(app)
+        assert "d Diagnose" in screen_text(app).splitlines()[-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -50,6 +50,11 @@ class Page(FrontScreen[None]):
     def labels_now(self) -> Mapping[str, str]:
         """By action: what its key would do at this moment, where that is not always the same."""
         return {}
+
+    @property
+    def urgent_now(self) -> Collection[str]:
+        """Actions that the moment calls for."""
+        return ()
 
     def body(self) -> Iterable[Widget]:
         """The page's own widgets."""
@@ -107,6 +112,7 @@ class Page(FrontScreen[None]):
         tabs.level = note[1] if note else "warn"
         tabs.replay = self.session.playing() if self.session.playing is not None else ""
         self.pull()
+        self.query_one(KeyBar).renew()
 
     @on(KeyedTable.Moved)
     def _other_row(self) -> None:

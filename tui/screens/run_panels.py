@@ -135,7 +135,9 @@ class RunPanels(Vertical):
         own = chart_series(record)
         window = run_window(record, own.points)
         series = shown_series(viewed, run)
-        plot = throughput_plot(series, run.run_id, width=chart.content_size.width, window=window)
+        until_s = 0.0 if run.silent_s is None else run.elapsed_s or 0.0
+        width = chart.content_size.width
+        plot = throughput_plot(series, run.run_id, width=width, window=window, until_s=until_s)
         if meters.display:
             plot = replace(plot, label_width=LABEL_WIDTH - 1)
         chart.show(plot)

@@ -109,14 +109,19 @@ def _row(run: RunView, labels: CaseLabels, *, several: bool) -> Row:
             _progress(
                 run.state, None if run.progress is None else round(run.progress, 2), run.outlived
             ),
-            _kept_cell(
-                number(rate), f"bold {TEXT}" if run.throughput is not None else "", right=True
-            ),
+            _kept_cell(number(rate), _rate_style(run), right=True),
             _duration(None if run.state.ended else run.eta_s),
             _duration(run.elapsed_s),
         ),
         find=f"{run.profile} {' '.join(run.hosts)} {run.reason}",
     )
+
+
+def _rate_style(run: RunView) -> str:
+    """Of a run that is silent nobody knows whether it still does that."""
+    if run.silent_s is not None:
+        return MUTED
+    return f"bold {TEXT}" if run.throughput is not None else ""
 
 
 # Cells of many runs, twice a second: most say what they said before, and are the same object.

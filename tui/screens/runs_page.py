@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -50,6 +50,7 @@ class _Able(NamedTuple):
     auto: bool = True
     metered: bool = False
     labels: tuple[tuple[str, str], ...] = ()
+    silent: bool = False
 
 
 class RunsPage(Page):
@@ -149,11 +150,16 @@ class RunsPage(Page):
             "schedule": "Back" if self.panels.schedule.display else "Schedule",
             "zoom": "All panels" if zoomed else "Zoom",
         }
-        return _Able(changes, hosts, zoomed, self._auto, metered, tuple(labels.items()))
+        silent = run is not None and run.silent_s is not None
+        return _Able(changes, hosts, zoomed, self._auto, metered, tuple(labels.items()), silent)
 
     @property
     def labels_now(self) -> Mapping[str, str]:
         return dict(self._able.labels)
+
+    @property
+    def urgent_now(self) -> Collection[str]:
+        return ("diagnose",) if self._able.silent else ()
 
     def never(self, action: str) -> str:
         if action not in CHANGES or not self.session.readonly:

@@ -45,8 +45,11 @@ def offered(screen: Screen[Any]) -> list[Key]:
 
 
 def as_now(node: DOMNode, key: Key) -> Key:
-    """With the word for what the key would do at this moment, where ``node`` has one."""
+    """With the word for what the key would do at this moment, where ``node`` has one, and among the
+    first where it is what the moment calls for."""
     label: str = getattr(node, "labels_now", {}).get(key.action, "")
+    if key.action in getattr(node, "urgent_now", ()):
+        key = replace(key, footer=1)
     return replace(key, label=label) if label else key
 
 
@@ -61,6 +64,7 @@ class KeyBar(Widget):
     def __init__(self) -> None:
         super().__init__()
         self._places: list[tuple[int, Key]] = []  # by the column where each begins
+        self._shown: list[Key] = []
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._changed)
@@ -68,6 +72,11 @@ class KeyBar(Widget):
 
     def _changed(self, screen: Screen[Any]) -> None:
         self.refresh()
+
+    def renew(self) -> None:
+        """Show what works now: also what came by itself changes that, and tells nobody."""
+        if self.screen.is_active and self.chosen() != self._shown:
+            self.screen.refresh_bindings()
 
     def chosen(self) -> list[Key]:
         """What works here and now, best first, as much as fits."""
@@ -84,7 +93,8 @@ class KeyBar(Widget):
     def render(self) -> Text:
         text = Text(no_wrap=True, end="")
         self._places = []
-        for key in self.chosen() if self.screen.is_active else ():
+        self._shown = self.chosen() if self.screen.is_active else []
+        for key in self._shown:
             self._places.append((text.cell_len, key))
             text.append(f" {key_name(key)} ", f"bold {ACCENT}").append(f"{key.label} ", TEXT)
         return text

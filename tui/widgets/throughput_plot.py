@@ -39,14 +39,20 @@ CHANGED, STALLED = "◆", "×"
 
 
 def throughput_plot(
-    series: Sequence[ChartSeries], selected: str | None, *, width: int, window: RunWindow | None
+    series: Sequence[ChartSeries],
+    selected: str | None,
+    *,
+    width: int,
+    window: RunWindow | None,
+    until_s: float = 0.0,
 ) -> Plot:
-    """samples/s of the runs; the selected one first, and at most five. ``window``: of that one."""
+    """samples/s of the runs; the selected one first, and at most five. ``window``: of that one.
+    ``until_s``: the chart goes on to there, at least; seconds since the run began."""
     ordered = sorted(series, key=lambda s: s.run_id != selected)
     shown = [(s, finite(s.points)) for s in ordered[:MAX_LINES]]
     if not any(points for _, points in shown):
         return Plot(empty="no reading yet; the chart begins with the first one")
-    end = max(10.0, max(max(points)[0] for _, points in shown if points) * 1.02)
+    end = max(10.0, until_s, max(max(points)[0] for _, points in shown if points) * 1.02)
     notes = [number(points[-1][1]) if points else "" for _, points in shown]
     shown = [(s, _thinned(s, points, end, width)) for s, points in shown]
     top = max(y for _, points in shown for _, y in points)

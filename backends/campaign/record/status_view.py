@@ -16,6 +16,7 @@ from backends.campaign.record.cleanup_doubts import Cleanup
 from backends.campaign.record.lock import Holder
 from backends.campaign.record.run_estimates import Estimates, Remaining
 from backends.campaign.record.run_record import Series
+from backends.campaign.record.silence import silent_s
 from backends.campaign.record.state import CampaignState, RunRecord, RunState
 from backends.engines.engine import Waiting, WaitKind
 from backends.hangs.slow_rank_words import still_slow
@@ -55,6 +56,7 @@ class RunView:
     commands: tuple[str, ...]
     cleanup: Cleanup
     doing: str = ""  # of its state_text, where that is no trouble: "copying files to node2"
+    silent_s: float | None = None  # without a reading, where that is longer than they take to come
     outlived: bool = False  # it runs for longer than was expected: nobody knows what share is done
 
 
@@ -271,7 +273,9 @@ def _view(
         eta = expected - elapsed
     elif run.state is RunState.PLANNED:
         progress = 0.0
-    trouble = _state_text(run, now, waiting, watched=watched) or _slow(run)
+    quiet_s = silent_s(run, now) if watched else None
+    silent = "" if quiet_s is None else f"{run.state}, no reading for {format_duration(quiet_s)}"
+    trouble = _state_text(run, now, waiting, watched=watched) or silent or _slow(run)
     doing = "" if trouble or _outlived(run, now, expected) else _doing(run, start)
     return RunView(
         run_id=run.run_id,
@@ -300,6 +304,7 @@ def _view(
         commands=run.commands,
         cleanup=run.cleanup,
         doing=doing,
+        silent_s=quiet_s,
         outlived=_outlived(run, now, expected),
     )
 

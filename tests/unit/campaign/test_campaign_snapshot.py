@@ -337,3 +337,26 @@ def test_nobody_knows_what_share_of_a_cancellation_is_done() -> None:
     assert view(shown(fold(before), 4.0), A).eta_s is not None
     run = view(shown(fold([*before, ev.RunCancelling(t=3.0, run_id=A)]), 4.0), A)
     assert (run.progress, run.eta_s) == (None, None)
+
+
+@given(every=st.floats(0.1, 300.0), count=st.integers(3, 200), quiet=st.floats(0.0, 5000.0))
+def test_a_run_without_a_reading_for_far_longer_than_they_take_says_so(
+    every: float, count: int, quiet: float
+) -> None:
+    points = tuple((i, 100.0, 10.0 + every * i) for i in range(count))
+    told = ev.ReadingsArrived(t=2.0, run_id=A, first=0, readings=points)
+    state = fold([planned(A), assigned(A), ev.RunLaunched(t=2.0, run_id=A), told])
+    now = points[-1][2] + quiet
+    run = view(shown(state, now), A)
+    assert (run.silent_s is not None) == (quiet > 20.0 and quiet > 5 * every)
+    assert ("no reading for" in run.state_text) == (run.silent_s is not None)
+    pause = replace(told, first=count, readings=((count, 100.0, now),))
+    after = fold([pause], state)
+    assert view(shown(after, now + min(quiet, 5 * every)), A).silent_s is None, "it goes on"
+    lost = ev.ContactChanged(t=now, run_id=A, host="node2", lost=True, reason="connection lost")
+    for nobody_knows in (
+        shown(fold([lost], state), now),
+        shown(fold([ev.RunOver(t=now, run_id=A)], state), now),
+        shown(state, now, read_only=True),
+    ):
+        assert view(nobody_knows, A).silent_s is None
