@@ -137,7 +137,8 @@ PANELS: Mapping[str, Panel] = {
         "Matrix",
         "What to run: mark profiles on the right, and on the grid the cases (nodes × GPUs per "
         "node) and the parameters of each. A dot cannot be run here; its reason stands below. "
-        "A faint figure was measured before, by the same settings on the same GPU model. "
+        "A faint figure was measured before, by the same settings, on the same GPU model where "
+        "that is known. "
         "Under strong scaling all devices share one batch, Σ64, and [x] b32 is what each gets. "
         "What takes a minute at most starts with Enter at once when the checks on the hosts find "
         "nothing; anything else is shown before it starts.",

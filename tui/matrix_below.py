@@ -3,9 +3,9 @@ part, then everything that was measured of the case under the cursor."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -81,17 +81,17 @@ def past_lines(
     label: str, same: Sequence[PastResult], now: float, width: int, height: int
 ) -> list[Text]:
     """The newest first; the rest is counted."""
-    words = [result_words(one, now, width - 1) for one in same]
-    return _listed(f"{label} before", words, width, height)
+    words = (result_words(one, now, width - 1) for one in same)
+    return _listed(f"{label} before", words, len(same), width, height)
 
 
 def published_lines(
     rows: Sequence[Reference], batch: int | None, width: int, height: int
 ) -> list[Text]:
     """What others measured, and on what; ``batch``: of the case, where that goes without saying."""
-    words = [_published(row, batch) for row in rows]
+    words = (_published(row, batch) for row in rows)
     title = "published: same workload, precision and number of GPUs"
-    return _listed(title, words, width, min(height, MOST_PUBLISHED))
+    return _listed(title, words, len(rows), width, min(height, MOST_PUBLISHED))
 
 
 def _published(row: Reference, batch: int | None) -> str:
@@ -101,13 +101,14 @@ def _published(row: Reference, batch: int | None) -> str:
     return f"{what}: {row.system}{year}"
 
 
-def _listed(title: str, words: Sequence[str], width: int, height: int) -> list[Text]:
-    if height < 2 or not words:
+def _listed(title: str, words: Iterable[str], total: int, width: int, height: int) -> list[Text]:
+    """Of ``total`` lines those that have room; no more of ``words`` are made."""
+    if height < 2 or not total:
         return []
     lines = [Text(shorten(f" {title}", width), f"bold {TEXT}", end="")]
-    shown = words if len(words) < height else words[: height - 2]
-    lines += [Text(shorten(f" {plain(one)}", width), MUTED, end="") for one in shown]
-    if more := len(words) - len(shown):
+    shown = total if total < height else height - 2
+    lines += [Text(shorten(f" {plain(one)}", width), MUTED, end="") for one in islice(words, shown)]
+    if more := total - shown:
         lines.append(Text(f" +{more} more", MUTED, end=""))
     return [*lines, Text(end="")]
 

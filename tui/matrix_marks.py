@@ -132,14 +132,7 @@ class Marks:
 
     def marked(self, hosts: Sequence[HostSnapshot]) -> tuple[Case, ...]:
         """The cases that would run now."""
-        if not self.wanted:  # as of most profiles
-            return ()
-        return tuple(
-            cell.case
-            for row in self.cells(hosts)
-            for cell in row
-            if cell.state == "marked" and not cell.awaits
-        )
+        return marked_cases(self.cells(hosts)) if self.wanted else ()  # as of most profiles
 
     def toggled(self, cells: Sequence[Cell]) -> Marks:
         """All of ``cells`` marked, or none when all of them were."""
@@ -333,6 +326,11 @@ def _combinations(shown: Mapping[str, Sequence[Scalar]]) -> list[dict[str, Scala
 
 def without_batch(values: Mapping[str, T]) -> dict[str, T]:
     return {name: value for name, value in values.items() if name != "batch_size"}
+
+
+def marked_cases(cells: Rows) -> tuple[Case, ...]:
+    """Of a grid, those that would run now."""
+    return tuple(c.case for row in cells for c in row if c.state == "marked" and not c.awaits)
 
 
 def new_marks(profile: Profile) -> Marks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -13,7 +14,13 @@ from backends.hosts.environment import fingerprint
 from backends.hosts.fingerprint import devices_of
 from backends.hosts.host_facts import AWAY, HostSnapshot
 from backends.results.numbers import significant
-from backends.results.past_result import PastOfCase, PastResult, other_settings, past_of_case
+from backends.results.past_result import (
+    PastOfCase,
+    PastResult,
+    by_case,
+    other_settings,
+    past_of_case,
+)
 from profiles.durations import format_duration
 from profiles.format.case import Case
 from tui.matrix_marks import Cell, Marks
@@ -54,15 +61,14 @@ def past_of_grid(
     """``found``: by profile and tag. ``devices``: see :func:`known_devices`."""
     results: dict[str, PastOfCase] = {}
     times: dict[str, RunTime | None] = {}
-    profile = part.profile
-    for row in cells:
-        for case in (cell.case for cell in row):
-            there = found.get((profile.name, case.tag), ())
-            of = _NOTHING
-            if there:
-                of = past_of_case(there, profile, case, part.settings, devices, simulated=simulated)
-                results[case.key] = of
-            times[case.key] = run_time(profile, case, part.settings, of.run_s)
+    profile, settings = part.profile, part.settings
+    there = by_case(chain(*(found.get((profile.name, tag), ()) for tag in part.tags)), profile)
+    for case in (cell.case for row in cells for cell in row):
+        of = _NOTHING
+        if there:
+            of = past_of_case(there, profile, case, settings, devices, simulated=simulated)
+            results[case.key] = of
+        times[case.key] = run_time(profile, case, settings, of.run_s)
     figures = tuple(tuple(figure(results.get(c.case.key, _NOTHING)) for c in row) for row in cells)
     return PastOfGrid(results, times, figures if any(map(any, figures)) else ())
 

@@ -14,11 +14,22 @@ from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity, limited, parse_repeats
 from profiles.durations import format_duration
 from profiles.errors import DlperfError, SelectionError
-from profiles.format.case import GLOBAL_BATCH, Case
+from profiles.format.case import CLUSTER, GLOBAL_BATCH, Case
+from profiles.format.host_capacity import HostCapacity
 from profiles.format.site_settings import needs_value
-from tui.matrix_marks import QUEUE, Cell, Marks, Rows, capacity, new_marks, without_batch
+from tui.matrix_marks import (
+    QUEUE,
+    Cell,
+    Marks,
+    Rows,
+    capacity,
+    marked_cases,
+    new_marks,
+    without_batch,
+)
 from tui.matrix_past import PastOfGrid, holes, known_devices, past_of_grid
 from tui.past_reading import PastReading
+from tui.plan_words import host_states
 from tui.session import Session
 
 if TYPE_CHECKING:
@@ -35,13 +46,31 @@ FIRST_LOOK_GPUS = 2
 class _KnownPast:
     """What was made of a grid, of what had been read, and of the devices that there were."""
 
-    cells: Rows
+    part: Marks
     found: Found
     devices: frozenset[str]
     past: PastOfGrid
 
-    def is_of(self, cells: Rows, found: Found, devices: frozenset[str]) -> bool:
-        return self.cells is cells and self.found is found and self.devices == devices
+    def is_of(self, part: Marks, found: Found, devices: frozenset[str]) -> bool:
+        """Whatever is marked on the grid."""
+        same = self.found is found and self.devices == devices
+        return same and replace(part, wanted=self.part.wanted) == self.part
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownHosts:
+    """What was made of the hosts that may be used. ``devices``: by whether GPUs are left alone."""
+
+    hosts: Sequence[HostSnapshot]
+    able: tuple[tuple[HostCapacity, ...], tuple[HostCapacity, ...]]
+    devices: dict[bool, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownStates:
+    plan: Plan
+    hosts: Sequence[HostSnapshot]
+    states: Mapping[str, str]
 
 
 class Asked:
@@ -60,7 +89,8 @@ class Asked:
         self._asleep: dict[str, Marks] = {}  # the marks of profiles that were taken out
         self._cells: dict[str, tuple[Marks, object, Rows]] = {}
         self._past: dict[str, _KnownPast] = {}
-        self._devices: dict[bool, tuple[Sequence[HostSnapshot], frozenset[str]]] = {}
+        self._hosts: _KnownHosts | None = None
+        self._states: _KnownStates | None = None
         self.past_reading = PastReading(session)
         self._planned_for: object = None
         self.repeats: int | None = None
@@ -104,13 +134,13 @@ class Asked:
     def waiting(self) -> int:
         """How many marks the answers of hosts decide on."""
         parts = [p for p in self._marks.values() if p.wanted] if self.awaited else []
-        cells = (cell for p in parts for row in p.cells(self.snapshots) for cell in row)
+        cells = (cell for p in parts for row in self.cells(p) for cell in row)
         return sum(bool(cell.awaits) and cell.state == "marked" for cell in cells)
 
     @property
     def awaited(self) -> str:
         """The hosts that have not answered yet, as a nodeset."""
-        return fold_nodeset([host.name for host in capacity(self.snapshots)[1]])
+        return fold_nodeset([host.name for host in self._known_hosts().able[1]])
 
     def marks(self, name: str) -> Marks:
         if name not in self._marks:
@@ -123,7 +153,7 @@ class Asked:
 
     def cells(self, part: Marks) -> Rows:
         """As the hosts allow; the same object while that is the same."""
-        able = capacity(self.snapshots)
+        able = self._known_hosts().able
         known = self._cells.get(part.profile.name)
         if known is None or known[0] is not part or known[1] != able:
             known = self._cells[part.profile.name] = (part, able, part.cells(self.snapshots))
@@ -133,11 +163,12 @@ class Asked:
         """What was measured before of its cells, as far as it was read; the same object while that
         is the same."""
         found = self._found
-        cells, devices = self.cells(part), self._known_devices(part.profile.on_cpus)
+        devices = self._known_devices(on_cpus=part.profile.on_cpus)
         known = self._past.get(part.profile.name)
-        if known is None or not known.is_of(cells, found, devices):
-            past = past_of_grid(part, cells, found, devices, simulated=self._session.simulated)
-            known = self._past[part.profile.name] = _KnownPast(cells, found, devices, past)
+        if known is None or not known.is_of(part, found, devices):
+            simulated = self._session.simulated
+            past = past_of_grid(part, self.cells(part), found, devices, simulated=simulated)
+            known = self._past[part.profile.name] = _KnownPast(part, found, devices, past)
         return known.past
 
     @property
@@ -145,12 +176,24 @@ class Asked:
         index = self.past_reading.index
         return _NONE_FOUND if index is None else index.found
 
-    def _known_devices(self, on_cpus: bool) -> frozenset[str]:
+    def _known_hosts(self) -> _KnownHosts:
         hosts = self.snapshots
-        known = self._devices.get(on_cpus)
-        if known is None or known[0] != hosts:
-            known = self._devices[on_cpus] = hosts, known_devices(hosts, on_cpus=on_cpus)
-        return known[1]
+        if self._hosts is None or self._hosts.hosts != hosts:
+            self._hosts = _KnownHosts(hosts, capacity(hosts), {})
+        return self._hosts
+
+    def _known_devices(self, *, on_cpus: bool) -> frozenset[str]:
+        known = self._known_hosts()
+        if on_cpus not in known.devices:
+            known.devices[on_cpus] = known_devices(known.hosts, on_cpus=on_cpus)
+        return known.devices[on_cpus]
+
+    def states_for(self, plan: Plan) -> Mapping[str, str]:
+        """:func:`tui.plan_words.host_states` of the hosts that may be used."""
+        hosts, known = self.snapshots, self._states
+        if known is None or known.plan is not plan or known.hosts != hosts:
+            known = self._states = _KnownStates(plan, hosts, host_states(plan, hosts))
+        return known.states
 
     def repeats_of(self, part: Marks) -> int:
         """Of each case; the first ones where it goes on until it is known."""
@@ -159,9 +202,13 @@ class Asked:
 
     def holes(self, part: Marks) -> list[Cell]:
         """What can run and has no result yet of as many repeats, or as narrow, as is asked for."""
-        target = self.rule.target if self.auto else None
         cells = chain.from_iterable(self.cells(part))
-        return holes(cells, self.past(part), self.repeats_of(part), target)
+        return holes(cells, self.past(part), self.repeats_of(part), self.target)
+
+    @property
+    def target(self) -> float | None:
+        """How narrow a result is to be (relative, half of its 95% interval); None: any will do."""
+        return self.rule.target if self.auto else None
 
     def published(self, part: Marks, case: Case) -> tuple[Reference, ...]:
         """Figures of the case's workload, precision and number of GPUs."""
@@ -173,7 +220,7 @@ class Asked:
         return published(profile, case, settings, bundled_references())
 
     def presets(self, part: Marks) -> tuple[Preset, ...]:
-        """What its source measured, and published tables; at least one of them."""
+        """What its source measured, and published tables."""
         from profiles.format.presets import presets  # noqa: PLC0415 - seldom needed
         from profiles.references.reference_tables import bundled_references  # noqa: PLC0415
 
@@ -218,7 +265,7 @@ class Asked:
         repeats = None if self.auto else self.repeats
         asked = selection(
             self._marks,
-            self.snapshots,
+            {p.profile.name: marked_cases(self.cells(p)) for p in self.taking_part},
             repeats=repeats,
             hosts=self.hosts,
             auto=self.rule if self.auto else None,
@@ -248,8 +295,9 @@ class Asked:
 
     def _as_measured(self, plan: Plan) -> Plan:
         """With what a run of each case took before."""
+        pasts = {name: self.past(self._marks[name]) for name in plan.selection.profiles}
         cases = (
-            replace(one, measured_s=self.past(self._marks[one.profile.name]).of(one.case).run_s)
+            replace(one, measured_s=pasts[one.profile.name].of(on_any_cluster(one.case)).run_s)
             for one in plan.cases
         )
         return replace(plan, cases=tuple(cases))
@@ -269,20 +317,26 @@ class Asked:
         return self.plan
 
 
+def on_any_cluster(case: Case) -> Case:
+    """As it is on the grid."""
+    parameters = {name: value for name, value in case.parameters.items() if name != CLUSTER}
+    return replace(case, parameters=parameters)
+
+
 def selection(
     marks: Mapping[str, Marks],
-    snapshots: Sequence[HostSnapshot],
+    marked: Mapping[str, Sequence[Case]],
     *,
     repeats: int | None,
     hosts: str,
     auto: AutoRepeats | None = None,
 ) -> Selection:
-    """What "start" asks for: exactly the marked cases."""
+    """What "start" asks for: exactly the ``marked`` cases, by profile."""
     picked: list[Case] = []
     values: dict[str, dict[str, None]] = {}
     tags: dict[str, None] = {}
     chosen: list[str] = []
-    taking_part = {name: cases for name, m in marks.items() if (cases := m.marked(snapshots))}
+    taking_part = {name: cases for name, cases in marked.items() if cases}
     for name, cases in taking_part.items():
         chosen.append(name)
         picked.extend(cases)

@@ -48,7 +48,3 @@ class PastReading:
     def stop(self) -> None:
         """The console goes: nothing else ends the thread."""
         self._wanted = False
-
-    def forget(self) -> None:
-        """Something was measured: what there is is read at the next occasion."""
-        self._read_at = -inf

@@ -78,9 +78,9 @@ NOT_COUNTED: Mapping[HostState, str] = {
 }
 
 
-def hosts_text(plan: Plan, snapshots: Iterable[HostSnapshot]) -> str:
-    """ "3 hosts": those that can take a run as far as is known."""
-    return count(sum(not state for state in host_states(plan, snapshots).values()), "host")
+def hosts_text(states: Mapping[str, str]) -> str:
+    """ "3 hosts": those that can take a run as far as is known; of :func:`host_states`."""
+    return count(sum(not state for state in states.values()), "host")
 
 
 def not_counted(states: Mapping[str, str]) -> str:

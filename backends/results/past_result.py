@@ -72,8 +72,23 @@ class PastOfCase:
         return next((past.run_s for past in self.same if past.run_s is not None), None)
 
 
+CaseKey = tuple[str, frozenset[tuple[str, str]]]
+"""Tag and parameters."""
+
+
+def by_case(results: Iterable[PastResult], profile: Profile) -> Mapping[CaseKey, list[PastResult]]:
+    """A profile's, under the case that each is of today: a parameter that the profile gained later
+    had its default then."""
+    before = {name: parameter.default for name, parameter in profile.parameters.items()}
+    found: dict[CaseKey, list[PastResult]] = {}
+    for past in results:
+        if past.profile == profile.name:
+            found.setdefault(_key(past.tag, {**before, **past.parameters}), []).append(past)
+    return found
+
+
 def past_of_case(
-    results: Iterable[PastResult],
+    results: Mapping[CaseKey, Iterable[PastResult]],
     profile: Profile,
     case: Case,
     settings: Mapping[str, str],
@@ -81,18 +96,15 @@ def past_of_case(
     *,
     simulated: bool,
 ) -> PastOfCase:
-    """Those of ``results`` that are of this case, under what makes a difference.
+    """Those of ``results`` (:func:`by_case`) that are of this case, under what makes a difference.
 
     ``settings``: as they are given now; the others have their defaults. ``devices``: of the hosts
     that may be used; empty where they are not known, and then of any.
     """
     found = [
         past
-        for past in results
-        if past.simulated == simulated
-        and (past.profile, past.tag) == (profile.name, case.tag)
-        and (not devices or past.devices in devices)
-        and _same_parameters(past.parameters, profile, case)
+        for past in results.get(_key(case.tag, case.parameters), ())
+        if past.simulated == simulated and (not devices or past.devices in devices)
     ]
     found.sort(key=lambda past: (-past.at, past.campaign))
     same = tuple(past for past in found if other_settings(past, profile, settings) == {})
@@ -117,11 +129,6 @@ def other_settings(
     }
 
 
-def _same_parameters(there: Mapping[str, Scalar], profile: Profile, case: Case) -> bool:
-    """A parameter that the profile gained later had its default then."""
-    before = {name: parameter.default for name, parameter in profile.parameters.items()}
-    then, now = (
-        {name: scalar_text(value) for name, value in values.items() if name != CLUSTER}
-        for values in ({**before, **there}, case.parameters)
-    )
-    return then == now
+def _key(tag: str, values: Mapping[str, Scalar]) -> CaseKey:
+    """The same on whichever cluster."""
+    return tag, frozenset((name, scalar_text(x)) for name, x in values.items() if name != CLUSTER)

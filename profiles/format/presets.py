@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from profiles.case_tag import format_tag
-from profiles.errors import SelectionError
+from profiles.errors import ProfileError, SelectionError
 from profiles.format.case import Case
 from profiles.format.case_matrix import expand
 from profiles.format.workload_section import workload_of
@@ -61,7 +61,10 @@ def published(
 ) -> tuple[Reference, ...]:
     """Throughputs of the case's workload at its precision on as many GPUs; those of its framework
     first, then those with its batch size, then the newest. ``settings``: with their defaults."""
-    stated = workload_of(profile.workload, case, settings)
+    try:
+        stated = workload_of(profile.workload, case, settings)
+    except ProfileError:  # the case lacks what a variant goes by: it cannot be run, either
+        return ()
     name = plain_workload(stated.name)
     found = [
         row
@@ -99,7 +102,10 @@ def _case(profile: Profile, row: Reference) -> Case | None:
     """The first, in the order of its precisions, that would give the published figure."""
     settings = {name: setting.default or "" for name, setting in profile.settings.items()}
     for case in _candidates(profile, row):
-        stated = workload_of(profile.workload, case, settings)
+        try:
+            stated = workload_of(profile.workload, case, settings)
+        except ProfileError:  # a variant goes by what a published figure does not say
+            continue
         kind = on_gpu(stated.arithmetic, has_tf32=row.gpu.has_tf32)
         named = plain_workload(stated.name) == plain_workload(row.workload)
         if named and same(kind, row.precision):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from backends.campaign.plan.planner import make_plan
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.host_entry import Host
 from profiles.errors import SelectionError
+from profiles.format.case import Case
 from profiles.format.profile import Matrix, Parameter, Profile
 from tests.console.fakes import frozen_catalog, unprobed, v100_hosts
 from tui.matrix_labels import column_kinds, column_labels
@@ -142,9 +144,13 @@ def test_many_choices_do_not_make_many_columns() -> None:
     assert marks.shown["p3"] == (1,)
 
 
+def marked(marks: Mapping[str, Marks]) -> dict[str, tuple[Case, ...]]:
+    return {name: part.marked(HOSTS) for name, part in marks.items()}
+
+
 def test_the_selection_holds_exactly_what_is_marked() -> None:
     marks = {"oneflow-resnet50": replace(resnet(), settings={"data_root": "/d"})}
-    asked = selection(marks, HOSTS, repeats=3, hosts="node1")
+    asked = selection(marks, marked(marks), repeats=3, hosts="node1")
     assert asked.profiles == ("oneflow-resnet50",)
     assert asked.cases[0] == "1n1g"
     assert len(asked.picked) == 6
@@ -220,7 +226,7 @@ def test_the_plan_is_exactly_what_is_marked(data: st.DataObject) -> None:
         marks[name] = part
     paths = {"benchmark_root": "/b", "data_root": "/d"}
     marks["oneflow-resnet50"] = replace(marks["oneflow-resnet50"], settings=paths)
-    asked = selection(marks, HOSTS, repeats=None, hosts="")
+    asked = selection(marks, marked(marks), repeats=None, hosts="")
     wanted = [case.key for part in marks.values() for case in part.marked(HOSTS)]
     if wanted:
         hosts = [Host(host.name) for host in HOSTS]
@@ -231,7 +237,7 @@ def test_the_plan_is_exactly_what_is_marked(data: st.DataObject) -> None:
 
 def test_a_profile_without_marks_takes_no_part() -> None:
     marks = {"oneflow-resnet50": new_marks(profile())}
-    assert selection(marks, HOSTS, repeats=None, hosts="").profiles == ()
+    assert selection(marks, marked(marks), repeats=None, hosts="").profiles == ()
 
 
 def test_a_grid_takes_no_more_cells_than_it_can_show() -> None:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from time import monotonic
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,9 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from backends.campaign.folder.past_index import PastIndex
+from backends.campaign.plan.plan import Plan
+from backends.campaign.plan.planner import make_plan
+from backends.campaign.plan.selection import Selection
 from backends.hosts import environment
 from profiles.case_tag import parse_tag
 from profiles.format.case import Case
@@ -32,8 +36,11 @@ from tests.console.conftest import (
 from tests.console.fakes import START, FakeWorkspace, facts, v100_hosts
 from tests.console.test_matrix import current, open_matrix
 from tests.support.past_campaigns import RUN_S, past_campaign
+from tui import matrix_marks
 from tui.app import DlperfApp
 from tui.matrix_past import brief
+from tui.matrix_request import Asked
+from tui.past_reading import AGAIN_S
 from tui.screens.dialogs import Choice
 from tui.screens.matrix_page import MatrixPage
 from tui.widgets.grid import MatrixGrid
@@ -213,6 +220,42 @@ def _enough(values: Mapping[Case, Sequence[float | None]], repeats: int) -> set[
     }
 
 
+async def test_f_says_how_narrow_a_result_has_to_be_where_repeats_go_on_until_it_is_known(
+    workspace: FakeWorkspace,
+) -> None:
+    wide, narrow = [100.0, 200.0, 300.0] * 2, [100.0, 100.1, 100.2] * 2
+    measured(workspace, {smoke("1n1g"): wide, smoke("1n2g"): narrow})
+    async with console(workspace, LARGE) as (app, pilot):
+        await read(app, pilot)
+        await pilot.press("u", "f")
+        words = "23 holes marked; 1 of 24 have a result of 6 repeats or more within ±1%"
+        await until(pilot, lambda: words in said(app))
+
+
+async def test_on_several_clusters_the_plan_goes_by_what_was_measured_too(
+    workspace: FakeWorkspace,
+) -> None:
+    class OnTwoClusters(FakeWorkspace):
+        def plan(self, selection: Selection) -> Plan:
+            hosts = [host.name for host in self.inventory.hosts]
+            clusters = {"one": hosts[:2], "two": hosts[2:]}
+            return make_plan(
+                selection, self.catalog, self.inventory.hosts, self.snapshots(), clusters
+            )
+
+    measured(workspace, {smoke("1n1g"): [1.0]})
+    async with console(OnTwoClusters(workspace.campaigns_dir), LARGE) as (app, pilot):
+        page = await read(app, pilot)
+        plan = page._asked.plan
+        assert plan is not None
+        assert {one.case.cluster for one in plan.cases} == {"one", "two"}
+        of_tag = {(one.case.tag, one.measured_s) for one in plan.cases}
+        assert {pair for pair in of_tag if pair[0] in ("1n1g", "1n2g")} == {
+            ("1n1g", RUN_S),
+            ("1n2g", None),
+        }
+
+
 async def test_f_leaves_out_what_cannot_run_and_says_when_there_is_no_hole(
     workspace: FakeWorkspace,
 ) -> None:
@@ -224,7 +267,7 @@ async def test_f_leaves_out_what_cannot_run_and_says_when_there_is_no_hole(
         await pilot.press("f")
         assert wanted(page) == {"1n4g/batch_size=128"}
         measured(workspace, {cases[-1]: [1.0]}, "and-the-last")
-        page._asked.past_reading.forget()
+        page._asked.past_reading._clock = lambda: monotonic() + AGAIN_S
         tick(app)
         await until(pilot, lambda: page._asked.holes(page.focused_marks) == [])  # type: ignore[arg-type]
         await pilot.press("f")
@@ -326,6 +369,39 @@ async def test_a_preset_names_what_these_hosts_cannot_run(workspace: FakeWorkspa
         tags = ("1n1g", "1n2g", "1n4g", "2n1g", "2n2g", "4n1g")
         assert wanted(page) == {f"{tag}/batch_size=32" for tag in tags}
         assert current(page).state == "marked"
+
+
+async def test_a_preset_that_is_too_large_for_the_grid_says_so_in_the_list_and_when_it_is_picked(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = {
+        name: Catalog.load((), None).source(name) for name in ("cpu-smoke", "oneflow-resnet50")
+    }
+    workspace = FakeWorkspace(workspace.campaigns_dir, catalog=Catalog(sources, {}))
+    async with console(workspace, HUGE) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await type_ahead(app, pilot, "tab", "j")
+        await until(pilot, partial(shows, app, "Matrix · oneflow-resnet50"))
+        before = wanted(page)
+        monkeypatch.setattr(matrix_marks, "MOST_CELLS", 8)
+        await pilot.press("shift+tab", "A")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        assert "0.1.8: a grid of 6 × 2 cells is more" in screen_text(app)
+        await pilot.press("2")
+        await until(pilot, lambda: "is more than the 8 shown here" in said(app))
+        assert isinstance(app.screen, MatrixPage)
+        assert wanted(page) == before
+
+
+async def test_a_profile_without_a_preset_says_so_and_asks_nothing(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Asked, "presets", lambda *_: ())
+    async with console(workspace, LARGE) as (app, pilot):
+        await open_matrix(app, pilot)
+        await pilot.press("A")
+        await until(pilot, lambda: "cpu-smoke has no cases as its source had them" in said(app))
+        assert isinstance(app.screen, MatrixPage)
 
 
 @given(st.floats(1e-3, 9e14, allow_nan=False))

@@ -205,7 +205,8 @@ async def test_settings_of_one_name_stay_those_of_their_profile(workspace: FakeW
             flow, settings={name: values[0] for name, values in ONEFLOW.items()}
         ),
     }
-    asked = selection(given, hosts, repeats=None, hosts="")
+    marked = {name: part.marked(hosts) for name, part in given.items()}
+    asked = selection(given, marked, repeats=None, hosts="")
     assert "oneflow-resnet50:data_root" in asked.values
     plan = workspace.plan(asked)
     by_profile = {planned.profile.name: planned.settings for planned in plan.cases}

@@ -216,7 +216,7 @@ class MatrixPage(Page):
             words = PROBING if self._asked.undecided else "nothing marked"
             return Text(f"{words}, packed" if self._asked.pack else words, MUTED)
         room = self.query_one("#grid-panel").size.width - 2
-        return plan_footer(plan, self._asked.snapshots, room, wide=self.has_class("-wide"))
+        return plan_footer(plan, self._asked.states_for(plan), room, wide=self.has_class("-wide"))
 
     # Marking -----------------------------------------------------------------------------------
 
@@ -373,7 +373,8 @@ class MatrixPage(Page):
     def _fill(self, part: Marks) -> None:
         cells = [cell for row in self._asked.cells(part) for cell in row]
         found = self._asked.holes(part)
-        self.post_message(Said(fill_words(cells, found, self._asked.repeats_of(part))))
+        repeats, target = self._asked.repeats_of(part), self._asked.target
+        self.post_message(Said(fill_words(cells, found, repeats, target)))
         if found:
             self._put(replace(part, wanted=frozenset(cell.case.key for cell in found)))
 
@@ -382,7 +383,9 @@ class MatrixPage(Page):
         if part is None:
             return
         offered = self._asked.presets(part)
-        if len(offered) == 1:
+        if not offered:
+            self.post_message(Said(f"{part.profile.name} has no cases as its source had them"))
+        elif len(offered) == 1:
             self._use_preset(offered[0])
         else:
             words = [(one, preset_words(part, one, self._asked.snapshots)) for one in offered]

@@ -13,10 +13,11 @@ from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity
 from profiles.durations import format_duration
+from profiles.errors import SelectionError
 from tui.matrix_marks import Cell, Marks
 from tui.matrix_past import past_line, time_line
 from tui.matrix_request import Asked
-from tui.plan_words import host_states, hosts_text, not_counted, price_text
+from tui.plan_words import hosts_text, not_counted, price_text
 from tui.text import cell, count, join, plain
 from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Row
@@ -47,7 +48,7 @@ def cell_text(
         text.append(f"also marked: {also}\n", WARN)
     if asked.plan is not None and asked.plan.cases:
         text.append(f"in all {price_text(asked.plan)}")
-        if away := not_counted(host_states(asked.plan, asked.snapshots)):
+        if away := not_counted(asked.states_for(asked.plan)):
             text.append(f"; {away}", WARN)
         text.append("\n")
         if waiting := asked.waiting:
@@ -99,10 +100,15 @@ def _case_text(
     return text
 
 
-def fill_words(cells: Sequence[Cell], found: Sequence[Cell], repeats: int) -> str:
-    """What filling the holes of a grid came to."""
+def fill_words(
+    cells: Sequence[Cell], found: Sequence[Cell], repeats: int, target: float | None
+) -> str:
+    """What filling the holes of a grid came to. ``target``: a relative half width, where repeats go
+    on until it is known."""
     able = sum(cell.state != "impossible" for cell in cells)
     enough = f"a result of {count(repeats, 'repeat')} or more"
+    if target is not None:
+        enough += f" within ±{target * 100:g}%"
     if not able:
         return "no hole to fill: none of these cases can run on these hosts"
     if not found:
@@ -112,7 +118,10 @@ def fill_words(cells: Sequence[Cell], found: Sequence[Cell], repeats: int) -> st
 
 def preset_words(part: Marks, preset: Preset, hosts: Sequence[HostSnapshot]) -> str:
     """ "12 cases × 7; 1n8g 2n8g cannot run here", as it would be with ``part``."""
-    able = {case.key for case in part.with_preset(preset).marked(hosts)}
+    try:
+        able = {case.key for case in part.with_preset(preset).marked(hosts)}
+    except SelectionError as error:  # said again by whoever wants it
+        return error.what
     tags = dict.fromkeys(case.tag for case in preset.cases if case.key not in able)
     words = [f"{count(len(preset.cases), 'case')} × {part.profile.matrix.repeats}"]
     if preset.left:
@@ -134,15 +143,16 @@ def _others(part: Marks, asked: Asked) -> str:
     return ", ".join(f"{plain(name)} ({count(n, 'case')})" for name, n in found.items() if n)
 
 
-def plan_footer(plan: Plan, hosts: Sequence[HostSnapshot], room: int, *, wide: bool) -> Text:
+def plan_footer(plan: Plan, states: Mapping[str, str], room: int, *, wide: bool) -> Text:
     """How many cases, repeats, runs, how long, on how many hosts: in one line of ``room`` columns.
 
-    What has no room goes from the end; the hosts are in the header as well.
+    What has no room goes from the end; the hosts are in the header as well. ``states``: of
+    :func:`~tui.plan_words.host_states`.
     """
     parts = [_runs_text(plan, wide=wide) + (", packed" if plan.selection.pack else "")]
     if plan.expected_s is not None:
         parts.append(f"≈{format_duration(plan.expected_s)}")
-    parts.append(hosts_text(plan, hosts))
+    parts.append(hosts_text(states))
     while len(parts) > 1 and cell_len(" · ".join(parts)) > room:
         parts.pop()
     return join([(part, TEXT) for part in parts], " · ")

@@ -12,7 +12,7 @@ import pytest
 
 from backends.campaign.folder import frozen, past_index
 from backends.campaign.folder.past_index import PastIndex
-from backends.results.past_result import PastOfCase, other_settings, past_of_case
+from backends.results.past_result import PastOfCase, by_case, other_settings, past_of_case
 from profiles.format.case import Case
 from profiles.format.case_matrix import expand
 from profiles.format.catalog import Catalog
@@ -37,7 +37,7 @@ def past(
     *,
     simulated: bool = False,
 ) -> PastOfCase:
-    results = index.found.get((PROFILE.name, wanted.tag), ())
+    results = by_case(index.found.get((PROFILE.name, wanted.tag), ()), PROFILE)
     return past_of_case(results, PROFILE, wanted, settings or {}, devices, simulated=simulated)
 
 

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from profiles.format.case import GLOBAL_BATCH
+from profiles.format.case_matrix import expand
 from profiles.format.catalog import Catalog
-from profiles.format.presets import OWN, Preset, presets
-from profiles.format.workload_section import workload_of
+from profiles.format.presets import OWN, Preset, presets, published
+from profiles.format.workload_section import WorkloadVariant, workload_of
 from profiles.references.arithmetic import on_gpu, same
 from profiles.references.reference_tables import bundled_references
 
@@ -67,3 +69,22 @@ def test_a_table_that_is_the_profiles_own_cases_is_offered_once_under_its_name()
         r for r in bundled_references() if r.framework == "OneFlow 0.1.8" and r.batch_size == 128
     ]
     assert names(presets(profile, rows)) == ["DLPerf, OneFlow 0.1.8"]
+
+
+def test_a_case_that_a_variant_of_the_workload_cannot_judge_has_no_published_figure() -> None:
+    profile = CATALOG.get("oneflow-resnet50")
+    assert profile.workload is not None
+    variant = WorkloadVariant(when="batch_size > 64", name="X")
+    changed = profile.model_copy(
+        update={"workload": profile.workload.model_copy(update={"variant": (variant,)})}
+    )
+    (case,) = expand(changed, ["1n1g"], {"batch_size": ("160",), "precision": ("fp32",)})
+    assert published(profile, case, {}, bundled_references())
+    no_batch = {name: value for name, value in case.parameters.items() if name != "batch_size"}
+    unshared = replace(case, parameters={**no_batch, GLOBAL_BATCH: 7})
+    assert published(changed, unshared, {}, bundled_references()) == ()
+    by_other = variant.model_copy(update={"when": "nothing_known > 1"})
+    unknown = changed.model_copy(
+        update={"workload": changed.workload.model_copy(update={"variant": (by_other,)})}
+    )
+    assert names(presets(unknown, bundled_references())) == [OWN]

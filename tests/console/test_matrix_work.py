@@ -1,0 +1,105 @@
+"""What the matrix does anew: nothing for a cursor that moves, little for a mark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backends.campaign.folder.past_index import PastIndex
+from backends.results import past_result
+from tests.console.conftest import HUGE, ONEFLOW, console, tick
+from tests.console.fakes import FakeWorkspace
+from tests.console.test_matrix_past import SMOKE, measured, read, smoke
+from tui import matrix_below, matrix_past, matrix_request, plan_words
+from tui.matrix_below import past_lines
+from tui.matrix_marks import Marks, new_marks
+from tui.matrix_past import past_of_grid
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, *parts: tuple[Any, str]) -> Counter[str]:
+    """How often each was called, by its name."""
+    calls: Counter[str] = Counter()
+
+    def counting(name: str, of: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*given: Any, **more: Any) -> Any:
+            calls[name] += 1
+            return of(*given, **more)
+
+        return called
+
+    for where, name in parts:
+        monkeypatch.setattr(where, name, counting(name, getattr(where, name)))
+    return calls
+
+
+async def test_a_cursor_that_moves_asks_nothing_again_and_a_mark_only_for_its_grid(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(workspace, {smoke("1n1g"): [1.0] * 3})
+    async with console(workspace, HUGE) as (app, pilot):
+        page = await read(app, pilot)
+        second = page._asked.marks("oneflow-resnet50").with_defaults()
+        given = {name: values[0] for name, values in ONEFLOW.items()}
+        page._asked.put(replace(second, settings=given))
+        tick(app)
+        await pilot.pause()
+        calls = counted(
+            monkeypatch,
+            (matrix_request, "past_of_grid"),
+            (matrix_request, "capacity"),
+            (matrix_request, "known_devices"),
+            (plan_words, "host_findings"),
+            (Marks, "cells"),
+        )
+        await pilot.press(*"jljlhk")
+        tick(app)
+        await pilot.pause()
+        assert calls["past_of_grid"] == calls["capacity"] == calls["known_devices"] == 0
+        assert calls["host_findings"] == calls["cells"] == 0
+        before = page._asked.plan
+        assert before is not None
+        assert before.selection.profiles == ("cpu-smoke", "oneflow-resnet50")
+        await pilot.press("j", "space")
+        assert page._asked.plan is not before
+        assert calls["past_of_grid"] == 0
+        assert calls["host_findings"] == len(workspace.snapshots())
+        assert calls["cells"] <= 3, "the grid, and the two rows of the list"
+
+
+def test_each_past_result_is_looked_at_once_however_many_cells_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tags, sizes = ("1n1g", "1n2g", "2n1g"), (16, 32, 64, 128)
+    for number in range(20):
+        cases = [smoke(tag, size) for tag in tags for size in sizes]
+        workspace = FakeWorkspace(tmp_path)
+        measured(workspace, {case: [1.0 + number] for case in cases}, f"c{number}")
+    index = PastIndex(tmp_path)
+    index.read()
+    part = new_marks(SMOKE.profile)
+    cells = part.cells(())
+    calls = counted(monkeypatch, (past_result, "_key"))
+    past = past_of_grid(part, cells, index.found, (), simulated=False)
+    assert len(past.of(smoke("1n2g", 64)).same) == 20
+    assert past.of(smoke("1n4g")).same == ()
+    assert calls["_key"] <= 20 * len(tags) * len(sizes) + sum(map(len, cells))
+
+
+def test_only_what_has_room_is_put_into_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(FakeWorkspace(tmp_path), {smoke("1n1g"): [1.0]})
+    index = PastIndex(tmp_path)
+    index.read()
+    ((one,),) = index.found.values()
+    calls = counted(monkeypatch, (matrix_below, "result_words"))
+    lines = past_lines("1n1g", [one] * 5000, one.at, 80, 12)
+    assert len(lines) == 13
+    assert lines[-2].plain == " +4990 more"
+    assert calls["result_words"] == 10
+    assert matrix_past.result_words(one, one.at, 79) in lines[1].plain
