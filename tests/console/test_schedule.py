@@ -191,3 +191,17 @@ def test_what_is_beyond_those_that_are_played_comes_after_them_but_never_what_is
     assert "nobody knows" not in text
     assert (f"{more} run" in text) == (more > 0)
     assert ("after these" in text) == (more > 0)
+
+
+async def test_s_again_shows_what_was_there_before(workspace: FakeWorkspace) -> None:
+    async with console(workspace, HUGE) as (app, pilot):
+        begin(app, workspace, ("1n8g",))
+        page = await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        await pilot.press("v")
+        await until(pilot, lambda: page.panels.details.display)
+        await pilot.press("s")
+        await until(pilot, lambda: page.panels.schedule.display)
+        await pilot.press("s")
+        await until(pilot, lambda: not page.panels.schedule.display)
+        assert page.panels.details.display

@@ -44,6 +44,8 @@ class RunPanels(Vertical):
         self._session = session
         self.view = ""
         """What the upper panel is to be, or the only one; "": what the run calls for."""
+        self.view_before = ""
+        """What that was before the schedule."""
         self.alone = ""
         """The panel that has all the room; "": none."""
         self.tall = False

@@ -292,7 +292,13 @@ class RunsPage(Page):
     def action_schedule(self) -> None:
         """Hosts over time; again: what was there before."""
         panels = self.panels
-        panels.view, panels.alone = "" if panels.schedule.display else "schedule", ""
+        if panels.schedule.display:
+            panels.view = panels.view_before
+        else:
+            if panels.view != "schedule":  # out of sight behind what is zoomed
+                panels.view_before = panels.view
+            panels.view = "schedule"
+        panels.alone = ""
         self._show_selected()
         self.call_after_refresh(self._show_selected)
 
