@@ -16,7 +16,7 @@ from backends.hosts.host_facts import AWAY, HostSnapshot, HostState
 from backends.results.past_result import PLACES
 from profiles.case_tag import parse_tag
 from profiles.errors import SelectionError
-from profiles.format.case import GLOBAL_BATCH, Case
+from profiles.format.case import CLUSTER, GLOBAL_BATCH, Case
 from profiles.format.case_matrix import exclusion, infeasible, shared_out
 from profiles.format.host_capacity import HostCapacity
 from profiles.format.site_settings import needs_value
@@ -331,6 +331,12 @@ def without_batch(values: Mapping[str, T]) -> dict[str, T]:
 def marked_cases(cells: Rows) -> tuple[Case, ...]:
     """Of a grid, those that would run now."""
     return tuple(c.case for row in cells for c in row if c.state == "marked" and not c.awaits)
+
+
+def on_any_cluster(case: Case) -> Case:
+    """As it is on the grid."""
+    parameters = {name: value for name, value in case.parameters.items() if name != CLUSTER}
+    return replace(case, parameters=parameters)
 
 
 def new_marks(profile: Profile) -> Marks:

@@ -14,7 +14,7 @@ from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity, limited, parse_repeats
 from profiles.durations import format_duration
 from profiles.errors import DlperfError, SelectionError
-from profiles.format.case import CLUSTER, GLOBAL_BATCH, Case
+from profiles.format.case import GLOBAL_BATCH, Case
 from profiles.format.host_capacity import HostCapacity
 from profiles.format.site_settings import needs_value
 from tui.matrix_marks import (
@@ -25,6 +25,7 @@ from tui.matrix_marks import (
     capacity,
     marked_cases,
     new_marks,
+    on_any_cluster,
     without_batch,
 )
 from tui.matrix_past import PastOfGrid, holes, known_devices, past_of_grid
@@ -315,12 +316,6 @@ class Asked:
         if self.plan is None or not self.plan.cases:
             raise DlperfError("nothing is marked", remedy="mark a case with space")
         return self.plan
-
-
-def on_any_cluster(case: Case) -> Case:
-    """As it is on the grid."""
-    parameters = {name: value for name, value in case.parameters.items() if name != CLUSTER}
-    return replace(case, parameters=parameters)
 
 
 def selection(
