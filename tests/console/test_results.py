@@ -580,3 +580,17 @@ async def test_a_repeat_says_when_and_where_it_ran_and_what_was_odd_about_it(
         await until(pilot, partial(shows, app, "Began"))
         assert re.search(r"  0, 1 +\d\d:\d\d:\d\d ", screen_text(app))
         await app.session.close()
+
+
+async def test_a_case_that_failed_says_why_and_where_to_try_it_again(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n1g", "1n8g"), repeats=1)
+        controller.fails = {case.case.tag: "NCCL timed out" for case in controller.cases}
+        for _ in range(40):
+            workspace.clock.tick(30)
+            tick(app)
+        await pilot.press("4")
+        await until(pilot, lambda: "NCCL timed out" in screen_text(app))
+        assert "t there tries it again" in screen_text(app)

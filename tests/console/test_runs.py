@@ -532,3 +532,19 @@ async def test_what_shows_or_seeks_in_the_log_brings_it_into_sight(
             assert app.focused is log, keys
             await pilot.press("e")  # looks for what is wrong from what is in sight
             assert "errors" in str(log.border_subtitle), keys
+
+
+async def test_a_campaign_that_is_over_says_where_its_results_are(workspace: FakeWorkspace) -> None:
+    async with console(workspace) as (app, pilot):
+        controller = begin(app, workspace)
+        await pilot.press("3")
+        for _ in range(200):
+            tick(app)
+            finished = controller.snapshot().finished
+            assert ("4 shows the results" in screen_text(app)) <= finished
+            if finished:
+                break
+            workspace.clock.tick(30)
+        await until(pilot, lambda: "4 shows the results" in screen_text(app))
+        await pilot.press("4")
+        await until(pilot, lambda: "Results ·" in screen_text(app))

@@ -215,14 +215,21 @@ def _in_short(concern: Concern, case: CaseResult) -> str:
     return SHORT.get(concern, str(concern))
 
 
-def case_text(case: CaseResult, group: Group, rule: AutoRepeats | None = None) -> Text:
-    """What is known of a case beside its figures in the table; ``rule``: repeats go on by it."""
+def case_text(
+    case: CaseResult, group: Group, rule: AutoRepeats | None = None, *, retriable: bool = False
+) -> Text:
+    """What is known of a case beside its figures in the table; ``rule``: repeats go on by it.
+    ``retriable``: what failed can be tried again here."""
     text = Text(end="")
     text.append(f"{plain(case_label(case))}", "bold").append(f"  {plain(case.profile)}\n", MUTED)
     spread = case.spread
     one = devices_text([group]).removesuffix("s")
     if spread is None:
         text.append("no repeat has succeeded yet\n", MUTED)
+        if reason := next((run.reason for run in reversed(case.failed_runs) if run.reason), ""):
+            text.append(f"{plain(reason)}\n", f"bold {BAD}")
+        again = ", and t there tries it again" if retriable else ""
+        text.append("→ ", ACCENT).append(f"3 has its log{again}\n")
     else:
         rows = [
             ("median", f"{number(spread.median)} {case.unit}"),

@@ -189,7 +189,9 @@ class ResultsPage(Page):
         if details.display:
             rule = self.viewed.state.auto if self.viewed else None
             called = short_label(case, self._groups)
-            details.show(f"Case · {called}", case_text(case, group, rule))
+            fixed = self.session.readonly or self.viewed is None or self.viewed.read_only
+            text = case_text(case, group, rule, retriable=not fixed)
+            details.show(f"Case · {called}", text)
         if repeats.display:
             shown = (case, group, repeats.content_size.width)
             if shown != self._repeats_shown:  # each repeat of the group is drawn on a line

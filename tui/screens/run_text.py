@@ -64,6 +64,8 @@ def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
         parts.append((f"a {viewed.kept_by.role} goes on with it", MUTED))
     elif viewed.read_only:
         parts.append(("read-only", MUTED))
+    if viewed.finished and well:
+        parts.append(("4 shows the results", MUTED))
     return join(parts, " · ")
 
 
