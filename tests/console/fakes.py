@@ -528,9 +528,9 @@ class FakeWorkspace:
     async def ask(
         self, path: Path, verb: Verb, run_ids: Sequence[str] | None = None, *, repeats: int = 0
     ) -> Answer | None:
-        """The next of ``answers``."""
+        """The next of ``answers``; without any, nobody is at work on it any more."""
         self.asked.append((verb, None if run_ids is None else tuple(run_ids), repeats))
-        answer = self.answers.pop(0)
+        answer = self.answers.pop(0) if self.answers else None
         if isinstance(answer, DlperfError):
             raise answer
         return answer

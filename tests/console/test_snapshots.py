@@ -7,10 +7,12 @@ tests/console/test_snapshots.py --snapshot-update`` accepts what is drawn now.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from backends.hangs.diagnosis import (
     Confidence,
@@ -23,9 +25,11 @@ from backends.hangs.diagnosis import (
 )
 from backends.hangs.evidence import Lack
 from backends.hangs.slow_rank import SlowRank
+from backends.hosts.host_facts import HostSnapshot, HostState
+from profiles.errors import DlperfError
 from tests.console.conftest import HUGE, LARGE, SMALL, begin, screen_text, settled, tick, until
 from tests.console.fake_prechecks import of_four_hosts
-from tests.console.fakes import START, FakeFinding, FakeWorkspace
+from tests.console.fakes import START, FakeFinding, FakeSummary, FakeWorkspace, v100_hosts
 from tests.console.test_compare import open_compare, three
 from tui.app import DlperfApp
 from tui.screens.precheck_dialog import PrecheckDialog
@@ -46,6 +50,7 @@ SIZES = pytest.mark.parametrize(
 def still(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeWorkspace:
     """A workspace whose paths say nothing of this machine."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Input, "_toggle_cursor", lambda self: None)  # it never blinks
     return FakeWorkspace(Path("campaigns"))
 
 
@@ -63,6 +68,8 @@ def steps(workspace: FakeWorkspace, *keys: str | float, campaign: bool = False) 
         app = pilot.app
         assert isinstance(app, DlperfApp)
         await until(pilot, lambda: workspace.probed)
+        tick(app)
+        await settled(app)
         if campaign:
             begin(app, workspace)
         for key in keys:
@@ -73,17 +80,22 @@ def steps(workspace: FakeWorkspace, *keys: str | float, campaign: bool = False) 
                     workspace.clock.tick(key / 10)
                     tick(app)
             await pilot.pause()
+            await until(pilot, lambda: not projecting(app))  # before something lies over it
         tick(app)
         await pilot.pause()
         tick(app)
         await until(pilot, lambda: not projecting(app))
-        await pilot.pause()
+        await settled(app)
+        tick(app)
+        await settled(app)
 
     return go
 
 
 def projecting(app: DlperfApp) -> bool:
-    return any(w.group == "projection" and not w.is_finished for w in app.workers)
+    """Whether it works out or reads what it will then show."""
+    shown_then = ("projection", "past")
+    return any(w.group in shown_then and not w.is_finished for w in app.workers)
 
 
 @SIZES
@@ -184,6 +196,58 @@ def test_campaigns_side_by_side(
         await settled(app)
 
     assert snap_compare(console_of(still, colours), terminal_size=size, run_before=go)
+
+
+AWAY = HostSnapshot("node4", "10.11.0.5", HostState.UNREACHABLE, "connection refused")
+PAST = (
+    FakeSummary("2026-11-20-nightly", NAME / "a", "finished", 48, 48, START - 9e4, failed=2),
+    FakeSummary("2026-11-20-bert", NAME / "b", "live", 3, 12, START - 8e4, cancelled=1),
+    FakeSummary("2026-11-19-demo", NAME / "c", "finished", 6, 6, START - 2e5, simulated=True),
+    FakeSummary("old", NAME / "d", "?", 0, 0, None, problem="line 3 of its journal is no JSON"),
+)
+
+
+@SIZES
+@pytest.mark.parametrize(
+    ("keys", "campaign"),
+    [
+        pytest.param(("4",), False, id="results-empty"),
+        pytest.param(("O",), False, id="no-campaigns"),
+        pytest.param(("O",), False, id="campaigns"),
+        pytest.param(("O", "G", "enter"), False, id="campaign-unreadable"),
+        pytest.param(("3", 60.0, "N"), True, id="notes"),
+        pytest.param(("3", 60.0, "enter", "slash", "i"), True, id="log-search"),
+        pytest.param(("2", "c"), False, id="add-case"),
+        pytest.param(("2", "U"), False, id="target"),
+        pytest.param(("2", "b"), False, id="scaling"),
+        pytest.param(("2", "enter", "enter"), False, id="start-failed"),
+        pytest.param((), False, id="probing"),
+        pytest.param(("G",), False, id="host-away"),
+    ],
+)
+def test_nothing_there_or_not_yet_or_it_failed(
+    request: pytest.FixtureRequest,
+    snap_compare: Compare,
+    still: FakeWorkspace,
+    size: tuple[int, int],
+    colours: str,
+    keys: tuple[str | float, ...],
+    campaign: bool,
+) -> None:
+    state: str = request.node.callspec.id
+    if "no-campaigns" not in state and "campaign" in state:
+        still.summaries = list(PAST)
+    if "start-failed" in state:
+        still.start_error = DlperfError("no space left", where="campaigns", remedy="make room")
+    if "probing" in state:
+        still.answer(*(replace(h, state=HostState.PROBING) for h in still.snapshots()))
+    if "host-away" in state:
+        still.answer(*v100_hosts()[:3], AWAY)
+    assert snap_compare(
+        console_of(still, colours),
+        terminal_size=size,
+        run_before=steps(still, *keys, campaign=campaign),
+    )
 
 
 HUNG = Diagnosis(

@@ -127,6 +127,7 @@ class StartDialog(Dialog[str]):
         return Hanging(totals_text(plan, host_states(plan, self._session.hosts, findings)))
 
     def _say(self, text: Text) -> None:
+        text.rstrip()
         self.query_one("#checks", Static).update(Hanging(text))
 
     def action_start(self) -> None:

@@ -56,7 +56,7 @@ def cases_text(plan: Plan) -> Text:
         by_profile.setdefault(planned.profile.name, []).append(
             f"{planned.case.label} × {planned.repeats}{most}"
         )
-    text = Text(end="")
+    text = Text("\n", end="")
     for name, cases in by_profile.items():
         text.append(f"{plain(name)}\n", "bold")
         for words in cases:
