@@ -3,6 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.coordinate import Coordinate
@@ -11,7 +14,7 @@ from textual.widgets import DataTable
 from tests.console.conftest import console, words
 from tests.console.fakes import FakeWorkspace
 from tui.text import cell
-from tui.widgets.keyed_table import Column, KeyedTable, Row
+from tui.widgets.keyed_table import NOTHING, Column, KeyedTable, Row
 
 COLUMNS = (
     Column("name", "Name", 8),
@@ -239,3 +242,56 @@ async def test_a_column_without_anything_in_it_goes_before_a_cell_is_cut() -> No
         assert "Extra" in words(table)
         assert "now" in words(table)
         assert "…" in words(table)
+
+
+def painted_text(app: App[None]) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+FIGURES = (
+    Column("name", "Name", None),
+    Column("why", "Why", 9),
+    Column("rate", "Rate", 6, right=True),
+    Column("eta", "ETA", 5, right=True),
+    Column("elapsed", "Elapsed", 7, right=True, from_width=60),
+)
+
+
+class Figures(App[None]):
+    def compose(self) -> ComposeResult:
+        yield KeyedTable(FIGURES)
+
+
+@st.composite
+def rows_that_spread(draw: st.DrawFn) -> Row:
+    why = draw(
+        st.sampled_from(["", "full", "waits for node3", "stalled: no reading for 10m", "漢字" * 9])
+    )
+    figures = draw(st.lists(st.sampled_from(["–", "12", ""]), min_size=3, max_size=3))
+    cells = (cell("run"), cell(why), *(cell(figure, right=True) for figure in figures))
+    return Row("r", cells, spread=1 if why else None)
+
+
+@pytest.mark.parametrize("width", [50, 58, 70, 100])
+@given(st.lists(rows_that_spread(), min_size=1, max_size=5))
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+async def test_a_cell_goes_on_over_the_empty_ones_behind_it_and_over_no_other(
+    width: int, shown: list[Row]
+) -> None:
+    app = Figures()
+    async with app.run_test(size=(width, 6)) as pilot:
+        table = app.query_one(KeyedTable)
+        for row in shown:  # each in the place of the one before
+            table.refill([row])
+            await pilot.pause()
+            line = painted_text(app).splitlines()[1]
+            _, why, *figures = (text.plain for text in row.cells)
+            behind = figures[: 3 if width >= 60 else 2]
+            filled = [figure for figure in behind if figure not in NOTHING]
+            widths = [6, 5, 7][: len(behind)]
+            free = next((n for n, f in enumerate(behind) if f not in NOTHING), len(behind))
+            room = 9 + sum(own + 2 for own in widths[:free] if why)
+            assert (why in line) is (cell_len(why) <= room)
+            assert ("…" in line) is (cell_len(why) > room)
+            assert line.count("12") == len(filled)
+            assert cell_len(line.rstrip()) <= width

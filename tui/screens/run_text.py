@@ -32,6 +32,9 @@ COLUMNS = (
 )
 
 
+PROGRESS = next(n for n, column in enumerate(COLUMNS) if column.key == "progress")
+
+
 def summary(viewed: CampaignSnapshot | None, *, leaving: bool = False) -> Text:
     """ "2 at work · 5 to come · 12 done · 1 failed", for the frame. ``leaving``: a keeper is about
     to go on with it."""
@@ -101,22 +104,39 @@ class RunRows:
 def _row(run: RunView, labels: CaseLabels, *, several: bool) -> Row:
     called = labels.label(run.case) + run.label.removeprefix(run.case.label)
     rate = run.throughput_now if run.state.active else run.throughput
-    said = run.reason if run.state is RunState.FAILED else run.state_text
+    said = _said(run.state, run.reason if run.state is RunState.FAILED else run.state_text)
+    troubled = run.state.active and not run.doing
+    colour = BAD if run.state is RunState.FAILED else WARN if troubled else MUTED
+    there = bool(said) and run.progress is None and rate is None  # it has no figures to tell
+    progress = (
+        _kept_cell(said, colour)
+        if there
+        else _progress(
+            run.state, None if run.progress is None else round(run.progress, 2), run.outlived
+        )
+    )
     return Row(
         run.run_id,
         (
             _state(run.state, run.paused, run.collecting, run.elapsed_s is not None),
-            _label(called, run.profile if several else "", run.state, said, bool(run.doing)),
+            _label(called, run.profile if several else "", "" if there else said, colour),
             _kept_cell(fold_nodeset(run.hosts) or "–", "" if run.hosts else MUTED),
-            _progress(
-                run.state, None if run.progress is None else round(run.progress, 2), run.outlived
-            ),
+            progress,
             _kept_cell(number(rate), _rate_style(run), right=True),
             _duration(None if run.state.ended else run.eta_s),
             _duration(run.elapsed_s),
         ),
         find=f"{run.profile} {' '.join(run.hosts)} {run.reason}",
+        spread=PROGRESS if there else None,
     )
+
+
+def _said(state: RunState, words: str) -> str:
+    """Why it waits or failed, or what it is at, without the state, which has a column."""
+    said = plain(words)
+    for begin in (f"{state} ", f"{state}: ", f"{state}, "):
+        said = said.removeprefix(begin)
+    return "" if said in (str(state), "collecting") else said
 
 
 def _rate_style(run: RunView) -> str:
@@ -146,18 +166,11 @@ def _state(state: RunState, paused: bool, collecting: bool, begun: bool) -> Text
 
 
 @lru_cache(maxsize=CELLS_KEPT)
-def _label(label: str, profile: str, state: RunState, said: str, calm: bool) -> Text:
+def _label(label: str, profile: str, said: str, colour: str) -> Text:
     text = cell(label)
     if profile:
         text = join([(f"{plain(profile)} ", MUTED), text])
-    said = plain(said)
-    for begin in (f"{state} ", f"{state}: ", f"{state}, "):
-        said = said.removeprefix(begin)  # which has a column
-    if said and said not in (str(state), "collecting"):
-        troubled = state.active and not calm
-        colour = BAD if state is RunState.FAILED else WARN if troubled else MUTED
-        text.append(f"  {said}", colour)
-    return text
+    return text.append(f"  {said}", colour) if said else text
 
 
 @lru_cache(maxsize=CELLS_KEPT)

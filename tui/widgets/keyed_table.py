@@ -13,6 +13,7 @@ from textual import events
 from textual.coordinate import Coordinate
 from textual.dom import DOMNode
 from textual.message import Message
+from textual.strip import Strip
 from textual.widgets import DataTable
 from textual.widgets.data_table import CellKey, RowKey
 
@@ -47,15 +48,19 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """``cells`` in the order of the columns. ``find``: what ``/`` searches besides the cells."""
+    """``cells`` in the order of the columns. ``find``: what ``/`` searches besides the cells.
+    ``spread``: the number of a cell that may go on over the cells behind it in which there is
+    nothing; no column is as wide as that one would be."""
 
     key: str
     cells: tuple[Text, ...]
     find: str = ""
+    spread: int | None = None
     widths: tuple[int, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "widths", tuple(cell.cell_len for cell in self.cells))
+        widths = (0 if n == self.spread else cell.cell_len for n, cell in enumerate(self.cells))
+        object.__setattr__(self, "widths", tuple(widths))
 
     def matches(self, words: Sequence[str]) -> bool:
         text = " ".join([self.find, *(c.plain for c in self.cells)]).casefold()
@@ -261,6 +266,8 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             for place, (new, old) in enumerate(zip(cells, drawn, strict=True)):
                 if new is not old and not _same(new, old):
                     self.update_cell_at(Coordinate(index, place), new)
+                    if row.spread is not None or before.spread is not None:
+                        self.refresh_row(index)
             self._drawn[row.key] = row, cells
         self._append(rows[len(self._keys) :])
 
@@ -284,15 +291,41 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
             header, False, False, hover, cursor, self.show_cursor, self._show_hover_cursor,
             self.cursor_foreground_priority == "css", self.cursor_background_priority == "css",
         )  # fmt: skip
-        looks = (base_style, width, styles)
+        over = range(0) if header else self._spread_of(row_index)
+        if column_index in over:
+            text = self.get_cell_at(Coordinate(row_index, over[0]))
+        looks = (base_style, width, styles, over)
         place = (row_index, column_index, cursor, hover)
         known = self._painted.get(place)
         if known is None or known[0] is not text or known[1] != looks:
-            lines = super()._render_cell(row_index, column_index, base_style, width, cursor, hover)
+            if column_index in over:
+                widths = [self.ordered_columns[n].get_render_width(self) for n in over]
+                whole = super()._render_cell(
+                    row_index, over[0], base_style, sum(widths), cursor, hover
+                )
+                begin = sum(widths[: column_index - over[0]])
+                lines = [list(Strip(line).crop(begin, begin + width)) for line in whole]
+            else:
+                lines = super()._render_cell(
+                    row_index, column_index, base_style, width, cursor, hover
+                )
             if len(self._painted) >= CELLS_KEPT:
                 self._painted.clear()
             self._painted[place] = known = (text, looks, lines)
         return known[2]
+
+    def _spread_of(self, row_index: int) -> range:
+        """The shown columns over which one cell of the row goes on; empty where none does."""
+        row = self._drawn[self._keys[row_index]][0] if row_index < len(self._keys) else None
+        if row is None or row.spread is None:
+            return range(0)
+        numbers = [self._all_columns.index(column) for column, _ in self._shown]
+        if row.spread not in numbers:
+            return range(0)
+        first = end = numbers.index(row.spread)
+        while end + 1 < len(numbers) and row.cells[numbers[end + 1]].plain in NOTHING:
+            end += 1
+        return range(first, end + 1)
 
     def _announce(self) -> None:
         key = self.current_key
