@@ -20,6 +20,7 @@ from tests.console.fakes import FakeController, FakeWorkspace
 from tui.app import DlperfApp
 from tui.backend_protocols import Workspace
 from tui.screens.login_questions import ConsolePrompter
+from tui.widgets.keybar import KeyBar
 
 SMALL, LARGE, HUGE = (80, 24), (120, 40), (200, 60)
 DEADLINE_S = 10.0
@@ -127,6 +128,12 @@ def begin(
     controller = workspace.controller(plan)
     app.session.controller = controller
     return controller
+
+
+def hints_shown(app: DlperfApp) -> str:
+    """The last line, or two."""
+    rows = screen_text(app).splitlines()
+    return "\n".join(rows[app.screen.query_one(KeyBar).region.y :])
 
 
 def screen_text(app: DlperfApp) -> str:

@@ -15,6 +15,7 @@ from tests.console.conftest import (
     SMALL,
     begin,
     console,
+    hints_shown,
     screen_text,
     settled,
     tick,
@@ -294,12 +295,6 @@ async def test_a_key_is_called_what_it_would_do_now(
         assert labels()["zoom"] == "All panels"
 
 
-def shown_hints(app: DlperfApp) -> str:
-    """The last line, or two."""
-    rows = screen_text(app).splitlines()
-    return "\n".join(rows[app.screen.query_one(KeyBar).region.y :])
-
-
 def labels_of(app: DlperfApp) -> dict[str, str]:
     return {key.action: key.label for key in offered(app.screen)}
 
@@ -318,7 +313,7 @@ async def test_what_comes_by_itself_changes_the_hints_too(
             await settled(app)
             bar = app.screen.query_one(KeyBar)
             words = "".join(f" {key_name(key)} {key.label} " for key in bar.chosen())
-            assert " ".join(shown_hints(app).split()) == " ".join(words.split())
+            assert " ".join(hints_shown(app).split()) == " ".join(words.split())
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE])
@@ -333,13 +328,13 @@ async def test_diagnose_is_among_the_first_keys_while_a_run_is_silent(
             workspace.clock.tick(2)
         tick(app)
         await settled(app)
-        assert "d Diagnose" not in shown_hints(app)
+        assert "d Diagnose" not in hints_shown(app)
         stuck.advance = lambda: None  # type: ignore[method-assign]
         workspace.clock.tick(200)
         tick(app)
         await settled(app)
         assert "no reading for 3m" in screen_text(app)
-        assert "d Diagnose" in shown_hints(app)
+        assert "d Diagnose" in hints_shown(app)
 
 
 @given(st.data(), st.integers(60, 220), st.integers(1, 2))

@@ -23,6 +23,7 @@ from backends.use_cases import Workspace
 from tests.console.conftest import (
     LARGE,
     console,
+    hints_shown,
     screen_text,
     shows,
     tick,
@@ -223,7 +224,8 @@ async def test_the_footer_has_every_key_that_there_is_room_for(
         assert all(used + len(key_name(k)) + len(k.label) + 3 > size[0] for k in left_out)
         assert not left_out or size is LARGE
         hints = [f"{key_name(key)} {key.label}" for key in chosen]
-        await until(pilot, lambda: all(h in screen_text(app).splitlines()[-1] for h in hints))
+        shown = partial(hints_shown, app)
+        await until(pilot, lambda: all(hint in shown() for hint in hints))
 
 
 # Keys typed ahead --------------------------------------------------------------------------------
