@@ -94,6 +94,17 @@ def test_our_own_run_is_shown_as_such_and_anybody_elses_by_its_user() -> None:
     assert "our run r00 GPU 0" in note(host).plain
 
 
+@given(st.integers(40, 200), st.integers(1, 12))
+def test_who_holds_a_host_is_told_whole_at_every_width(width: int, words: int) -> None:
+    holder = " ".join(f"word{n}" for n in range(words))
+    host = known_host("n", "", replace(facts(), lease=Lease(holder, START)))
+    told = host_text(host, width=width).plain.partition("\nGPUs")[0].splitlines()
+    assert all(len(line) <= width for line in told)
+    assert f"held by {host.lease.explained if host.lease else ''}" in " ".join(
+        " ".join(told).split()
+    )
+
+
 @pytest.mark.parametrize("size", [LARGE, HUGE], ids=str)
 async def test_gpus_and_links_are_side_by_side_below_the_sentence(
     workspace: FakeWorkspace, size: tuple[int, int]

@@ -35,7 +35,7 @@ def host_text(
     """
     own = own or {}
     text = Text(no_wrap=True, end="")
-    text.append_text(_headline(host, now, own)).append("\n")
+    text.append_text(_headline(host, now, own, width)).append("\n")
     if host.facts is None:
         return text.append_text(_without_facts(host))
     for concern in host.concerns:
@@ -57,13 +57,8 @@ def host_text(
     return text
 
 
-def _headline(host: HostSnapshot, now: float | None, own: Mapping[str, str]) -> Text:
-    lease = ("no lease", MUTED)
-    if host.lease is not None:
-        label = own.get(host.lease.run_id)
-        lease = (f"held by {plain(host.lease.explained)}", WARN)
-        if label is not None:
-            lease = (f"held by our run {plain(label)}", ACCENT)
+def _headline(host: HostSnapshot, now: float | None, own: Mapping[str, str], width: int) -> Text:
+    """State, address, age, lease; who holds a host may have a lot to say, on lines of its own."""
     parts: list[Text | str | tuple[str, str]] = [
         host_state(host),
         plain(host.address or ", ".join(host.partitions) or "this machine"),
@@ -71,9 +66,24 @@ def _headline(host: HostSnapshot, now: float | None, own: Mapping[str, str]) -> 
     old = age(host, now)
     if old != "–":
         parts.append(("asked just now" if old == "now" else f"as of {old} ago", MUTED))
-    if host.facts is not None and not host.partitions and (host.lease or not host.recorded):
-        parts.append(lease)  # last: who holds a host may have a lot to say
-    return join(parts, " · ")
+    if host.facts is None or host.partitions or (host.recorded and not host.lease):
+        return join(parts, " · ")
+    words, style = _lease(host, own)
+    whole = join([*parts, (words, style)], " · ")
+    if whole.cell_len <= width:
+        return whole
+    below = _wrapped(words, width, style)
+    below.rstrip()
+    return join(parts, " · ").append("\n").append_text(below)
+
+
+def _lease(host: HostSnapshot, own: Mapping[str, str]) -> tuple[str, str]:
+    if host.lease is None:
+        return "no lease", MUTED
+    label = own.get(host.lease.run_id)
+    if label is not None:
+        return f"held by our run {plain(label)}", ACCENT
+    return f"held by {plain(host.lease.explained)}", WARN
 
 
 def _without_facts(host: HostSnapshot) -> Text:
