@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.integration.test_precheck import UNNAMED
 from tests.support.netns import NamespaceHosts, why_not
 from tests.support.slowed import break_python, slowed, throttled, why_no_cgroups
 from tests.support.sshd import ROOT
@@ -75,7 +76,9 @@ def test_a_slow_host_a_bad_link_and_a_broken_python_are_named_and_no_other(
     print(json.dumps(document["ranking"], indent=1), json.dumps(document["pairs"], indent=1))
     assert named(document) == {("node1",), ("node4",), ("node2", "node3")}
     verdicts = {ranked["host"]: ranked["verdict"] for ranked in document["ranking"]}
-    assert verdicts == {"node4": "broken", "node1": "slow", "node2": "well", "node3": "well"}
+    assert (verdicts.pop("node4"), verdicts.pop("node1")) == ("broken", "slow")
+    assert verdicts.keys() == {"node2", "node3"}
+    assert set(verdicts.values()) <= UNNAMED
     why = {r["host"]: [reason["metric"] for reason in r["reasons"]] for r in document["ranking"]}
     assert {"cpu_one", "cpu_all"} & set(why["node1"])
     assert "error while loading shared libraries" in document["ranking"][0]["reasons"][0]["reason"]
@@ -94,4 +97,4 @@ def test_of_four_good_hosts_none_is_named(four: NamespaceHosts, tmp_path: Path) 
     document = precheck(four, tmp_path)
     assert (named(document), document["exit"]) == (set(), 0), document["ranking"]
     assert document["keep"] == "node[1-4]"
-    assert {ranked["verdict"] for ranked in document["ranking"]} == {"well"}
+    assert {ranked["verdict"] for ranked in document["ranking"]} <= UNNAMED
