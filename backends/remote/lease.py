@@ -40,7 +40,9 @@ class Lease:
     def __str__(self) -> str:
         if self.since is None:
             return self.words
-        return f"{self.words}, since {time.strftime('%H:%M', time.localtime(self.since))}"
+        since = time.localtime(self.since)
+        today = since[:3] == time.localtime()[:3]
+        return f"{self.words}, since {time.strftime('%H:%M' if today else '%Y-%m-%d %H:%M', since)}"
 
     @property
     def explained(self) -> str:

@@ -173,10 +173,20 @@ def test_a_lease_is_shown_with_its_holder() -> None:
     lease = Lease("bob@login02 resnet, run r", since, "mallory", "/tmp/note")
     host = HostSnapshot("n", "", HostState.BUSY, facts=replace(facts(), lease=lease))
     assert "bob@login02" in note(host).plain
-    said = host_text(host).plain
-    assert "held by bob@login02 resnet, run r (user mallory), since 02:10" in said
+    assert "held by bob@login02 resnet, run r (user mallory), since 2026-11-21 02:10" in said(host)
     stuck = replace(host, facts=replace(facts(), lease=replace(lease, by_a_run=False)))
-    assert "/tmp/note belongs to mallory: ask them" in host_text(stuck).plain
+    assert "/tmp/note belongs to mallory: ask them" in said(stuck)
+
+
+def test_a_lease_of_today_is_told_with_its_hour_alone() -> None:
+    since = time.time()
+    host = replace(v100_hosts()[0], facts=replace(facts(), lease=Lease("bob@login02", since)))
+    assert f"bob@login02, since {time.strftime('%H:%M', time.localtime(since))}" in said(host)
+
+
+def said(host: HostSnapshot) -> str:
+    """What is told of a host, as one line: where it breaks is its width's."""
+    return " ".join(host_text(host).plain.split())
 
 
 def test_whether_there_is_a_lease_is_told_only_of_a_host_that_answered() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from rich.color import Color, ColorSystem
 
-from tests.console.conftest import LARGE, begin, console, type_ahead, until
+from tests.console.conftest import LARGE, begin, console, shows, type_ahead, until
 from tests.console.fakes import FakeWorkspace
 from tui import theme
 
@@ -87,6 +87,7 @@ async def test_a_page_that_was_behind_has_the_colours_of_the_new_theme(
 ) -> None:
     async with console(workspace) as (app, pilot):
         await pilot.press("2")
+        await until(pilot, lambda: shows(app, "no result yet"))
         dark = app.export_screenshot()
         await pilot.press("1", "T", "2")
         light = app.export_screenshot().lower()
