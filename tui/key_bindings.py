@@ -210,6 +210,13 @@ PANELS: Mapping[str, Panel] = {
                 "marks, values, repeats and settings as the profile's source had them",
                 footer=11,
             ),
+            Key(
+                "z",
+                "undo",
+                "Undo",
+                "take back the last change of the profile's marks; again: the one before",
+                footer=10,
+            ),
             Key("slash", "filter", "Find", "find a profile", said="/", footer=17),
             Key(
                 "P",

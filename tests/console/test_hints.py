@@ -74,6 +74,7 @@ STATES = (
         "matrix, a case that cannot be", "matrix", ("j",) * 3, hosts=1, hidden=("mark", "mark_row")
     ),
     State("matrix, a campaign at work, repeats", "matrix", ("+", "+"), at=30),
+    State("matrix, marks to take back", "matrix", ("x",)),
     State("matrix, profiles", "matrix", ("tab",)),
     State("matrix, filter", "matrix", ("/", "o")),
     State("add a case", "matrix", ("c",)),

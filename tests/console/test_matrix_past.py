@@ -357,7 +357,9 @@ async def test_a_preset_sets_marks_values_repeats_and_settings_as_its_source_had
         assert {key.split("/")[1] for key in part.wanted} == {"1n1g", "1n8g", "2n8g", "4n8g"}
         assert part.shown == {"batch_size": (128,), "precision": ("fp32",)}
         assert page._asked.repeats is None
-        await until(pilot, lambda: "as DLPerf, OneFlow 0.1.9: 4 cases × 7" in said(app))
+        await until(
+            pilot, lambda: "as DLPerf, OneFlow 0.1.9, × 7: 10 cases marked, 4 of them" in said(app)
+        )
 
 
 async def test_a_preset_names_what_these_hosts_cannot_run(workspace: FakeWorkspace) -> None:

@@ -20,6 +20,7 @@ from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.matrix_below import OtherGrid, below_text, others_lines, past_lines, published_lines
+from tui.matrix_history import MarksHistory, Repeats, changed_words
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks, capacity
 from tui.matrix_request import Asked, parse_rule
@@ -29,7 +30,9 @@ from tui.screens import matrix_dialogs
 from tui.screens.matrix_text import (
     cell_text,
     fill_words,
+    marked_words,
     plan_footer,
+    preset_remarks,
     preset_words,
     profile_row,
     profile_text,
@@ -75,6 +78,7 @@ class MatrixPage(Page):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._asked = Asked(session)
+        self._history = MarksHistory()
         self._doing = ""  # what the operator waits for
         self._able: object = None  # what the keys that work depend on
         self._listed: object = None  # what the profiles' rows show
@@ -160,7 +164,8 @@ class MatrixPage(Page):
         self._asked.make_plan()
         if planned is not self._asked.plan:
             self.sight.changed()
-        able = (self._asked.explainable, self._asked.repeats, part.profile.name, grid.markable)
+        repeats, name = self._asked.repeats, part.profile.name
+        able = (self._asked.explainable, repeats, name, grid.markable, self._takes_back)
         if able != self._able:
             self._able = able
             self.refresh_bindings()
@@ -230,9 +235,32 @@ class MatrixPage(Page):
         self.post_message(Said("not marked: hosts have answered since the key was typed"))
         return None
 
-    def _put(self, part: Marks) -> None:
+    def _put(self, part: Marks, repeats: Repeats | None = None) -> None:
+        """``repeats``: those before, where they were changed with the marks."""
+        self._history.add(self._asked.marks(part.profile.name), part, repeats)
         self._asked.put(part)
         self.pull()
+
+    @property
+    def _takes_back(self) -> bool:
+        part = self.focused_marks
+        return part is not None and (self._filling is part or part.profile.name in self._history)
+
+    def action_undo(self) -> None:
+        """The last change of this profile; a fill that waits for past results is the last one."""
+        if (part := self._markable) is None:
+            return
+        if self._filling is part:
+            self._filling = None
+            self._do("")
+            return
+        step = self._history.pop(part.profile.name)
+        if step.repeats is not None and not (self._asked.repeats or self._asked.auto):
+            self._asked.repeats, self._asked.auto = step.repeats
+        self._asked.put(step.part)
+        self.pull()
+        said = marked_words(step.part, self._asked)
+        self.post_message(Said(f"taken back: {changed_words(step, part)}; {said}"))
 
     @on(MatrixGrid.Toggled)
     def _toggled(self, event: MatrixGrid.Toggled) -> None:
@@ -247,6 +275,7 @@ class MatrixPage(Page):
     def toggle_profile(self) -> None:
         if (part := self._markable) is not None:
             self._asked.toggle(part)
+            self._history.add(part, self._asked.marks(part.profile.name))
             self.pull()
 
     def action_mark_all(self) -> None:
@@ -289,12 +318,14 @@ class MatrixPage(Page):
             )
         if action == "repeats":
             return "each case runs once at least"
+        if action == "undo":
+            return f"nothing of {part.profile.name} was changed"
         lacks = {"scaling": "batch_size", "parameters": "parameters", "settings": "settings"}
         return f"{part.profile.name} has no {lacks[action]}" if action in lacks else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "explain":
-            return self._asked.explainable
+        if action in ("explain", "undo"):
+            return self._asked.explainable if action == "explain" else self._takes_back
         part = self.focused_marks
         if action == "scaling":
             return part is not None and "batch_size" in part.profile.parameters
@@ -399,10 +430,13 @@ class MatrixPage(Page):
         except DlperfError as error:
             self.post_message(Problem(error))
             return
-        self._asked.repeats, self._asked.auto = None, False
-        words = preset_words(changed, preset, self._asked.snapshots)
-        self.post_message(Said(f"as {preset.name}: {words}"))
-        self._put(changed)
+        before, own = (self._asked.repeats, self._asked.auto), (None, False)
+        self._asked.repeats, self._asked.auto = own
+        self._put(changed, before if before != own else None)
+        words = [marked_words(changed, self._asked)]
+        words += preset_remarks(changed, preset, self._asked.snapshots)
+        times = changed.profile.matrix.repeats
+        self.post_message(Said(f"as {preset.name}, × {times}: {'; '.join(words)}"))
 
     def _ready_plan(self) -> Plan | None:
         """The plan of what is marked; says what is missing otherwise."""

@@ -14,7 +14,7 @@ from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity
 from profiles.durations import format_duration
 from profiles.errors import SelectionError
-from tui.matrix_marks import Cell, Marks
+from tui.matrix_marks import Cell, Marks, marked_cases
 from tui.matrix_past import past_line, time_line
 from tui.matrix_request import Asked
 from tui.plan_words import hosts_text, not_counted, price_text
@@ -116,19 +116,35 @@ def fill_words(
     return f"{count(len(found), 'hole')} marked; {able - len(found)} of {able} have {enough}"
 
 
+def marked_words(part: Marks, asked: Asked) -> str:
+    """ "24 cases marked", as many as the frame says, and how many of them are of ``part``."""
+    own = len(marked_cases(asked.cells(part)))
+    others = (marked_cases(asked.cells(p)) for p in asked.taking_part if p is not part)
+    total = own + sum(map(len, others))
+    words = f"{count(total, 'case')} marked"
+    if own < total:
+        words += f", {own} of them of {plain(part.profile.name)}"
+    if waiting := asked.waiting:
+        words += f"; {waiting} more wait for {plain(asked.awaited)}"
+    return words
+
+
 def preset_words(part: Marks, preset: Preset, hosts: Sequence[HostSnapshot]) -> str:
     """ "12 cases × 7; 1n8g 2n8g cannot run here", as it would be with ``part``."""
     try:
-        able = {case.key for case in part.with_preset(preset).marked(hosts)}
+        remarks = preset_remarks(part.with_preset(preset), preset, hosts)
     except SelectionError as error:  # said again by whoever wants it
         return error.what
+    cases = f"{count(len(preset.cases), 'case')} × {part.profile.matrix.repeats}"
+    return "; ".join([cases, *remarks])
+
+
+def preset_remarks(part: Marks, preset: Preset, hosts: Sequence[HostSnapshot]) -> list[str]:
+    """What of the source ``part``, which has its marks, leaves out."""
+    able = {c.case.key for row in part.cells(hosts) for c in row if c.state == "marked"}
     tags = dict.fromkeys(case.tag for case in preset.cases if case.key not in able)
-    words = [f"{count(len(preset.cases), 'case')} × {part.profile.matrix.repeats}"]
-    if preset.left:
-        words.append(f"{count(preset.left, 'figure')} not by this profile")
-    if tags:
-        words.append(f"{' '.join(tags)} cannot run here")
-    return "; ".join(words)
+    words = [f"{count(preset.left, 'figure')} not by this profile"] if preset.left else []
+    return [*words, f"{' '.join(tags)} cannot run here"] if tags else words
 
 
 def _others(part: Marks, asked: Asked) -> str:
