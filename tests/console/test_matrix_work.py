@@ -19,6 +19,8 @@ from tui import matrix_below, matrix_past, matrix_request, plan_words
 from tui.matrix_below import past_lines
 from tui.matrix_marks import Marks, new_marks
 from tui.matrix_past import past_of_grid
+from tui.screens.matrix_page import MatrixPage
+from tui.screens.page import Page
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, *parts: tuple[Any, str]) -> Counter[str]:
@@ -69,6 +71,22 @@ async def test_a_cursor_that_moves_asks_nothing_again_and_a_mark_only_for_its_gr
         assert calls["past_of_grid"] == 0
         assert calls["host_findings"] == len(workspace.snapshots())
         assert calls["cells"] <= 3, "the grid, and the two rows of the list"
+
+
+@pytest.mark.parametrize("where", ["grid", "profiles"])
+async def test_a_cursor_that_moves_has_the_page_shown_once(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr(Page, "_tick", lambda _: None)  # what comes by itself, twice a second
+    async with console(workspace, HUGE) as (app, pilot):
+        await read(app, pilot)
+        keys = "jlkh" if where == "grid" else "jk"
+        if where == "profiles":
+            await pilot.press("tab")
+        calls = counted(monkeypatch, (MatrixPage, "_cell_text"))
+        for number, key in enumerate(keys, 1):
+            await pilot.press(key)
+            assert calls["_cell_text"] == number, key
 
 
 def test_each_past_result_is_looked_at_once_however_many_cells_there_are(
