@@ -32,6 +32,8 @@ class Session:
         self.controller: Controller | None = None
         self.opened: CampaignSnapshot | None = None
         self._lost: CampaignSnapshot | None = None  # opened, and no longer readable
+        self.last: CampaignSummary | None = None
+        """The newest campaign, as of when they were read."""
         self.precheck: PrecheckAtWork | None = None
         self.playing: Callable[[], str] | None = None
         """Of a replay: how it plays and where it is, in words."""
@@ -132,7 +134,9 @@ class Session:
 
     async def campaigns(self) -> Sequence[CampaignSummary]:
         """All campaigns on disk, newest first; read in a thread, for journals can be long."""
-        return await asyncio.to_thread(self.workspace.campaigns)
+        found = await asyncio.to_thread(self.workspace.campaigns)
+        self.last = found[0] if found else None
+        return found
 
     async def sides(self, campaigns: Sequence[CampaignSummary]) -> tuple[Side, ...]:
         """Campaigns to be compared, read in a thread; raises DlperfError where one cannot be."""

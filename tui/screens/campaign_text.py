@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.text import Text
 
 from tui.backend_protocols import CampaignSummary
+from tui.session import Session
 from tui.text import ago, cell, plain
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 from tui.widgets.keyed_table import Column, Row
@@ -91,3 +92,16 @@ def summary_words(summary: CampaignSummary, now: float) -> Text:
         parts.append(f"begun {begun}, {_age(summary, now)}")
     parts += [said for said in (summary.problem, summary.about.note) if said]
     return Text(" · ".join(map(plain, parts)), MUTED)
+
+
+def none_shown(nothing: str, session: Session) -> str:
+    """What stands in the place of a campaign: which there was last, and how it is opened.
+    ``nothing``: in words, where there was none."""
+    start = "Mark cases on page 2 and press Enter there"
+    if (last := session.last) is None:
+        return f"{nothing} {start}, or press O to look at a campaign of before."
+    age = _age(last, session.workspace.cluster.now())
+    parts = [last.measures or "no run is known", f"{last.done} of {last.total} runs ended"]
+    said = ", ".join([*map(plain, parts), f"begun {age}", *["SIMULATED"] * last.simulated])
+    words = f"No campaign is open. O, then Enter, opens the last: {plain(last.name)} ({said})."
+    return f"{words} {start} for a new one."

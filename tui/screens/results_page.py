@@ -16,6 +16,7 @@ from backends.results.case_result import CaseResult
 from backends.results.projection import Projection, project_group
 from backends.results.summary import Group, summarise
 from tui.key_bindings import bindings
+from tui.screens.campaign_text import none_shown
 from tui.screens.page import Page
 from tui.screens.repeats import Repeats, repeats_text
 from tui.screens.result_text import (
@@ -95,10 +96,14 @@ class ResultsPage(Page):
         panel.say_when_empty(
             "No case matches; Esc takes the filter away"
             if panel.filter_text
-            else "Nothing has been measured yet. Start a campaign on page 2, or press O to look "
-            "at a campaign of before."
+            else self._why_none(viewed)
         )
         self._show_selected()
+
+    def _why_none(self, viewed: CampaignSnapshot | None) -> str:
+        if viewed is not None:
+            return f"{viewed.name} has no runs."
+        return none_shown("Nothing has been measured yet.", self.session)
 
     def _summarise(self, viewed: CampaignSnapshot | None) -> None:
         """The statistics, only when a run has ended since."""

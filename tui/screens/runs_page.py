@@ -19,6 +19,7 @@ from profiles.errors import DlperfError
 from tui.clipboard import hand_over
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
+from tui.screens.campaign_text import none_shown
 from tui.screens.dialogs import Prompt
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.screens.possible_changes import (
@@ -99,8 +100,7 @@ class RunsPage(Page):
         panel.say_when_empty(
             "No run matches; Esc takes the filter away"
             if panel.filter_text
-            else "Nothing has been started yet. Mark cases on page 2 and press Enter there, or "
-            "press O to look at a campaign of before."
+            else none_shown("Nothing has been started yet.", self.session)
         )
         self._show_selected()
 
