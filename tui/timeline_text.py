@@ -23,8 +23,9 @@ NOW = "┊"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A run, or a part of one, on its hosts from ``start_s`` to ``end_s``: ``words``, then as much
-    of ``fill`` as it takes."""
+    """A run on its hosts from ``start_s`` to ``end_s``: ``words``, then as much of ``fill`` as it
+    takes. ``until_s``: the end that is expected, where that is later; up to it ``ahead`` is drawn,
+    in a style of its own."""
 
     hosts: tuple[str, ...]
     words: str
@@ -32,6 +33,8 @@ class Bar:
     end_s: float
     fill: str = "─"
     style: str = ""
+    until_s: float = 0.0
+    ahead: tuple[str, str] = ("", "")
 
 
 _Drawn = tuple[tuple[int, str, str], ...]  # of one line: column, characters, style
@@ -98,13 +101,19 @@ def _lanes(bars: Sequence[Bar], columns: int, total: float) -> tuple[_Drawn, ...
     ends: list[int] = []
     for bar in sorted(bars, key=lambda bar: (bar.start_s, bar.words)):
         start = column_of(bar.start_s, columns, total)
-        length = max(1, min(columns, int(bar.end_s * columns / total)) - start)
-        words = clean_text(bar.words).ljust(length, bar.fill)[:length]
+        done, length = (
+            max(1, min(columns, int(at * columns / total)) - start)
+            for at in (bar.end_s, max(bar.end_s, bar.until_s))
+        )
+        fill, style = bar.ahead
+        words = clean_text(bar.words).ljust(done, bar.fill).ljust(length, fill or bar.fill)
         free = next((number for number, end in enumerate(ends) if end <= start), len(lanes))
         if free == len(lanes):
             lanes.append([])
             ends.append(0)
-        lanes[free].append((start, words, bar.style))
+        lanes[free].append((start, words[:done], bar.style))
+        if length > done:
+            lanes[free].append((start + done, words[done:length], style))
         ends[free] = start + length
     return tuple(map(tuple, lanes))
 

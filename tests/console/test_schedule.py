@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from backends.campaign.record import events as ev
 from backends.campaign.record.state import CampaignState, fold
-from backends.campaign.record.status_view import CampaignSnapshot, take
+from backends.campaign.record.status_view import CampaignSnapshot, RunView, take
 from tests.console.conftest import HUGE, SMALL, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeController, FakeWorkspace
 from tests.console.test_runs import open_runs, pass_time
 from tui.screens.schedule_text import MOST_PLAYED, Schedule
+from tui.theme import ACCENT, MUTED
 from tui.timeline_text import MOST_NAME
 
 HOSTS = ("h1", "h2")
@@ -100,6 +101,42 @@ def test_what_has_no_place_is_counted_and_the_cursor_is_told_when() -> None:
     late = take(viewed.state, Path("c"), now=now + 300)
     text = Schedule().lines(late, late.runs[1], 100, now + 300, HOSTS).plain
     assert "since 1m00s, for longer than was expected" in text
+
+
+def test_a_run_that_starts_has_its_bar_from_then_on_fainter_than_one_at_work() -> None:
+    viewed, now = campaign([1, 2, 1], 1, 0)
+    begun = ev.RunAssigned(t=now - 5, run_id="r-0002-a1", hosts=HOSTS, commands=(), port=1, log="l")
+    starting = take(fold([begun], viewed.state), Path("c"), now=now)
+    launched = ev.RunLaunched(t=now, run_id="r-0002-a1")
+    running = take(fold([launched], starting.state), Path("c"), now=now)
+    assert starting.eta_s == running.eta_s
+    looks = []
+    for shown, symbol in ((starting, "◌"), (running, "▶")):
+        text = Schedule().lines(shown, None, 100, now, HOSTS)
+        rows = host_rows(text.plain)
+        assert all(row.count(f"{symbol} 2n1g #2 ") == 1 for row in rows.values()), "in full"
+        ends = {host: len(row.split("·")[0].rstrip()) for host, row in rows.items()}
+        at = text.plain.index(symbol)
+        looks.append((ends, {str(s.style) for s in text.spans if s.start <= at < s.end}))
+    assert looks[0][0] == looks[1][0]
+    assert looks[0][1] == {MUTED}
+    assert looks[1][1] == {ACCENT}
+
+
+def test_the_run_under_the_cursor_is_told_whatever_its_state() -> None:
+    viewed, now = campaign([1, 2, 1], 1, 1)
+    paused = ev.RunPaused(t=now, run_id="r-0003-a1", by="alice")
+    viewed = take(fold([paused], viewed.state), Path("c"), now=now)
+    for run in viewed.runs:
+        text = Schedule().lines(viewed, run, 100, now, HOSTS).plain
+        assert text.count(f"\n{run.label}") == 1
+    over, _, waits = viewed.runs
+    assert f"{over.label} was on h1 from 0s to 1m00s: failed" in shown_for(viewed, over, now)
+    assert f"{waits.label}: paused by alice since" in shown_for(viewed, waits, now)
+
+
+def shown_for(viewed: CampaignSnapshot, run: RunView, now: float) -> str:
+    return Schedule().lines(viewed, run, 100, now, HOSTS).plain
 
 
 def test_of_a_campaign_that_nobody_goes_on_with_nothing_is_expected() -> None:

@@ -15,7 +15,7 @@ from backends.engines.hosts_schedule import Slot
 from backends.inventory.nodesets import fold_nodeset
 from profiles.durations import format_duration
 from tui.text import RUN_STATES, count, plain
-from tui.theme import ACCENT, MUTED
+from tui.theme import MUTED
 from tui.timeline_text import MOST_NAME, Bar, column_of, host_lines
 from tui.widgets.throughput_plot import time_ticks
 
@@ -78,8 +78,9 @@ class Schedule:
             self._of = of
             self._later = max(0, len(left) - MOST_PLAYED)
             left.sort(key=lambda one: not one.state.active)  # whose hosts are not free
+            every = state.runs.values()
             self._slots = expected_slots(
-                left[:MOST_PLAYED], expected, now, state.hosts, state.devices, names
+                left[:MOST_PLAYED], expected, now, state.hosts, state.devices, names, every
             )
         return self._slots
 
@@ -105,9 +106,11 @@ def _bars(
         until = one.ended_at or one.over_at or (one.started_at if over else now)
         until = max(one.started_at, until)
         fill = _FILLS.get(one.state, "━")
-        yield Bar(one.hosts, words, one.started_at - began, until - began, fill, colour)
-        if slot is not None and one.over_at is None and until < slot.end < inf:
-            yield Bar(one.hosts, "", until - began, slot.end - began, _TO_COME, ACCENT)
+        style = MUTED if one.state is RunState.STARTING else colour
+        start, end, ahead = one.started_at - began, until - began, (_TO_COME, style)
+        expected = slot.end if slot is not None and one.over_at is None else inf
+        expected = expected - began if expected < inf else end
+        yield Bar(one.hosts, words, start, end, fill, style, expected, ahead)
     elif slot is not None:
         end = slot.end if slot.end < inf else slot.start
         hosts = tuple(f"any ({name})" if name.isdigit() else name for name in slot.hosts)
@@ -135,7 +138,10 @@ def _words(
     """Of the run under the cursor, and of those that have no place. ``later``: so many because
     there are more than are played."""
     slot = slots.get(selected.run_id) if selected is not None else None
-    if selected is not None and slot is not None:
+    if selected is not None and slot is None:
+        yield ""
+        yield _without_slot(viewed.state.runs[selected.run_id], selected, began)
+    elif selected is not None and slot is not None:
         where = fold_nodeset([name for name in slot.hosts if not name.isdigit()])
         on = f" on {plain(where)}" if where else ""
         begin = format_duration(max(0.0, slot.start - began))
@@ -155,3 +161,12 @@ def _words(
         parts.append(f"{count(unknown, 'run')} to come, nobody knows when")
     if parts:
         yield f"not shown: {', '.join(parts)}"
+
+
+def _without_slot(one: RunRecord, run: RunView, began: float) -> str:
+    """Where a run was that has ended, or why nobody can tell when it will be anywhere."""
+    if one.started_at is None or one.ended_at is None or not one.hosts:
+        return f"{plain(run.label)}: {plain(run.state_text)}"
+    start, end = (format_duration(max(0.0, at - began)) for at in (one.started_at, one.ended_at))
+    where = plain(fold_nodeset(one.hosts))
+    return f"{plain(run.label)} was on {where} from {start} to {end}: {one.state}"

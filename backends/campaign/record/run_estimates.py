@@ -115,6 +115,7 @@ class Remaining:
     def __init__(self) -> None:
         self._of: object = None
         self._played_at = 0.0
+        self._rested_at = 0.0
         self._ends_at: float | None = None
 
     def seconds(
@@ -125,10 +126,12 @@ class Remaining:
         hosts: int,
         waiting: Mapping[str, Waiting],
         pack: int = 0,
+        runs: Iterable[RunRecord] = (),
     ) -> float | None:
         """Until the last of these runs has ended, as they are scheduled on so many ``hosts`` (0:
         not known); None where nothing is known of one, or of when a queue lets the first begin, or
-        one has outlived what was expected. ``pack``: so many devices of a host are shared."""
+        one has outlived what was expected. ``pack``: so many devices of a host are shared.
+        ``runs``: all of the campaign, after some of which hosts still rest."""
         active = [run for run in left if run.state.active and run.started_at is not None]
         of = (
             len(left),
@@ -136,13 +139,16 @@ class Remaining:
         )
         if of != self._of:
             self._of, self._played_at = of, now
-            self._ends_at = _ends_at(left, expected, now, hosts, pack)
+            rests = _rests(runs, now)
+            self._rested_at = max((at + run.settle_s for run, at in rests), default=now)
+            self._ends_at = _ends_at(left, expected, now, hosts, pack, rests)
         if self._ends_at is None or any(_outlived(run, expected, now) for run in active):
             return None
         if active:
             return max(0.0, self._ends_at - now)
         delay_s = _until_given(left, waiting, now)
-        return None if delay_s is None else delay_s + self._ends_at - self._played_at
+        since = max(self._played_at, min(now, self._rested_at))
+        return None if delay_s is None else delay_s + self._ends_at - since
 
 
 def _until_given(
@@ -158,13 +164,26 @@ def _until_given(
     return max(0.0, min(known) - now) if known else None
 
 
+def _rests(runs: Iterable[RunRecord], now: float) -> list[tuple[RunRecord, float]]:
+    """Those that have ended and whose hosts rest, with since when; never longer than was meant,
+    wherever the clock was set since."""
+    over = ((run, run.over_at or run.ended_at or 0.0) for run in runs if run.state.ended)
+    rests = ((run, min(at, now)) for run, at in over)
+    return [(run, at) for run, at in rests if at + run.settle_s > now]
+
+
 def _ends_at(
-    left: Sequence[RunRecord], expected: Durations, now: float, hosts: int, pack: int
+    left: Sequence[RunRecord],
+    expected: Durations,
+    now: float,
+    hosts: int,
+    pack: int,
+    rests: Sequence[tuple[RunRecord, float]],
 ) -> float | None:
     if not left or any(expected.of(run) is None for run in left):
         return None
     ends, wanted = _ahead(left, expected, now, pack)
-    offers = _offers(left, ends, hosts, pack, expected.slowness)
+    offers = _offers(left, ends, hosts, pack, expected.slowness, rests)
     return max([ends_at(offers, wanted, now), *ends.values()])
 
 
@@ -175,16 +194,18 @@ def expected_slots(
     hosts: int,
     pack: int = 0,
     names: Sequence[str] = (),
+    runs: Iterable[RunRecord] = (),
 ) -> dict[str, Slot]:
     """By run id: when and where the runs that are ``left`` will be, in seconds since the epoch;
     those at work are where they are. Whose turn nobody can tell is left out.
 
     ``names``: of hosts, for those of so many ``hosts`` that no run has been on; others are numbers.
+    ``runs``: see :meth:`Remaining.seconds`.
     """
     if not left:
         return {}
     ends, wanted = _ahead(left, expected, now, pack)
-    offers = _offers(left, ends, hosts, pack, expected.slowness, names)
+    offers = _offers(left, ends, hosts, pack, expected.slowness, _rests(runs, now), names)
     at_work = {
         run.run_id: Slot(run.hosts, run.started_at or now, ends[run.run_id])
         for run in left
@@ -204,7 +225,8 @@ def _ahead(
         if not run.state.active:
             wanted.append(_wanted(run, seconds, pack))
         elif run.started_at is not None:
-            ends[run.run_id] = now if run.collecting else max(now, run.started_at + seconds)
+            over = run.over_at if run.collecting else None
+            ends[run.run_id] = max(now, run.started_at + seconds) if over is None else over
     return ends, wanted
 
 
@@ -235,17 +257,19 @@ def _offers(
     hosts: int,
     pack: int,
     slowness: Mapping[str, float],
+    rests: Sequence[tuple[RunRecord, float]],
     names: Sequence[str] = (),
 ) -> list[Offer]:
     """Those that runs are or were on, and as many others as there are; what they hold is not
     recorded, unless it is shared."""
-    uses: dict[str, list[Use]] = {name: [] for run in left for name in run.hosts}
+    at_work = [(run, ends[run.run_id]) for run in left if run.run_id in ends]
+    known = (*left, *(run for run, _ in rests))
+    uses: dict[str, list[Use]] = {name: [] for run in known for name in run.hosts}
     uses |= {name: [] for name in (*slowness, *names) if name not in uses}
-    for run in left:
-        if run.run_id in ends:
-            for name in run.hosts:
-                own = run.devices.get(name) if _packs(run, pack) else None
-                uses[name].append(Use(ends[run.run_id] + run.settle_s, devices=own))
+    for run, end in (*at_work, *rests):
+        for name in run.hosts:
+            own = run.devices.get(name) if _packs(run, pack) else None
+            uses[name].append(Use(end + run.settle_s, devices=own))
     width = max(hosts, *(run.nodes for run in left))
     uses |= {str(number): [] for number in range(width - len(uses))}
     return [

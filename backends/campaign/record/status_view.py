@@ -179,6 +179,7 @@ def take(
             view = _view(run, path, now, expected, what_for, start, watched=watched)
             kept.keep(run, what_for, view)
         views.append(view)
+    every, devices = state.runs.values(), state.devices
     return CampaignSnapshot(
         name=state.campaign,
         path=path,
@@ -192,7 +193,7 @@ def take(
         active=len(active),
         paused=len(left) - len(to_do),
         total=len(latest),
-        eta_s=kept.remaining.seconds(to_do, durations, now, state.hosts, waiting, state.devices)
+        eta_s=kept.remaining.seconds(to_do, durations, now, state.hosts, waiting, devices, every)
         if watched
         else None,
         finished=state.finished,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,13 @@ from hypothesis import strategies as st
 from backends.campaign.plan.next_attempt import next_attempt
 from backends.campaign.record import events as ev
 from backends.campaign.record.lock import Holder, Role
+from backends.campaign.record.run_estimates import durations, expected_slots
 from backends.campaign.record.state import CampaignState, apply, fold
 from backends.campaign.record.status_view import CampaignSnapshot, Kept, RunView, take
 from backends.engines.engine import Waiting, WaitKind
 from backends.transports.transport import Problem
 from tests.unit.campaign.strategies import RUN_IDS, events, planned
-from tests.unit.campaign.test_campaign_state import assigned, readings, succeeded
+from tests.unit.campaign.test_campaign_state import HOSTS, assigned, readings, succeeded
 
 A, B = "r-0001-a1", "r-0002-a1"
 
@@ -184,6 +186,39 @@ def test_the_estimate_does_not_run_down_while_nothing_runs() -> None:
     assert shown(state, 15.0, waiting={A: silent, B: silent}, kept=kept).eta_s is None
     at_work = fold([replace(assigned(A), t=16.0)], state)
     assert shown(at_work, 20.0, waiting={B: first}, kept=kept).eta_s == pytest.approx(36.0)
+
+
+@given(
+    st.lists(st.integers(1, 2), min_size=1, max_size=6), st.floats(1.0, 60.0), st.integers(5, 50)
+)
+def test_the_estimate_stays_where_it_is_while_hosts_rest_and_when_the_next_run_starts(
+    sizes: list[int], settle_s: float, seconds: int
+) -> None:
+    """Where every run takes what was expected of it."""
+    runs = [
+        replace(planned(A), run_id=f"r-{n:04}-a1", nodes=size, repeat=n, settle_s=settle_s)
+        for n, size in enumerate(sizes, 1)
+    ]
+    created = ev.CampaignCreated(t=0.0, campaign="c", hosts=len(HOSTS))
+    journal: list[ev.Event] = [replace(run, expected_s=float(seconds)) for run in runs]
+    state, kept = fold([created, *journal]), Kept()
+    left = list(state.runs.values())
+    slots = expected_slots(left, durations(left), 1.0, len(HOSTS), names=HOSTS)
+    to_come: list[ev.Event] = []
+    for run_id, slot in slots.items():
+        given_to = replace(assigned(run_id), t=slot.start, hosts=slot.hosts)
+        ends = (ev.RunOver(t=slot.end, run_id=run_id), succeeded(run_id, t=slot.end))
+        to_come += [given_to, ev.RunLaunched(t=slot.start, run_id=run_id), *ends]
+    to_come.sort(key=lambda event: event.t)
+    end = max(slot.end for slot in slots.values())
+    for event, following in pairwise(to_come):
+        state = fold([event], state)
+        if following.t == event.t:
+            continue
+        for now in (event.t, (event.t + following.t) / 2):
+            eta_s = shown(state, now, kept=kept).eta_s
+            assert eta_s is not None
+            assert now + eta_s == pytest.approx(end)
 
 
 def test_a_retry_is_expected_to_take_what_its_first_attempt_was() -> None:
