@@ -48,6 +48,16 @@ def significant(value: float | None, digits: int = DIGITS, *, nothing: str = NOT
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def bytes_text(size: int) -> str:
+    """``1.5 MiB``"""
+    value, unit = float(size), "B"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):  # noqa: B007 (the last one is used)
+        if value < 1024:
+            break
+        value /= 1024
+    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+
+
 def readable(value: float | None, digits: int | None = None) -> str:
     """12 345.6 → "12,345.6"; about four significant digits unless told; None → "–"."""
     if value is None:

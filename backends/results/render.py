@@ -21,8 +21,11 @@ _RULES: dict[Align, str] = {"left": "---", "center": ":---:", "right": "---:"}
 
 @dataclass(frozen=True, slots=True)
 class Column:
+    """``rank``: on a terminal without room for all, the highest is left out first; 0: it stays."""
+
     heading: str
     align: Align = "right"
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,13 @@ from backends.campaign.folder.adopt import size_of
 from backends.campaign.folder.find_campaign import campaign_directory
 from backends.campaign.folder.index import CampaignSummary, summarise_campaign
 from backends.campaign.folder.tags_and_note import About, checked_note, checked_tags, read_about
+from backends.results.numbers import bytes_text
 from backends.use_cases import Workspace
 from profiles.durations import parse_duration
 from profiles.errors import DlperfError, ProfileError, SelectionError
 from tui.cli.arguments import Parser, add_common
 from tui.cli.shared.campaign_remarks import summary_document
-from tui.cli.shared.campaign_rows import campaign_rows, size_text
+from tui.cli.shared.campaign_rows import campaign_rows
 from tui.cli.shared.confirm import agreed
 from tui.cli.shared.exit_codes import OK, WRONG
 from tui.cli.shared.options import add_json, open_workspace
@@ -102,7 +103,7 @@ def _list(workspace: Workspace, arguments: argparse.Namespace) -> int:
         )
     elif campaigns:
         print_rows(campaign_rows(campaigns, sizes))
-        say(f"{_many(campaigns)}, {size_text(sum(sizes))} in {workspace.campaigns_dir}")
+        say(f"{_many(campaigns)}, {bytes_text(sum(sizes))} in {workspace.campaigns_dir}")
     else:
         tagged = "" if arguments.tag is None else f" with the tag {arguments.tag}"
         say(f"no campaigns{tagged} in {workspace.campaigns_dir}")
@@ -123,7 +124,7 @@ def _remove(workspace: Workspace, arguments: argparse.Namespace) -> int:
         from backends.campaign.folder.remove import check_removable  # noqa: PLC0415 (loads more)
 
         for path in unique:
-            check_removable(path)  # before anything is asked, and again before it is removed
+            check_removable(path, workspace.clock)  # before anything is asked; and again then
     found = [summarise_campaign(path, workspace.clock) for path in unique]
     return _remove_after_question(workspace, found, arguments.yes, force=arguments.force)
 
@@ -137,7 +138,6 @@ def _older_than(text: str) -> float:
 
 def _prune(workspace: Workspace, arguments: argparse.Namespace) -> int:
     from backends.campaign.folder.remove import (  # noqa: PLC0415 (loads more)
-        CannotRemoveError,
         check_removable,
         half_removed,
         prunable,
@@ -155,11 +155,8 @@ def _prune(workspace: Workspace, arguments: argparse.Namespace) -> int:
         workspace.campaigns(), workspace.clock(), older_than_s=older, keep=arguments.keep
     ):
         try:
-            if campaign.path.is_symlink():
-                say(f"kept: {campaign.path.name}: is a link")
-                continue
-            check_removable(campaign.path)
-        except CannotRemoveError as error:
+            check_removable(campaign.path, workspace.clock)
+        except DlperfError as error:
             say(f"kept: {campaign.path.name}: {error.what}")
         else:
             chosen.append(campaign)
@@ -173,7 +170,7 @@ def _remove_after_question(
     workspace: Workspace, found: Sequence[CampaignSummary], yes: bool, *, force: bool
 ) -> int:
     sizes = [size_of(campaign.path) for campaign in found]
-    what = f"{_many(found)}, {size_text(sum(sizes))}"
+    what = f"{_many(found)}, {bytes_text(sum(sizes))}"
     if not yes:
         print_rows(campaign_rows(found, sizes))
         if not agreed(f"Remove {what}, with their logs?", unasked=f"nothing removed of {what}"):

@@ -55,18 +55,13 @@ def remove_campaign(path: Path, clock: Callable[[], float], *, force: bool = Fal
     ------
     CannotRemoveError: it stays. CampaignLockedError: a console is at work on it.
     """
-    if path.is_symlink():
-        raise CannotRemoveError(
-            "is a link, not a campaign",
-            where=str(path),
-            remedy=f"remove the link with rm, or name what it leads to: {path.resolve()}",
-        )
+    _refuse_link(path)
     path = path.absolute()
     writer = lock.CampaignLock(path, clock)
     writer.acquire(take_over=force)  # from here on nobody begins to work on it
     try:
         if not force:
-            check_removable(path)
+            _check_content(path)
         gone = path.with_name(f".{path.name}.removed-{secrets.token_hex(4)}")
         try:
             path.rename(gone)  # at once: half of it is no campaign
@@ -78,9 +73,29 @@ def remove_campaign(path: Path, clock: Callable[[], float], *, force: bool = Fal
     _remove_tree(gone)
 
 
-def check_removable(path: Path) -> None:
+def check_removable(path: Path, clock: Callable[[], float]) -> None:
+    """Before anybody is asked: raise as :func:`remove_campaign` would without ``force``.
+    Blocking."""
+    _refuse_link(path)
+    _check_content(path)
+    writer = lock.CampaignLock(path, clock)
+    held = writer.holder()
+    if held is not None and (holder := writer.living()) is not None:
+        raise lock.CampaignLockedError(path, holder, held[1], stale=False)
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        raise CannotRemoveError(
+            "is a link, not a campaign",
+            where=str(path),
+            remedy=f"remove the link with rm, or name what it leads to: {path.resolve()}",
+        )
+
+
+def _check_content(path: Path) -> None:
     """Raise CannotRemoveError where removing it would lose what only it knows, or what is not
-    ours. Blocking."""
+    ours."""
     try:
         strange = sorted(entry.name for entry in path.iterdir() if not _is_ours(entry.name))
     except OSError as error:

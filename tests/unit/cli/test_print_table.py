@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from backends.results.render import Column
+from backends.results.render import Align, Column
 from tests.unit.cli.conftest import FINISHED, Cli, OnTerminal, assigned, planned, succeeded
 from tui.cli.shared.print_table import Rows, Said, Tone, print_on
 
@@ -29,6 +30,65 @@ def test_a_narrow_terminal_loses_no_character(rows: list[tuple[str, ...]], width
     print_on(Console(file=out, width=width, highlight=False), said)
     shown = sorted(out.getvalue().replace("\n", "").replace(" ", ""))
     assert shown == sorted("".join(("".join(NAMES), *map("".join, rows))).replace(" ", ""))
+
+
+WHOLE = st.text("abc", min_size=1, max_size=12)
+SAID = st.lists(WHOLE, min_size=1, max_size=6).map(" ".join)
+RANKS = (0, 2, 0, 1, 0)
+
+
+@given(
+    st.lists(st.tuples(*[SAID | st.just("")] * len(NAMES)), min_size=1, max_size=4),
+    st.lists(st.sampled_from(["left", "right"]), min_size=5, max_size=5),
+    st.integers(20, 200),
+)
+def test_a_narrow_terminal_breaks_no_word_and_says_which_columns_it_has_no_room_for(
+    rows: list[tuple[str, ...]], align: list[Align], width: int
+) -> None:
+    columns = tuple(map(Column, NAMES, align, RANKS))
+    out = StringIO()
+    print_on(Console(file=out, width=width, highlight=False), Rows(columns, rows))
+    table, _, left_out = out.getvalue().partition("no room for")
+    shown = table.split()
+    told = [name for name in NAMES if name in left_out]
+    kept = [number for number, name in enumerate(NAMES) if name in shown]
+    words = [word for row in rows for number in kept for word in row[number].split()]
+    assert sorted(shown) == sorted([*words, *(NAMES[number] for number in kept)])
+    for number, (name, rank) in enumerate(zip(NAMES, RANKS, strict=True)):
+        empty = not any(row[number] for row in rows)
+        assert (name in told) == (number not in kept and not empty)
+        assert number in kept or rank or (name == NAMES[-1] and empty)
+    widest = max(len(line.rstrip()) for line in table.splitlines())
+    ranked = [number for number in kept if RANKS[number]]
+    assert widest <= width or not ranked  # nothing is wider while something can be left out
+    if width == 200 and not told:
+        assert "\n\n" not in table
+
+
+LONG = "2026-11-21-resnet50-b256-amp"
+
+
+def test_campaigns_and_comparisons_have_whole_words_in_80_columns(
+    cli: Cli, campaign: Callable[..., Path], terminal: Callable[..., OnTerminal]
+) -> None:
+    for name in (f"{LONG}-before", f"{LONG}-after"):
+        campaign(name, planned("a"), assigned("a"), succeeded("a"), FINISHED)
+        cli("campaigns", "tag", name, "baseline", "before-the-upgrade")
+        cli("campaigns", "note", name, "what we promised to everybody in november")
+    listed = terminal("campaigns", "ls", NO_COLOR="1", COLUMNS="80")
+    compared = terminal("compare", f"{LONG}-before", f"{LONG}-after", NO_COLOR="1", COLUMNS="80")
+    for one, needed in (
+        (listed, [f"{LONG}-before", f"{LONG}-after", "finished", "november", "1/1"]),
+        (compared, ["1n1g", "100", "inconclusive", "candidate", "verdict"]),
+    ):
+        assert one.end() == 0, one.shown
+        lines = re.sub(r"\x1b\[[\d;]*m", "", one.shown.decode()).splitlines()
+        words = " ".join(lines).split()
+        for word in needed:
+            assert word in words, one.shown
+        assert max(map(len, lines)) <= 80, one.shown
+    assert b"no room for" in listed.shown
+    assert b"#before-the-upgrade" in listed.shown
 
 
 def test_results_are_aligned_on_a_terminal_and_say_how_far_they_can_be_trusted(

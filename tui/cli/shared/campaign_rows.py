@@ -9,7 +9,7 @@ from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.inventory.nodesets import fold_nodeset
-from backends.results.numbers import NOTHING, fixed
+from backends.results.numbers import NOTHING, bytes_text, fixed
 from tui.cli.shared.print_table import Column, Rows, Said, Tone
 
 _CAMPAIGN_TONES = {
@@ -30,10 +30,10 @@ _CAMPAIGN = (
     Column("campaign", "left"),
     Column("state", "left"),
     Column("runs"),
-    Column("failed"),
-    Column("cancelled"),
-    Column("begun", "left"),
-    Column("measures", "left"),
+    Column("failed", rank=3),
+    Column("cancelled", rank=5),
+    Column("begun", "left", rank=2),
+    Column("measures", "left", rank=4),
 )
 _RUN = (
     Column("run", "left"),
@@ -48,7 +48,7 @@ _RUN = (
 
 def campaign_rows(campaigns: Sequence[CampaignSummary], sizes: Sequence[int] | None = None) -> Rows:
     """One line per campaign; ``sizes``: bytes of each, as a column."""
-    size = () if sizes is None else (Column("size"),)
+    size = () if sizes is None else (Column("size", rank=1),)
     rows = []
     for number, campaign in enumerate(campaigns):
         row: list[str | Said] = [
@@ -62,7 +62,7 @@ def campaign_rows(campaigns: Sequence[CampaignSummary], sizes: Sequence[int] | N
             _remarks(campaign),
         ]
         if sizes is not None:
-            row.insert(1, size_text(sizes[number]))
+            row.insert(1, bytes_text(sizes[number]))
         rows.append(row)
     return Rows((_CAMPAIGN[0], *size, *_CAMPAIGN[1:], Column("remarks", "left")), rows)
 
@@ -91,16 +91,6 @@ def _remarks(campaign: CampaignSummary) -> str:
     if campaign.simulated:
         words.insert(0, "SIMULATED")
     return " ".join(filter(None, words))
-
-
-def size_text(size: int) -> str:
-    """``1.5 MiB``: bytes as a person reads them."""
-    value, unit = float(size), "B"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):  # noqa: B007 (the last one is used)
-        if value < 1024:
-            break
-        value /= 1024
-    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
 
 
 def run_rows(views: Sequence[RunView]) -> Rows:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from backends.results import render
 from backends.results.escaping import md_text
+from backends.results.numbers import NOTHING
 from backends.results.render import Column
 from profiles.cleantext import clean_text
 
@@ -23,9 +24,11 @@ Report = tuple[Sequence[str], Sequence[str]]
 """Paragraphs before the tables and after them."""
 
 WIDEST = 10_000
-"""Columns that a table may take before it is folded."""
+"""Columns that nothing is folded in."""
 LAST = 20
-"""Columns that its last one gets, however narrow the terminal is."""
+"""Columns that its last one gets, before others give any."""
+BETWEEN = 2
+"""Columns between two of its columns."""
 
 
 class Tone(StrEnum):
@@ -95,44 +98,108 @@ def print_tables(tables: Sequence[render.Table], said: Report = ((), ())) -> Non
 
 
 def print_on(console: Console, rows: Rows) -> None:
-    """A terminal that is narrower than the table wraps its lines: nothing is lost."""
-    shown = terminal_table(rows)
-    wide = console.options.update(max_width=WIDEST)
-    console.width = max(console.measure(shown, options=wide).minimum, console.width)
-    console.print(shown)
+    """What the terminal has room for: columns that can be left out are, and are named; cells go on
+    in the next line between words. Where that is not enough the terminal's own lines go on."""
+    from rich.text import Text  # noqa: PLC0415 (as above)
+
+    shown, left_out = _with_room(rows, console.width)
+    console.width = max(_least_width(shown), console.width)
+    console.print(terminal_table(shown, console.width))
+    if left_out:
+        words = f"no room for {', '.join(left_out)}: a wider terminal or a pipe has it all"
+        console.print(Text(words, str(Tone.QUIET)))
 
 
-def terminal_table(rows: Rows) -> Table:
-    """For a Rich console, which knows the width and NO_COLOR. Nothing is cut: the last column goes
-    on in the next line where it is too long."""
-    from rich.cells import cell_len  # noqa: PLC0415 (as above)
-    from rich.table import Table  # noqa: PLC0415
+def _with_room(rows: Rows, width: int) -> tuple[Rows, list[str]]:
+    """What is left of them, and the headings of what is not: first what tells nothing."""
+    kept = list(range(len(rows.columns)))
+    while _least_width(_only(rows, kept)) > width:
+        ranked = [n for n in kept if rows.columns[n].rank]
+        if not ranked:
+            break
+        kept.remove(max(ranked, key=lambda n: (_is_empty(rows, n), rows.columns[n].rank, n)))
+    told = [n for n in range(len(rows.columns)) if n not in kept and not _is_empty(rows, n)]
+    return _only(rows, kept), list(dict.fromkeys(rows.columns[n].heading for n in told))
+
+
+def _only(rows: Rows, kept: Sequence[int]) -> Rows:
+    return Rows(tuple(rows.columns[n] for n in kept), [[row[n] for n in kept] for row in rows.rows])
+
+
+def _is_empty(rows: Rows, number: int) -> bool:
+    return all(_said(row[number]).text in ("", "0", NOTHING) for row in rows.rows)
+
+
+def terminal_table(rows: Rows, width: int = WIDEST) -> Table:
+    """For a Rich console, which knows NO_COLOR. Nothing is cut: words go on in the next line of
+    their cell where ``width`` has no room, the last column's first."""
+    from rich.table import Table  # noqa: PLC0415 (as above)
     from rich.text import Text  # noqa: PLC0415
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    texts = [
-        [Text(clean_text(cell.text), style=str(cell.tone)) for cell in map(_said, row)]
-        for row in rows.rows
-    ]
-    remarks = rows.columns[-1].align == "left"  # the others are numbers and names
-    nothing = remarks and bool(texts) and not any(row[-1].plain for row in texts)
-    columns = rows.columns[:-1] if nothing else rows.columns
-    for number, column in enumerate(columns):
+    rows = _without_nothing(rows)
+    table = Table(box=None, pad_edge=False, padding=(0, BETWEEN, 0, 0), header_style="bold")
+    widths = _widths(rows, width)
+    for number, (column, given) in enumerate(zip(rows.columns, widths, strict=True)):
         justify: Literal["left", "right"] = "left" if column.align == "left" else "right"
-        last = remarks and column is rows.columns[-1]
-        widest = max((row[number].cell_len for row in texts), default=0)
-        heading = Text(_folded(column.heading, widest))
-        headed = max(map(cell_len, heading.plain.split("\n")))
-        table.add_column(
-            heading,
-            justify=justify,
-            overflow="fold",
-            no_wrap=not last,
-            min_width=LAST if last else max(widest, headed),
+        heading = Text(_folded(column.heading, _needs(rows, number)))
+        table.add_column(heading, justify=justify, overflow="fold", width=given)
+    for row in rows.rows:
+        table.add_row(
+            *(Text(clean_text(cell.text), style=str(cell.tone)) for cell in map(_said, row))
         )
-    for row in texts:
-        table.add_row(*row[: len(columns)])
     return table
+
+
+def _without_nothing(rows: Rows) -> Rows:
+    """Without remarks, where there are none."""
+    last = len(rows.columns) - 1
+    nothing = rows.columns[last].align == "left" and bool(rows.rows)
+    if nothing and not any(clean_text(_said(row[last]).text) for row in rows.rows):
+        return _only(rows, range(last))
+    return rows
+
+
+def _least_width(rows: Rows) -> int:
+    rows = _without_nothing(rows)
+    return sum(_widths(rows, 0)) + BETWEEN * (len(rows.columns) - 1)
+
+
+def _widths(rows: Rows, width: int) -> list[int]:
+    """Of every column what it needs; where that is too much, those of words give, the last first:
+    down to LAST, then all down to their longest word; and then the last one breaks words."""
+    numbers = range(len(rows.columns))
+    words = [_words(rows, number) for number in numbers]
+    needs = [_needs(rows, number) for number in numbers]
+    widths = [
+        max(need, *map(_width, _folded(column.heading, need).split("\n")))
+        for column, need in zip(rows.columns, needs, strict=True)
+    ]
+    over = sum(widths) + BETWEEN * (len(widths) - 1) - width
+    last = numbers[-1]
+    least = [max(map(_width, own), default=0) for own in words]
+    steps = [(last, max(LAST, least[last])), *((n, least[n]) for n in reversed(numbers))]
+    for number, most in (*steps, (last, LAST)):
+        if rows.columns[number].align == "left" and over > 0:
+            given = max(0, min(over, widths[number] - most))
+            widths[number] -= given
+            over -= given
+    return widths
+
+
+def _needs(rows: Rows, number: int) -> int:
+    """For the widest of a column's cells."""
+    return max((_width(clean_text(_said(row[number]).text)) for row in rows.rows), default=0)
+
+
+def _words(rows: Rows, number: int) -> set[str]:
+    said = [rows.columns[number].heading, *(_said(row[number]).text for row in rows.rows)]
+    return {word for text in said for word in clean_text(text).split()}
+
+
+def _width(text: str) -> int:
+    from rich.cells import cell_len  # noqa: PLC0415 (comes with Textual; 50 ms)
+
+    return cell_len(text)
 
 
 def _folded(heading: str, width: int) -> str:

@@ -118,6 +118,6 @@ def _shown_by(
         def draw(shown: Shown) -> None:
             heading, rows = drawn(shown, console)
             parts = [Text(clean_text(heading)), Text("")] if heading else []
-            live.update(Group(*parts, terminal_table(rows)), refresh=True)
+            live.update(Group(*parts, terminal_table(rows, console.width)), refresh=True)
 
         yield draw
