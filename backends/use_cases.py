@@ -381,6 +381,14 @@ class Workspace:
         move(path, target, self.clock)
         return target
 
+    def size_to_remove(self, path: Path) -> int:
+        """Bytes that removing a campaign frees; raises as :meth:`remove_campaign`. Blocking."""
+        from backends.campaign.folder.adopt import size_of  # noqa: PLC0415 (as above)
+        from backends.campaign.folder.remove import check_removable  # noqa: PLC0415 (as above)
+
+        check_removable(path, self.clock)
+        return size_of(path)
+
     def remove_campaign(self, path: Path, *, force: bool = False) -> None:
         """Remove a campaign from this disk; see
         :func:`backends.campaign.folder.remove.remove_campaign`."""

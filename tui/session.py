@@ -234,6 +234,46 @@ class Session:
                 return answer.text
         raise DlperfError(DESERTED, remedy="O, then r goes on with it, and b leaves it to a keeper")
 
+    async def size_to_remove(self, path: Path) -> int:
+        """Bytes that removing a campaign frees; raises as :meth:`remove`."""
+        self._refuse_readonly()
+        return await asyncio.to_thread(self.workspace.size_to_remove, path)
+
+    async def remove(self, path: Path) -> None:
+        """From this disk, and from sight.
+
+        Raises
+        ------
+        DlperfError: read-only, or it stays, as ``campaigns rm`` says.
+        """
+        self._refuse_readonly()
+        await asyncio.to_thread(self.workspace.remove_campaign, path)
+        if self.opened is not None and self.opened.path == path:
+            self.opened = None
+        if self.controller is not None and self.controller.path == path:
+            await self.controller.detach()
+            self.controller = None
+
+    async def describe(
+        self, path: Path, *, tags: tuple[str, ...] | None = None, note: str | None = None
+    ) -> None:
+        """Say something else of a campaign; what is None stays as somebody may have said it
+        meanwhile.
+
+        Raises
+        ------
+        DlperfError: read-only, or it cannot be written.
+        """
+        self._refuse_readonly()
+        await asyncio.to_thread(self._describe, path, tags, note)
+
+    def _describe(self, path: Path, tags: tuple[str, ...] | None, note: str | None) -> None:
+        from backends.campaign.folder.tags_and_note import About, read_about  # noqa: PLC0415
+
+        said = read_about(path)
+        tags, note = said.tags if tags is None else tags, said.note if note is None else note
+        self.workspace.describe_campaign(path, About(tags, note))
+
     def _refuse_readonly(self) -> None:
         if self.readonly:
             raise DlperfError(

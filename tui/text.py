@@ -61,6 +61,7 @@ RUN_STATES = {
 
 
 _FRESH_S = 5
+_LEAST_OF_A_WORD = 8
 GRAVE = ("stop", "error")
 """Levels of notes that say what a campaign cannot do, or what of it is lost."""
 
@@ -167,6 +168,20 @@ def shorten(text: str, width: int) -> str:
             break
         kept += character
     return kept + "…" if width > 0 else ""
+
+
+def without_middle(text: Text, width: int) -> Text:
+    """At most ``width`` columns where leaving out the middle of its first word achieves that: of a
+    name both ends stay, for either may be what tells it from others."""
+    word = text.plain.partition(" ")[0]
+    room = max(_LEAST_OF_A_WORD, cell_len(word) - (text.cell_len - width)) - 1
+    if text.cell_len <= width or cell_len(word) <= room:
+        return text
+    begin = len(shorten(word, room - room // 2 + 1)) - 1
+    end = len(shorten(word[::-1], room // 2 + 1)) - 1
+    kept = text[:begin].append("…").append_text(text[len(word) - end :])
+    kept.no_wrap, kept.end = text.no_wrap, text.end  # which a part of it does not have
+    return kept
 
 
 def count(number: int, word: str) -> str:

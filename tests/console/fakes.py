@@ -663,6 +663,16 @@ class FakeWorkspace:
     def remarks(self, path: Path) -> tuple[str, ...]:
         return self.remarked.get(path, ())
 
+    def size_to_remove(self, path: Path) -> int:
+        return 12_900_000
+
+    def remove_campaign(self, path: Path) -> None:
+        self.summaries = [one for one in self.summaries if one.path != path]
+
+    def describe_campaign(self, path: Path, about: About) -> None:
+        found = next(one for one in self.summaries if one.path == path)
+        self.summaries[self.summaries.index(found)] = replace(found, about=about)
+
     def runs_together(
         self, paths: Sequence[Path]
     ) -> tuple[tuple[tuple[RunResult, ...], ...], tuple[Assumed, ...]]:

@@ -17,6 +17,7 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.widgets import Input
 
+from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
 from backends.keeper.process import Begun, KeeperError
@@ -131,6 +132,17 @@ class WatchedWorkspace(FakeWorkspace):
         """Also of one that no keeper began to keep."""
         assert self.seen.campaign == str(path) or self.seen.quits, self.seen.text
         return await super().resume(path, take_over=take_over)
+
+    def remove_campaign(self, path: Path) -> None:
+        """Only what was asked about."""
+        assert isinstance(self.seen.screen, Choice), self.seen.text
+        assert f"Remove {path.name}, " in self.seen.text
+        super().remove_campaign(path)
+
+    def describe_campaign(self, path: Path, about: About) -> None:
+        written = isinstance(self.seen.screen, Prompt) and path.name in self.seen.text
+        assert written or self.seen.campaign == str(path), self.seen.text
+        super().describe_campaign(path, about)
 
     def controller(self, plan: Plan, name: str = "2026-11-21-resnet50") -> FakeController:
         made = super().controller(plan, name)

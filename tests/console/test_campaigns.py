@@ -154,7 +154,7 @@ def test_what_failed_or_was_cancelled_is_not_green_because_it_is_finished(
 ) -> None:
     lost = FakeSummary("a", tmp_path, "finished", 2, 2, failed=failed, cancelled=cancelled)
     (row,) = campaign_rows([lost], START)
-    _mark, state, _name, _runs, failures, ended, _measures, _begun = row.cells
+    _mark, state, _name, _runs, failures, ended, _measures, _said, _begun = row.cells
     assert str(state) == (f"{symbol} {failed} failed" if failed else f"{symbol} finished")
     assert str(failures) == ("", "1", "2")[failed]
     assert str(ended) == ("", "1", "2")[cancelled]

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from rich.text import Text
-from textual import on
+from textual import on, work
 from textual.app import App, ComposeResult
 from textual.widgets import Static
 
+from backends.campaign.folder.tags_and_note import checked_note, checked_tags
 from backends.campaign.record.lock import CampaignLockedError, Role
+from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
 from tui.key_bindings import bindings
-from tui.screens.campaign_text import COLUMNS, campaign_rows, summary_words
-from tui.screens.dialogs import Answer, Choice, Dialog
+from tui.messages import Problem
+from tui.row_order import RowOrder
+from tui.screens.campaign_text import (
+    BY_AGE,
+    COLUMNS,
+    called,
+    campaign_rows,
+    remove_question,
+    summary_words,
+    tag_words,
+)
+from tui.screens.dialogs import Answer, Choice, Dialog, Prompt
 from tui.session import Session
 from tui.text import count, plain, shorten
-from tui.typed_ahead import Sight
+from tui.theme import ACCENT
+from tui.typed_ahead import Sight, typed_ahead
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable, current_key
 
 READING = "reading the campaigns …"
+CHANGES = ("resume", "keep", "tag", "note", "remove")
+
+
+def tags_of(text: str) -> tuple[str, ...]:
+    """Raises SelectionError where one is no tag."""
+    return checked_tags(tuple(tag.removeprefix("#") for tag in text.split()))
 
 
 class CampaignList(Dialog[str]):
@@ -30,7 +49,7 @@ class CampaignList(Dialog[str]):
 
     PANEL = "campaigns"
     BINDINGS = bindings("campaigns")
-    AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "filter"}  # which start nothing
+    AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "filter", "sort", "reverse"}  # start nothing
     WORDS = (
         "Any campaign can be looked at; one that is not finished can be resumed; two or more that "
         "are marked can be compared."
@@ -49,10 +68,11 @@ class CampaignList(Dialog[str]):
         self._now = session.workspace.cluster.now()
         self._summaries = summaries
         self._marked: dict[Path, None] = {}
+        self._order = BY_AGE
         self._listed = Sight(self, self.paint)  # since when these campaigns are shown
 
     def compose(self) -> ComposeResult:
-        with self.box(wide=True):
+        with self.box(widest=True):
             words = self.WORDS_READONLY if self._session.readonly else self.WORDS
             yield Static(Text(words), classes="message", markup=False)
             yield TablePanel(KeyedTable(COLUMNS), "Campaigns")
@@ -66,16 +86,17 @@ class CampaignList(Dialog[str]):
     def show(self, summaries: Sequence[CampaignSummary]) -> None:
         """They have been read."""
         self._summaries = summaries
-        if self.is_mounted:
+        if self.here:
             self._fill()
             self._listed.changed()
             self.sight.renew()
 
     def _fill(self) -> None:
         panel = self.query_one(TablePanel)
-        panel.table.refill(campaign_rows(self._summaries or (), self._now, self._marked))
+        listed = self._order.of(self._summaries or ())
+        panel.table.refill(campaign_rows(listed, self._now, self._marked))
         marks = f" · {len(self._marked)} marked" if self._marked else ""
-        panel.retitle(f"Campaigns{marks}")
+        panel.retitle(f"Campaigns{marks}", "" if self._order == BY_AGE else self._order.words)
         none = "No campaigns yet; mark cases on page 2 and start them"
         panel.say_when_empty(READING if self._summaries is None else none)
 
@@ -84,6 +105,8 @@ class CampaignList(Dialog[str]):
         self.sight.changed()
         chosen = self._chosen()
         words = Text() if chosen is None else summary_words(chosen, self._now)
+        if chosen is not None and (tags := tag_words(chosen)):
+            words = Text.assemble((tags, ACCENT), " ", words)
         self.query_one(".chosen", Static).update(words)
         self.refresh_bindings()
 
@@ -91,22 +114,33 @@ class CampaignList(Dialog[str]):
         key = current_key(self)
         return next((s for s in self._summaries or () if str(s.path) == key), None)
 
+    def never(self, action: str) -> str:
+        return "this console is read-only" if self._session.readonly and action in CHANGES else ""
+
+    def not_now(self, action: str) -> str:
+        return ""
+
     def able(self, action: str) -> bool:
-        if action not in ("open", "resume", "keep", "filter", "mark", "compare"):
-            return True
-        if action == "filter":
+        if self.never(action):
+            return False
+        if action in ("filter", "sort", "reverse"):
             return bool(self._summaries)
         if action == "compare":
             return bool(self._marked)
+        if action not in ("open", "mark", *CHANGES):
+            return True
         if (chosen := self._chosen()) is None:
             return False
         simulated = self._session.simulated  # hosts that are go on with no other campaign
-        changes = not self._session.readonly and chosen.simulated == simulated
+        same = chosen.simulated == simulated
         return {
             "open": True,
             "mark": chosen.total > 0 and self._listed.seen,
-            "keep": changes and not simulated and chosen.state == "unfinished",
-            "resume": changes and chosen.state != "finished",
+            "keep": same and not simulated and chosen.state == "unfinished",
+            "resume": same and chosen.state != "finished",
+            "tag": chosen.total > 0,
+            "note": chosen.total > 0,
+            "remove": True,
         }[action]
 
     def action_filter(self) -> None:
@@ -128,6 +162,76 @@ class CampaignList(Dialog[str]):
 
         marked = [one for one in self._summaries or () if one.path in self._marked]
         self.app.push_screen(Compare(self._session, marked))
+
+    def action_sort(self) -> None:
+        self._reorder(self._order.next)
+
+    def action_reverse(self) -> None:
+        self._reorder(self._order.reversed)
+
+    def _reorder(self, order: RowOrder[CampaignSummary]) -> None:
+        self._order = order
+        self._fill()
+        self.call_after_refresh(self.query_one(KeyedTable).show_cursor_row)
+
+    def action_tag(self) -> None:
+        if (chosen := self._chosen()) is not None:
+            words = f"Tags of {called(chosen)}, with spaces between; an empty line takes them away."
+            tags = " ".join(chosen.about.tags)
+            prompt = Prompt("Tags", words, value=tags, check=tags_of, placeholder="baseline v100")
+            self._ask(prompt, lambda text: self._describe(chosen.path, tags=tags_of(text)))
+
+    def action_note(self) -> None:
+        if (chosen := self._chosen()) is not None:
+            words = (
+                f"A note on {called(chosen)}, which its report has; an empty line takes it away."
+            )
+            prompt = Prompt("Note", words, value=chosen.about.note, check=checked_note)
+            self._ask(prompt, lambda text: self._describe(chosen.path, note=checked_note(text)))
+
+    def _ask(self, prompt: Prompt, take: Callable[[str], object]) -> None:
+        def answered(text: str | None) -> None:
+            if text is not None:
+                take(text)
+
+        self.app.push_screen(prompt, answered)
+
+    @work(group="campaign-said", description="write what is said of a campaign")
+    async def _describe(
+        self, path: Path, *, tags: tuple[str, ...] | None = None, note: str | None = None
+    ) -> None:
+        await self._changed(self._session.describe(path, tags=tags, note=note))
+
+    @work(exclusive=True, group="campaign-size", description="look at a campaign to be removed")
+    async def action_remove(self) -> None:
+        if (chosen := self._chosen()) is None:
+            return
+        try:
+            with typed_ahead(self).held():  # keys are for the question
+                size = await self._session.size_to_remove(chosen.path)
+        except DlperfError as error:
+            self.post_message(Problem(error))
+            return
+
+        def answered(answer: str | None) -> None:
+            if answer == "yes":
+                self._marked.pop(chosen.path, None)
+                self._remove(chosen.path)
+
+        if self.here:
+            self.app.push_screen(remove_question(chosen, size), answered)
+
+    @work(group="campaign-removed", description="remove a campaign")
+    async def _remove(self, path: Path) -> None:
+        await self._changed(self._session.remove(path))
+
+    async def _changed(self, work: Awaitable[None]) -> None:
+        """Wait for it, then list what there is."""
+        try:
+            await work
+            self.show(await self._session.campaigns())
+        except DlperfError as error:
+            self.post_message(Problem(error))
 
     def action_open(self) -> None:
         self._answer("open")

@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.text import Text
 
+from backends.results.numbers import bytes_text
 from tui.backend_protocols import CampaignSummary
+from tui.row_order import RowOrder
+from tui.screens.dialogs import Answer, Choice
 from tui.session import Session
-from tui.text import ago, cell, plain
+from tui.text import ago, cell, count, plain
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 from tui.widgets.keyed_table import Column, Row
 
 COLUMNS = (
     Column("mark", "", 3),
     Column("state", "State", 12),
-    Column("name", "Campaign", None),
+    Column("name", "Campaign", None, ends=True),
     Column("runs", "Runs", 7, right=True),
     Column("failed", "Failed", 6, right=True, from_width=72),
     Column("cancelled", "Cancelled", 9, right=True, from_width=96),
     Column("measures", "Measures", 18, from_width=84, most=52),
+    Column("said", "Tags and note", 14, from_width=100, most=72),
     Column("begun", "Begun", 10, right=True),
 )
+
+_ORDER = ("live", "unfinished", "finished")
+SORTS: Mapping[str, Callable[[CampaignSummary], Any]] = {  # Any: what can be put in order
+    "age": lambda one: None if one.created_at is None else -one.created_at,
+    "name": lambda one: one.name,
+    "state": lambda one: _ORDER.index(one.state) if one.state in _ORDER else None,
+    "runs": lambda one: one.total,
+    "failed": lambda one: one.failed,
+    "measures": lambda one: one.measures,
+}
+BY_AGE: RowOrder[CampaignSummary] = RowOrder(SORTS, "age")
 
 _STATES = {
     "live": ("▶", ACCENT),
@@ -57,7 +73,7 @@ def campaign_rows(
     for summary in summaries:
         symbol, colour = _state(summary)
         name = plain(summary.name) + (" · SIMULATED" if summary.simulated else "")
-        name += "".join(f" #{plain(tag)}" for tag in summary.about.tags)
+        said = " ".join(filter(None, (tag_words(summary), plain(summary.about.note))))
         rows.append(
             Row(
                 str(summary.path),
@@ -69,11 +85,16 @@ def campaign_rows(
                     cell(str(summary.failed or ""), BAD, right=True),
                     cell(str(summary.cancelled or ""), MUTED, right=True),
                     cell(summary.measures),
+                    cell(said, MUTED),
                     cell(_age(summary, now), MUTED, right=True),
                 ),
             )
         )
     return rows
+
+
+def tag_words(summary: CampaignSummary) -> str:
+    return " ".join(f"#{plain(tag)}" for tag in summary.about.tags)
 
 
 def _age(summary: CampaignSummary, now: float) -> str:
@@ -90,7 +111,7 @@ def summary_words(summary: CampaignSummary, now: float) -> Text:
     if summary.created_at is not None:
         begun = time.strftime("%Y-%m-%d %H:%M", time.localtime(summary.created_at))
         parts.append(f"begun {begun}, {_age(summary, now)}")
-    parts += [said for said in (summary.problem, summary.about.note) if said]
+    parts += filter(None, (summary.problem, summary.about.note))
     return Text(" · ".join(map(plain, parts)), MUTED)
 
 
@@ -105,3 +126,20 @@ def none_shown(nothing: str, session: Session) -> str:
     said = ", ".join([*map(plain, parts), f"begun {age}", *["SIMULATED"] * last.simulated])
     words = f"No campaign is open. O, then Enter, opens the last: {plain(last.name)} ({said})."
     return f"{words} {start} for a new one."
+
+
+def called(summary: CampaignSummary) -> str:
+    """By its name, and its directory's where that has another."""
+    name, directory = plain(summary.name), plain(summary.path.name)
+    return name if name == directory else f"{name} in {directory}"
+
+
+def remove_question(summary: CampaignSummary, size: int) -> Choice:
+    """The answer is "yes" or "no". ``size``: bytes on this disk."""
+    runs = f"{summary.done} of {count(summary.total, 'run')} ended"
+    words = (
+        f"Remove {called(summary)}, {bytes_text(size)}, with its logs? {runs}. All that was "
+        "measured, its reports, tags and note are gone from this disk for good."
+    )
+    answers = (Answer("y", "remove it", "yes", destroys=True), Answer("n", "keep it", "no"))
+    return Choice("Remove campaign", words, answers)

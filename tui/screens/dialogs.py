@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import ClassVar, Generic, Self, TypeVar
 
@@ -19,7 +20,7 @@ from textual.widgets.option_list import Option
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings, hints
 from tui.messages import Said
-from tui.refused_keys import UNSEEN
+from tui.refused_keys import UNSEEN, never
 from tui.screens.front_screen import FrontScreen
 from tui.screens.help import focused_panels, help_text
 from tui.text import plain, problem
@@ -49,7 +50,7 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         super().__init__()
         self._title = title
         self._box: Vertical | None = None
-        self._most = BOX
+        self._most: float = BOX
         self._finished = False
         self._result: Result | None = None
 
@@ -77,10 +78,12 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
     def on_screen_resume(self) -> None:
         self._leave_if_finished()
 
-    def box(self, *, wide: bool = False, whole: bool = False) -> Vertical:
-        """The frame that a dialog composes its content into; ``whole``: all of the terminal."""
-        self._box = Vertical(classes="whole" if whole else "dialog -wide" if wide else "dialog")
-        self._most = 0 if whole else WIDE_BOX if wide else BOX
+    def box(self, *, wide: bool = False, widest: bool = False, whole: bool = False) -> Vertical:
+        """The frame that a dialog composes its content into; ``widest``: as wide as the terminal
+        lets it, ``whole``: all of the terminal."""
+        size = " -widest" if widest else " -wide" if wide else ""
+        self._box = Vertical(classes="whole" if whole else f"dialog{size}")
+        self._most = inf if whole or widest else WIDE_BOX if wide else BOX
         return self._box
 
     def refresh_bindings(self) -> None:
@@ -88,8 +91,10 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
         super().refresh_bindings()
         if self._box is not None and self.is_attached:
             width = self.app.size.width
-            room = (min(self._most, width * 96 // 100) if self._most else width) - FRAME
-            set_frame(self._box, self._title, Text(hints(offered(self), room), MUTED))
+            width = (
+                width if self._box.has_class("whole") else int(min(self._most, width * 96 // 100))
+            )
+            set_frame(self._box, self._title, Text(hints(offered(self), width - FRAME), MUTED))
 
     def on_resize(self) -> None:
         self.refresh_bindings()
@@ -105,7 +110,8 @@ class Dialog(ModalScreen[Result | None], FrontScreen[Result | None], Generic[Res
 
     def action_help(self) -> None:
         title = f"Help · {self._title}"
-        self.app.push_screen(Reading(title, help_text(focused_panels(self))))
+        text = help_text(focused_panels(self), partial(never, self))
+        self.app.push_screen(Reading(title, text))
 
     def action_leave(self) -> None:
         self.finish(None)

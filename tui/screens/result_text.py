@@ -30,6 +30,7 @@ from backends.results.translations import EN
 from backends.results.workload_figures import configuration, measurements
 from profiles.format.case import Case
 from profiles.format.case_labels import CaseLabels, case_labels
+from tui.row_order import RowOrder
 from tui.text import cell, join, named_rows, number, plain
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
@@ -150,21 +151,18 @@ SORTS: Mapping[str, Callable[[CaseResult], Any] | None] = {  # Any: what can be 
 """What rows can be sorted by; None: as the groups have them."""
 
 
-def result_rows(
-    groups: Sequence[Group], by: str = "case", *, descending: bool = False
-) -> list[Row]:
-    """Cases without a value come last."""
+BY_CASE: RowOrder[CaseResult] = RowOrder(SORTS, "case")
+
+
+def result_rows(groups: Sequence[Group], order: RowOrder[CaseResult] = BY_CASE) -> list[Row]:
     several = len({group.profile for group in groups}) > 1
-    pairs = [(group, case) for group in groups for case in group.cases]
-    if (value := SORTS[by]) is not None:
-        told = [pair for pair in pairs if value(pair[1]) is not None]
-        rest = [pair for pair in pairs if value(pair[1]) is None]
-        pairs = sorted(told, key=lambda pair: value(pair[1]), reverse=descending) + rest
+    group_of = {id(case): group for group in groups for case in group.cases}
+    cases = order.of(case for group in groups for case in group.cases)
     units = len({group.unit for group in groups}) > 1
     labels = labels_of(groups)
     return [
-        _row(group, case, labels.label(_case(case)), several=several, units=units)
-        for group, case in pairs
+        _row(group_of[id(case)], case, labels.label(_case(case)), several=several, units=units)
+        for case in cases
     ]
 
 

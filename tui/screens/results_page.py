@@ -20,7 +20,7 @@ from tui.screens.campaign_text import none_shown
 from tui.screens.page import Page
 from tui.screens.repeats import Repeats, repeats_text
 from tui.screens.result_text import (
-    SORTS,
+    BY_CASE,
     case_key,
     case_text,
     group_label,
@@ -69,8 +69,7 @@ class ResultsPage(Page):
         self._groups: tuple[Group, ...] = ()
         self._beyond: Mapping[int, Beyond] = {}
         self._quantity = Quantity.SPEEDUP
-        self._sorted_by = next(iter(SORTS))
-        self._descending = False
+        self._order = BY_CASE
         self._summarised: object = None
         self._view = "chart"
         self._repeats_shown: tuple[CaseResult, Group, int] | None = None
@@ -90,7 +89,7 @@ class ResultsPage(Page):
         viewed = self.viewed
         self._summarise(viewed)
         panel = self.main_panel()
-        rows = result_rows(self._groups, self._sorted_by, descending=self._descending)
+        rows = result_rows(self._groups, self._order)
         panel.table.refill(rows, result_columns(self._groups))
         panel.retitle(self._title(viewed), self._footer(viewed))
         panel.say_when_empty(
@@ -162,8 +161,8 @@ class ResultsPage(Page):
             parts.append(f"{sum(case.succeeded for case in cases)} counted, {profiled} profiled")
         if len(bases) == 1:
             parts.append(f"base {bases.pop()}")
-        if SORTS[self._sorted_by] is not None:
-            parts.append(f"by {self._sorted_by} {'▾' if self._descending else '▴'}")
+        if words := self._order.words:
+            parts.append(words)
         return " · ".join(parts)
 
     @property
@@ -215,7 +214,7 @@ class ResultsPage(Page):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "reverse":
-            return bool(self._groups) and SORTS[self._sorted_by] is not None
+            return bool(self._groups) and not self._order.given
         if action in ("open", "export", "sort"):
             return bool(self._groups) and not self.never(action)
         if action == "view":
@@ -250,13 +249,12 @@ class ResultsPage(Page):
         self._show_selected()
 
     def action_sort(self) -> None:
-        every = list(SORTS)
-        self._sorted_by = every[(every.index(self._sorted_by) + 1) % len(every)]
+        self._order = self._order.next
         self.refresh_bindings()
         self.pull()
 
     def action_reverse(self) -> None:
-        self._descending = not self._descending
+        self._order = self._order.reversed
         self.pull()
 
     def action_open(self) -> None:

@@ -18,6 +18,7 @@ from textual.widgets import DataTable
 from textual.widgets.data_table import CellKey, RowKey
 
 from tui.key_bindings import bindings
+from tui.text import without_middle
 from tui.theme import MUTED
 
 _Place = tuple[int, int, bool, bool]
@@ -36,6 +37,7 @@ class Column:
     grow to so many for what its cells hold, where the other column leaves that empty. A column that
     needs less than its ``width`` gives the rest where the other one is too narrow for its cells;
     one in which there is nothing at all gives all of it, the last one first.
+    ``ends``: of names, whose ends both stay where one is too long.
     """
 
     key: str
@@ -44,6 +46,7 @@ class Column:
     from_width: int = 0
     right: bool = False
     most: int = 0
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,10 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         if key in self._keys:
             self.move_cursor(row=self._keys.index(key), animate=False)
 
+    def show_cursor_row(self) -> None:
+        """Scroll to it, where it is out of sight since the rows are in another order."""
+        self._scroll_cursor_into_view(animate=False)
+
     def filter_rows(self, text: str) -> None:
         """Show only rows that contain every word of ``text``, whatever the case."""
         kept = self.current_key
@@ -220,11 +227,11 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         return bool(self.size.width) or not self.display
 
     def _visible(self, row: Row) -> tuple[Text, ...]:
-        shown = {column.key for column, _ in self._shown}
+        widths = {column.key: width for column, width in self._shown}
         return tuple(
-            text
+            without_middle(text, widths[column.key]) if column.ends else text
             for column, text in zip(self._all_columns, row.cells, strict=True)
-            if column.key in shown
+            if column.key in widths
         )
 
     def _rebuild(self, rows: Sequence[Row], layout: tuple[tuple[Column, int], ...]) -> None:

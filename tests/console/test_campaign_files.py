@@ -1,0 +1,351 @@
+"""The list of campaigns on disk: named whole, put in order, removed, tagged and noted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.text import Text
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from backends.campaign.folder.index import CampaignSummary, list_campaigns
+from backends.campaign.folder.tags_and_note import About, read_about, write_about
+from backends.campaign.record import events as ev
+from backends.use_cases import Workspace
+from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, shows, until
+from tests.console.fakes import START, FakeSummary, FakeWorkspace
+from tests.unit.cli.conftest import FINISHED, append, assigned, hold, planned, succeeded
+from tui.app import DlperfApp
+from tui.cli import main
+from tui.screens.campaign_list import CampaignList, Unfinished
+from tui.screens.campaign_text import SORTS
+from tui.screens.dialogs import Choice, Prompt, Reading
+from tui.text import cell, without_middle
+from tui.widgets.filter_table import TablePanel
+from tui.widgets.keyed_table import KeyedTable
+
+DONE = (planned("a"), assigned("a"), succeeded("a"), FINISHED)
+
+
+class OnDisk(FakeWorkspace):
+    """Hosts are made up, campaigns are not."""
+
+    def campaigns(self) -> tuple[CampaignSummary, ...]:  # type: ignore[override]
+        return list_campaigns(self.campaigns_dir, time.time)
+
+    @property
+    def _real(self) -> Workspace:
+        return cast(Workspace, self)
+
+    def size_to_remove(self, path: Path) -> int:
+        return Workspace.size_to_remove(self._real, path)
+
+    def remove_campaign(self, path: Path) -> None:
+        Workspace.remove_campaign(self._real, path)
+
+    def describe_campaign(self, path: Path, about: About) -> None:
+        Workspace.describe_campaign(self._real, path, about)
+
+
+@pytest.fixture
+def on_disk(tmp_path: Path) -> OnDisk:
+    workspace = OnDisk(tmp_path / "campaigns")
+    workspace.clock.now = time.time()
+    return workspace
+
+
+def campaign(workspace: OnDisk, name: str, *events: ev.Event, age_s: float = 0.0) -> Path:
+    path = workspace.campaigns_dir / name
+    path.mkdir(parents=True)
+    begun = ev.CampaignCreated(t=time.time() - age_s, campaign=name)
+    append(path, begun, *events)
+    return path
+
+
+async def open_list(app: DlperfApp, pilot: Pilot[str], rows: int) -> KeyedTable:
+    await pilot.press("O")
+    await until(pilot, lambda: isinstance(app.screen, CampaignList))
+    table = app.screen.query_one(KeyedTable)
+    await until(pilot, lambda: len(table.shown_keys) == rows)
+    return table
+
+
+def cli_says(workspace: OnDisk, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    code = main(["--campaigns", str(workspace.campaigns_dir), "campaigns", *words])
+    assert code == 2
+    return capsys.readouterr().err.strip().removeprefix("dlperf-tui: ")
+
+
+# Removing ----------------------------------------------------------------------------------------
+
+
+async def test_a_campaign_is_removed_after_a_question_that_says_what_is_lost(
+    on_disk: OnDisk,
+) -> None:
+    path = campaign(on_disk, "done", *DONE)
+    campaign(on_disk, "other", *DONE, age_s=100)
+    (path / "logs").mkdir()
+    (path / "logs" / "a.log").write_bytes(b"x" * (3 << 20))
+    async with console(on_disk, LARGE) as (app, pilot):
+        table = await open_list(app, pilot, 2)
+        assert table.current_key == str(path)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        words = " ".join(cast(Choice, app.screen).text.plain.split())
+        assert words.startswith("Remove done, 3.0 MiB, with its logs? 1 of 1 run ended.")
+        await pilot.press("enter")  # the answer that it begins with removes nothing
+        await until(pilot, lambda: isinstance(app.screen, CampaignList))
+        assert path.is_dir()
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("y")
+        await until(pilot, lambda: len(table.shown_keys) == 1)
+        assert not path.exists()
+        assert (on_disk.campaigns_dir / "other" / "events.jsonl").is_file()
+        assert isinstance(app.screen, CampaignList)
+
+
+@pytest.mark.parametrize("why", ["at work", "locked", "files of others", "unreadable", "a link"])
+async def test_what_the_command_line_does_not_remove_is_refused_in_its_words_before_any_question(
+    on_disk: OnDisk, capsys: pytest.CaptureFixture[str], why: str
+) -> None:
+    at_work = (planned("a"), assigned("a", "node3"))
+    path = campaign(on_disk, "kept", *(at_work if why == "at work" else DONE))
+    if why == "locked":
+        hold(path)
+    if why == "files of others":
+        (path / "thesis.ipynb").write_text("hours of work")
+    if why == "unreadable":
+        with (path / "events.jsonl").open("wb") as file:
+            file.write(b'{"kind":"CampaignBegun","schema":9}\n')
+    if why == "a link":
+        path.rename(on_disk.campaigns_dir.parent / "elsewhere")
+        path.symlink_to(on_disk.campaigns_dir.parent / "elsewhere")
+    before = sorted(str(one) for one in path.rglob("*"))
+    async with console(on_disk, HUGE) as (app, pilot):
+        if why == "at work":
+            await until(pilot, lambda: isinstance(app.screen, Unfinished))
+            await pilot.press("escape")
+            await until(pilot, lambda: not isinstance(app.screen, Unfinished))
+        await open_list(app, pilot, 1)
+        await pilot.press("d")
+        await until(pilot, lambda: app._notifications)
+        assert isinstance(app.screen, CampaignList)
+        (told,) = app._notifications
+        said = f"{told.title}: {told.message}".replace("\n→ ", "; ")
+    expected = cli_says(on_disk, capsys, "rm", "kept", "--yes")
+    assert said.split(", last sign")[0] == expected.split(", last sign")[0]
+    assert sorted(str(one) for one in path.rglob("*")) == before
+
+
+async def test_what_was_looked_at_and_is_removed_is_no_longer_shown(on_disk: OnDisk) -> None:
+    path = campaign(on_disk, "done", *DONE)
+    async with console(on_disk, LARGE) as (app, pilot):
+        app.session.opened = Workspace.load(Workspace.open(campaigns=on_disk.campaigns_dir), path)
+        await open_list(app, pilot, 1)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("y")
+        await until(pilot, lambda: not path.exists())
+        await until(pilot, lambda: app.session.opened is None)
+
+
+# Tags and notes ----------------------------------------------------------------------------------
+
+
+async def test_tags_and_note_are_written_as_the_commands_write_them(on_disk: OnDisk) -> None:
+    path = campaign(on_disk, "done", *DONE)
+    async with console(on_disk, HUGE) as (app, pilot):
+        await open_list(app, pilot, 1)
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        app.screen.query_one(Input).value = "baseline #v100"
+        await pilot.press("enter")
+        await until(pilot, lambda: read_about(path).tags == ("baseline", "v100"))
+        await until(pilot, partial(shows, app, "#baseline #v100"))
+        write_about(path, About(("baseline", "v100", "by-somebody"), ""))  # since it was listed
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        app.screen.query_one(Input).value = "new  driver [x](y)"
+        await pilot.press("enter")
+        await until(pilot, lambda: read_about(path).note == "new driver [x](y)")
+        assert read_about(path).tags == ("baseline", "v100", "by-somebody")
+        await until(pilot, partial(shows, app, "#by-somebody new driver [x](y)"))
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        assert app.screen.query_one(Input).value == "baseline v100 by-somebody"
+        app.screen.query_one(Input).value = ""
+        await pilot.press("enter")
+        await until(pilot, lambda: read_about(path) == About((), "new driver [x](y)"))
+
+
+async def test_what_is_no_tag_is_told_where_it_is_written_and_nothing_changes(
+    on_disk: OnDisk,
+) -> None:
+    path = campaign(on_disk, "done", *DONE)
+    async with console(on_disk, LARGE) as (app, pilot):
+        await open_list(app, pilot, 1)
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        app.screen.query_one(Input).value = "fine ../x"
+        await pilot.press("enter")
+        await until(pilot, partial(shows, app, "'../x' is no tag"))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, CampaignList))
+        assert not (path / "about.toml").exists()
+
+
+async def test_a_console_that_only_looks_changes_nothing_and_its_help_has_no_such_key(
+    on_disk: OnDisk,
+) -> None:
+    path = campaign(on_disk, "done", *DONE)
+    async with console(on_disk, HUGE, readonly=True) as (app, pilot):
+        await open_list(app, pilot, 1)
+        shown = screen_text(app)
+        assert not any(words in shown for words in ("d Remove", "t Tag", "n Note"))
+        for key in ("d", "t", "n"):
+            await pilot.press(key)
+            assert isinstance(app.screen, CampaignList)
+            assert shows(app, "this console is read-only")
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, Reading))
+        assert shows(app, "look at the campaign")
+        assert not shows(app, "from this disk")
+        assert sorted(one.name for one in path.iterdir()) == ["events.jsonl"]
+
+
+# Order -------------------------------------------------------------------------------------------
+
+
+async def test_the_list_is_sorted_by_key_and_the_cursor_stays_on_its_campaign_in_sight(
+    workspace: FakeWorkspace,
+) -> None:
+    workspace.summaries = [
+        FakeSummary(
+            f"{number * 7 % 40:02}-x",
+            workspace.campaigns_dir / str(number),
+            ("finished", "live", "copy")[number % 3],
+            1,
+            1 + number % 5,
+            None if number == 3 else START - 60 * number,
+            failed=number % 4,
+        )
+        for number in range(40)
+    ]
+    every = {str(one.path): one for one in workspace.summaries}
+    async with console(workspace, SMALL) as (app, pilot):
+        table = await open_list(app, pilot, 40)
+        await pilot.press("j", "j")
+        cursor = table.current_key
+        frame = app.screen.query_one(TablePanel)
+        assert frame.border_subtitle is None
+        orders = {}
+        for name in [*list(SORTS)[1:], "age"]:
+            await pilot.press("s")
+            assert table.current_key == cursor
+            assert cursor is not None
+            assert every[cursor].name in screen_text(app)
+            orders[name] = shown_as(table, every, SORTS[name])
+            if name != "age":
+                assert frame.border_subtitle == f"by {name} ▴"
+            await pilot.press("S")
+            assert frame.border_subtitle == f"by {name} ▾"
+            backwards = shown_as(table, every, SORTS[name])
+            told = [value for value in orders[name] if value is not None]
+            assert told == sorted(told)
+            assert [value for value in backwards if value is not None] == sorted(told)[::-1]
+            for values in (orders[name], backwards):  # what has no value is last, either way
+                assert None not in values[: len(told)]
+            await pilot.press("S")
+        assert frame.border_subtitle is None  # as it was
+
+
+def shown_as(
+    table: KeyedTable,
+    every: dict[str, FakeSummary],
+    value: Callable[[FakeSummary], object],
+) -> list[object]:
+    return [value(every[key]) for key in table.shown_keys]
+
+
+# Names -------------------------------------------------------------------------------------------
+
+NAMES = (
+    "2026-11-21-torch-resnet50-b256-amp-compile-graphs-the-new-driver-before",
+    "2026-11-21-torch-resnet50-b256-amp-compile-graphs-the-new-driver-after",
+    "2026-11-20-torch-resnet50-b256-amp-compile-graphs-the-new-driver-after",
+)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, HUGE])
+@pytest.mark.parametrize("simulated", [False, True])
+async def test_names_that_differ_at_either_end_are_told_apart_at_every_width(
+    workspace: FakeWorkspace, size: tuple[int, int], simulated: bool
+) -> None:
+    workspace.simulated = simulated
+    workspace.summaries = [
+        FakeSummary(
+            name,
+            workspace.campaigns_dir / name,
+            "finished",
+            12,
+            12,
+            START - 3600 * number,
+            failed=number,
+            simulated=simulated,
+            about=About(("baseline",), "as it was"),
+        )
+        for number, name in enumerate(NAMES)
+    ]
+    async with console(workspace, size) as (app, pilot):
+        await open_list(app, pilot, 3)
+        rows = [line for line in screen_text(app).splitlines() if "2026-11-2" in line][:3]
+        named = [next(word for word in row.split() if word.startswith("2026")) for row in rows]
+        assert len(set(named)) == 3, rows
+        assert all(row.count("SIMULATED") == simulated for row in rows)
+        for shown, name in zip(named, NAMES, strict=True):
+            begin, _, end = shown.partition("…")
+            assert name.startswith(begin)
+            assert name.endswith(end)
+            assert size != HUGE or shown == name
+
+
+@given(
+    st.text("abcд漢 ", max_size=40),
+    st.lists(st.text("xyz漢", min_size=1, max_size=9), max_size=3),
+    st.integers(1, 60),
+)
+def test_the_middle_that_is_left_out_is_that_of_the_first_word(
+    word: str, others: Sequence[str], width: int
+) -> None:
+    name = word.replace(" ", "")
+    whole = Text(" ".join([name, *others]))
+    shown = without_middle(whole, width)
+    if shown.plain == whole.plain:
+        assert whole.cell_len <= width or cell_len(name) < 8
+        return
+    begin, _, end = shown.plain.partition("…")
+    assert min(len(begin), len(end)) > 0
+    assert whole.plain.startswith(begin)
+    assert whole.plain.endswith(end)
+    rest = whole.cell_len - cell_len(name)
+    assert shown.cell_len <= max(width, 8 + rest)
+    assert shown.cell_len >= min(width, whole.cell_len) - 2 or "漢" not in name
+
+
+def test_what_is_cut_keeps_its_colours() -> None:
+    text = cell("abcdefghijklmnop", "bold").append(" · rest", "red")
+    shown = without_middle(text, 17)
+    assert shown.plain == "abcde…mnop · rest"
+    assert (shown.style, shown.no_wrap, shown.end) == ("bold", True, "")
+    assert [shown.plain[span.start : span.end] for span in shown.spans if span.style == "red"] == [
+        " · rest"
+    ]
