@@ -98,6 +98,22 @@ def apart(texts: Sequence[str]) -> tuple[str, ...]:
     )
 
 
+def not_known(texts: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Of each text the keys that another one has and it has not; ``platform`` for the beginning."""
+    parts = [part for part in side_by_side(texts) if not part.differs]
+    return tuple(
+        tuple(part.key or "platform" for part in parts if _lacks(part, place))
+        for place in range(len(texts))
+    )
+
+
+def _lacks(part: Part, place: int) -> bool:
+    value = part.values[place]
+    alike = len(set(part.values)) == 1
+    devices = part.key == _PLATFORM and tells_devices_alone(value)
+    return value == UNKNOWN or (devices and not alike)
+
+
 def _differing(all_parts: Sequence[Mapping[str, str]]) -> list[str]:
     keys: dict[str, None] = {}
     for one, other in combinations(all_parts, 2):
@@ -106,6 +122,8 @@ def _differing(all_parts: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _differ(key: str, one: str, other: str) -> bool:
+    if not (one and other):  # a text that says nothing at all
+        return False
     if key == _PLATFORM and (tells_devices_alone(one) or tells_devices_alone(other)):
         one, other = (text.partition(", ")[0] for text in (one, other))
     return one != other

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from backends.hosts.fingerprint import apart
+from backends.hosts.fingerprint import apart, joined, not_known
 from backends.results.case_result import CaseResult
+from backends.results.compared_labels import compared_label, compared_labels, value_text
 from backends.results.comparison import ComparedCase, Comparison, Ground, Verdict
 from backends.results.escaping import md_text, one_line
 from backends.results.findings import Concern
@@ -18,10 +19,9 @@ from backends.results.ratios import Method, RatioInterval
 from backends.results.render import Column, Table, render_markdown
 from backends.results.summary import parameters_text
 from backends.results.translations import Lang, Words, pick, words
-from profiles.scalars import scalar_text
 
 if TYPE_CHECKING:
-    from profiles.scalars import Scalar
+    from profiles.format.case_labels import CaseLabels
 
 
 def comparison_markdown(comparison: Comparison, lang: Lang = "en") -> str:
@@ -43,7 +43,28 @@ def comparison_words(
         for ours, theirs in apart_there
     ]
     after = (*_assumed(comparison, lang), *_exit_lines(comparison, w))
-    return (*before, *cautions(comparison, lang)), after
+    return (*before, *cautions(comparison, lang), *_not_known(comparison, lang)), after
+
+
+def _not_known(comparison: Comparison, lang: Lang) -> list[str]:
+    """Of which side nobody can tell what was different there."""
+    w = words(lang)
+    pairs = [(c.baseline, c.candidate) for c in comparison.cases if c.baseline and c.candidate]
+    sides = [
+        {text for case in side for text in case.fingerprints} for side in zip(*pairs, strict=True)
+    ]
+    texts = [joined(side) if side else "" for side in sides]
+    if not any(texts):
+        return [pick(lang, "The environments are not known.", "双方的环境均未知。")]
+    whole = pick(lang, "The {side}'s environment is not known.", "{side}的环境未知。")
+    some = pick(
+        lang, "Not known of the {side}'s environment: {keys}.", "{side}的环境中未知：{keys}。"
+    )
+    return [
+        (some if text else whole).format(side=side, keys=", ".join(keys))
+        for side, text, keys in zip((w.baseline, w.candidate), texts, not_known(texts), strict=True)
+        if keys
+    ]
 
 
 def cautions(comparison: Comparison, lang: Lang = "en") -> tuple[str, ...]:
@@ -92,28 +113,34 @@ def parameters_compared(case: ComparedCase) -> str:
     before, after = dict(case.differs), dict(case.parameters)
     said = []
     for name in sorted({*before, *after}):
-        was = f"{_value(before[name])} → " if name in before else ""
-        said.append(f"{name}={was}{_value(after.get(name))}")
+        was = f"{value_text(before[name])} → " if name in before else ""
+        said.append(f"{name}={was}{value_text(after.get(name))}")
     return ", ".join(said)
 
 
-def _value(value: Scalar | None) -> str:
-    return NOTHING if value is None else scalar_text(value)
-
-
 def _caption(comparison: Comparison, lang: Lang) -> str:
-    """Which campaigns these are, in what they were measured, and what counts."""
+    """Which campaigns these are, of what and in what they were measured, and what counts."""
     units = ", ".join(dict.fromkeys(case.unit for case in comparison.cases))
     figures = pick(
         lang,
         f"Medians in {units}; a change counts beyond {comparison.threshold * 100:g}%.",
         f"中位数，单位 {units}；变化超过 {comparison.threshold * 100:g}% 才计入。",
     )
-    if not any(comparison.names):
-        return figures
     ours, theirs = comparison.names
     named = pick(lang, f"Baseline: {ours}. Candidate: {theirs}.", f"基线：{ours}。候选：{theirs}。")
-    return f"{named}{words(lang).gap}{figures}"
+    said = (_of_all(comparison, lang), named if any(comparison.names) else "", figures)
+    return words(lang).gap.join(filter(None, said))
+
+
+def _of_all(comparison: Comparison, lang: Lang) -> str:
+    """What all cases have in common, and no row says."""
+    profiles = list(dict.fromkeys(case.profile for case in comparison.cases))
+    shared = compared_labels(comparison.cases).shared
+    if len(profiles) > 1:
+        return pick(lang, f"All {shared}.", f"均为 {shared}。") if shared else ""
+    if not shared:
+        return f"{profiles[0]}{pick(lang, '.', '。')}"
+    return pick(lang, f"{profiles[0]}, all {shared}.", f"{profiles[0]}，均为 {shared}。")
 
 
 def _assumed(comparison: Comparison, lang: Lang) -> list[str]:
@@ -137,33 +164,43 @@ def _assumed(comparison: Comparison, lang: Lang) -> list[str]:
 def _exit_lines(comparison: Comparison, w: Words) -> list[str]:
     """Which of the regressions in the table the exit code rests on."""
     n, decisive = comparison.judged, comparison.decisive
+    labels = compared_labels(comparison.cases)
     among = w.among.format(n=n) if n > 1 else ""
     lines = []
     if decisive:
-        lines.append(w.decisive.format(among=among, cases=_names(decisive)))
+        lines.append(w.decisive.format(among=among, cases=_names(decisive, labels)))
     elif n:
         lines.append(w.nothing_decisive.format(among=among))
     chance = [case for case in comparison.regressions if not case.decisive]
     if chance:
-        lines.append(w.by_chance.format(n=n, cases=_names(chance)))
+        lines.append(w.by_chance.format(n=n, cases=_names(chance, labels)))
     failed = [c for c in comparison.cases if c.ground is Ground.CANDIDATE_FAILED]
     if failed:
-        lines.append(w.no_longer.format(cases=_names(failed)))
+        lines.append(w.no_longer.format(cases=_names(failed, labels)))
     return lines
 
 
 def comparison_table(comparison: Comparison, lang: Lang = "en") -> Table:
     """One row per case: both medians with their n, ratio, verdict and what it rests on."""
     w = words(lang)
-    several = len({case.unit for case in comparison.cases}) > 1
-    headings = (w.profile, w.case, w.parameters, *([pick(lang, "unit", "单位")] if several else ()))
-    figures = (w.baseline, w.count, w.candidate, w.count, w.ratio, w.ratio_interval)
+    profiles = len({case.profile for case in comparison.cases}) > 1
+    units = len({case.unit for case in comparison.cases}) > 1
+    labels = compared_labels(comparison.cases)
+    unit = pick(lang, "unit", "单位")
+    headings = (*[w.profile] * profiles, w.case, *[unit] * units)
+    figures = (
+        Column(w.baseline),
+        Column(w.count, rank=2),
+        Column(w.candidate),
+        Column(w.count, rank=2),
+        Column(w.ratio),
+        Column(w.ratio_interval, rank=1),
+    )
     rows = [
         (
-            case.profile,
-            case.case,
-            parameters_compared(case),
-            *((case.unit,) if several else ()),
+            *[case.profile] * profiles,
+            compared_label(case, labels),
+            *[case.unit] * units,
             *_side(case.baseline),
             *_side(case.candidate),
             fixed(case.ratio, 3),
@@ -178,7 +215,7 @@ def comparison_table(comparison: Comparison, lang: Lang = "en") -> Table:
         title="",
         columns=(
             *(Column(heading, "left") for heading in headings),
-            *(Column(heading) for heading in figures),
+            *figures,
             Column(w.verdict, "left"),
             Column(w.reason, "left"),
         ),
@@ -238,11 +275,12 @@ def _median(case: CaseResult | None) -> float | None:
     return case.spread.median if case and case.spread else None
 
 
-def _names(cases: Iterable[ComparedCase]) -> str:
-    return ", ".join(map(_name, cases))
+def _names(cases: Iterable[ComparedCase], labels: CaseLabels) -> str:
+    return ", ".join(f"{case.profile} {compared_label(case, labels)}" for case in cases)
 
 
 def _name(case: ComparedCase) -> str:
+    """For programs: the same whatever else is compared."""
     return " ".join(filter(None, [case.profile, case.case, parameters_compared(case)]))
 
 

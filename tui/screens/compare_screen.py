@@ -11,6 +11,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
+from backends.results.compared_labels import compared_label
 from backends.results.comparison import ComparedCase
 from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
@@ -23,7 +24,7 @@ from tui.screens.compare_text import (
     campaigns_panel,
     compared_rows,
     copied_text,
-    label_of,
+    labels_of,
     not_compared,
     row_key,
     shared_words,
@@ -194,7 +195,8 @@ class Compare(Dialog[None]):
         details = self.query_one("#verdict", Details)
         if "verdict" in shown:
             width = details.content_size.width
-            title = f"Verdict · {label_of(selected[1])}" if selected else "Verdict"
+            called = selected and compared_label(selected[1], labels_of(found))
+            title = f"Verdict · {called}" if called else "Verdict"
             words = verdict_panel(selected[1], selected[0], found, width) if selected else Text()
             details.show(title, words)
         if "curves" in shown:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rich.text import Text
@@ -11,6 +11,7 @@ from rich.text import Text
 from backends.hosts.fingerprint import Part, side_by_side
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
+from backends.results.compared_labels import compared_label, compared_labels, whole_label
 from backends.results.comparison import ComparedCase, Ground, Verdict
 from backends.results.comparison_report import (
     cautions,
@@ -25,8 +26,8 @@ from backends.results.summary import Group
 from backends.results.telemetry_words import usual_lines
 from backends.results.translations import EN
 from profiles.format.case import Case
-from profiles.scalars import Scalar, scalar_text
-from tui.screens.campaign_text import summary_words
+from profiles.format.case_labels import CaseLabels
+from tui.screens.campaign_text import summary_words, tag_words
 from tui.side_by_side import Side, SideBySide
 from tui.text import cell, count, join, number, plain, problem
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
@@ -63,47 +64,26 @@ def row_key(place: int, case: ComparedCase) -> str:
     return f"{place} {case.case} {label} {case.differs}"
 
 
-def label_of(case: ComparedCase, *, but: Collection[str] = ()) -> str:
-    """With both values of what differs: ``1n1g b256 graphs=off→on``; parameters ``but`` these."""
-    known = case.baseline or case.candidate
-    nodes, gpus = (known.nodes, known.gpus_per_node) if known else (1, 1)
-    after = dict(case.parameters)
-    both = {name: f"{_text(was)}→{_text(after.get(name))}" for name, was in case.differs}
-    told = {name: value for name, value in {**after, **both}.items() if name not in but}
-    return Case(case.profile, nodes, gpus, told).label
-
-
-def shared_by(cases: Sequence[ComparedCase]) -> dict[str, Scalar]:
-    """Parameters that are the same in all of them, on both sides."""
-    found = dict(cases[0].parameters) if cases else {}
-    for case in cases:
-        own, differ = dict(case.parameters), dict(case.differs)
-        found = {n: v for n, v in found.items() if n not in differ and own.get(n) == v}
-    return found
+def labels_of(found: SideBySide) -> CaseLabels:
+    return compared_labels(case for _, case in found.cases())
 
 
 def shared_words(found: SideBySide) -> str:
-    """What is said once of all rows: ``all b256 amp``."""
-    shared = shared_by([case for _, case in found.cases()])
-    words = Case("", 1, 1, shared).label.partition(" ")[2]
-    return f"all {words}" if words else ""
-
-
-def _text(value: Scalar | None) -> str:
-    return "–" if value is None else scalar_text(value)
+    """What is said once of all rows: ``all compile=on``."""
+    shared = labels_of(found).shared
+    return f"all {shared}" if shared else ""
 
 
 def compared_rows(found: SideBySide) -> list[Row]:
-    pairs = found.cases()
+    pairs, labels = found.cases(), labels_of(found)
     several = len({case.profile for _, case in pairs}) > 1
-    said = shared_by([case for _, case in pairs])
-    return [_row(place, case, found, said, several=several) for place, case in pairs]
+    return [_row(place, case, found, labels, several=several) for place, case in pairs]
 
 
 def _row(
-    place: int, case: ComparedCase, found: SideBySide, said: Collection[str], *, several: bool
+    place: int, case: ComparedCase, found: SideBySide, labels: CaseLabels, *, several: bool
 ) -> Row:
-    label = cell(label_of(case, but=said), "bold")
+    label = cell(compared_label(case, labels), "bold")
     if several:
         label = join([label, (f" {plain(case.profile)}", MUTED)])
     return Row(
@@ -117,7 +97,7 @@ def _row(
             cell(range_cell(case.interval, lambda value: fixed(value, 3)), right=True),
             join([verdict_text(case, place, found), (f"  {_reason(case, found)}", MUTED)]),
         ),
-        find=f"{case.profile} {label_of(case)}",
+        find=f"{case.profile} {whole_label(case)}",
     )
 
 
@@ -182,7 +162,7 @@ def copied_text(found: SideBySide) -> str:
 def verdict_panel(case: ComparedCase, place: int, found: SideBySide, width: int) -> Text:
     """A case: the verdict and what it rests on, then its repeats in every campaign."""
     text = Text(end="")
-    text.append(plain(label_of(case)), "bold").append(f"  {plain(case.profile)}\n", MUTED)
+    text.append(plain(whole_label(case)), "bold").append(f"  {plain(case.profile)}\n", MUTED)
     text.append(f"{place + 1} against {found.baseline + 1}: ", MUTED).append(fixed(case.ratio, 3))
     interval = range_cell(case.interval, lambda value: fixed(value, 3))
     text.append(f" ({interval})  ").append_text(verdict_text(case, place, found)).append("\n")
@@ -299,8 +279,7 @@ def campaigns_panel(found: SideBySide, now: float) -> Text:
         if place and side.setting:  # the same campaign
             continue
         text.append("  ").append_text(summary_words(about, now)).append("\n")
-        if about.about.tags:
-            tags = " ".join(f"#{plain(tag)}" for tag in about.about.tags)
+        if tags := tag_words(about):
             text.append(f"  {tags}\n", ACCENT)
         for remark in side.remarks:
             text.append("  ▲ ", WARN).append(f"{plain(remark)}\n")

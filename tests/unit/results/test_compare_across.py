@@ -110,7 +110,7 @@ def test_across_a_parameter_the_verdict_is_that_of_the_same_figures(runs_of: Run
     assert told["parameters"] == on
     assert told["differs"] == {"graphs": "off"}
     text = comparison_markdown(found)
-    assert "graphs=off → on" in text
+    assert "graphs=off→on" in text
     assert "Not the same cases are compared: graphs is off in the baseline" in text
     assert "Not the same cases" not in comparison_markdown(same)
 
@@ -152,7 +152,7 @@ def test_graphs_against_none_between_two_campaigns(
     assert "graphs is off in the baseline, on in the candidate" in said
     assert "--across graphs" in said
     text = dlperf("compare", COMPILE, GRAPHS, "--across", "graphs")
-    assert "graphs=off → on" in text
+    assert "graphs=off→on" in text
     assert f"Baseline: {COMPILE.name}. Candidate: {GRAPHS.name}. Medians in images/s; " in text
 
 

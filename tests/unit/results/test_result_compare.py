@@ -299,8 +299,7 @@ def test_threshold_out_of_range_is_refused(runs_of):
 def test_comparison_prints_in_both_languages(runs_of):
     comparison = compare(runs_of("1n1g", STEADY), runs_of("1n1g", times(0.9, STEADY)))
     text = comparison_markdown(comparison)
-    row = "| cpu-smoke | 1n1g | batch_size=64, precision=fp32 | 100 | 5 | 90 | 5 | 0.900 | "
-    assert row in text
+    assert "| 1n1g b64 fp32 | 100 | 5 | 90 | 5 | 0.900 | " in text
     assert "the means differ by -10.0%, 95% -10.2% to -9.8%" in text
     assert "w: Welch's interval" in text
     chinese = comparison_markdown(comparison, "zh")
