@@ -88,6 +88,24 @@ _REPLAY = (
     Key("greater_than_sign", "faster(1)", "Faster", "up to 100 times", 20, said=">"),
     Key("less_than_sign", "faster(-1)", "Slower", "down to as it was", 21, said="<"),
     Key("0", "restart", "Again", "from the beginning", 22),
+    Key(
+        "right_square_bracket",
+        "turn(1)",
+        "Next",
+        "to where the next run begins or ends",
+        23,
+        said="]",
+    ),
+    Key(
+        "left_square_bracket",
+        "turn(-1)",
+        "Last",
+        "back to where the last run began or ended",
+        24,
+        said="[",
+    ),
+    Key("right_curly_bracket", "skip(30)", "+30s", "half a minute ahead", 25, said="}"),
+    Key("left_curly_bracket", "skip(-30)", "−30s", "half a minute back", 26, said="{"),
 )
 
 PANELS: Mapping[str, Panel] = {

@@ -38,6 +38,8 @@ _CHARACTERS = frozenset(
     {
         *("space", "slash", "question_mark", "plus", "equals_sign", "minus"),
         *("full_stop", "less_than_sign", "greater_than_sign"),
+        *("left_square_bracket", "right_square_bracket"),
+        *("left_curly_bracket", "right_curly_bracket"),
     }
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 
 from textual import work
@@ -12,6 +13,8 @@ from profiles.durations import format_duration
 from profiles.errors import DlperfError
 from tui.app import DlperfApp
 from tui.key_bindings import NOT_IN_A_REPLAY, bindings
+from tui.screens.page import Page
+from tui.widgets.telemetry_panel import TelemetryPanel
 
 LOOK_S = 0.25
 
@@ -25,35 +28,45 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
     def __init__(self, workspace: ReplayWorkspace) -> None:
         super().__init__(workspace, readonly=True)
         self._replay = workspace
+        self._sought = asyncio.Event()
         self.session.playing = self._words
 
     def _words(self) -> str:
-        clock = self._replay.replay_clock
-        mark = "■ end" if clock.over else "▶" if clock.plays else "■"
-        at, whole = clock() - clock.begin, clock.end - clock.begin
+        clock, moment = self._replay.replay_clock, self._replay.moment
+        mark = "■ end" if moment >= clock.end else "▶" if clock.plays else "‖"
+        at, whole = moment - clock.begin, clock.end - clock.begin
         return f"{mark} ×{clock.speed:g} {format_duration(at)} of {format_duration(whole)}"
 
     def _first(self) -> None:
         self.play()
-        self.follow_opened()
 
     @work(group="play", description="let the recorded campaign grow as it did")
     async def play(self) -> None:
-        await self._open()
-        self.action_page("runs")
-        while True:
-            try:
-                await asyncio.to_thread(self._replay.show)
-            except DlperfError as error:
-                self.show_problem(error)
-                return
-            await asyncio.sleep(LOOK_S)
-
-    async def _open(self) -> None:
+        """All that is in sight is of one moment: the journal is read before the log of it comes,
+        so that no line is seen before the reading that it has."""
+        replay = self._replay
         try:
-            await self.session.open(self._replay.playback)
+            await self.session.open(replay.playback)
+            self.action_page("runs")
+            while True:
+                self._sought.clear()
+                if await asyncio.to_thread(replay.advance):
+                    await self.session.open(replay.playback)
+                    replay.reach()
+                    await asyncio.to_thread(replay.catch_up)
+                    self._show_moment()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_S):
+                        await self._sought.wait()
         except DlperfError as error:
             self.show_problem(error)
+
+    def _show_moment(self) -> None:
+        """At once, and not when a page looks next."""
+        if isinstance(self.screen, Page):
+            self.screen.tick()
+            for telemetry in self.screen.query(TelemetryPanel):
+                telemetry.look()
 
     @property
     def labels_now(self) -> Mapping[str, str]:
@@ -63,31 +76,38 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
 
     def action_play(self) -> None:
         """At the end there is only the beginning to go on with."""
-        clock = self._replay.replay_clock
-        if clock.over:
-            self.restart()
+        if self._replay.replay_clock.over:
+            self.action_restart()
         else:
-            clock.toggle()
+            self._replay.replay_clock.toggle()
             self.screen.refresh_bindings()
+            self._show_moment()
 
     def action_faster(self, steps: int) -> None:
         self._replay.replay_clock.faster(steps)
-
-    @work(exclusive=True, group="campaigns", description="begin again")
-    async def restart(self) -> None:
-        try:
-            await asyncio.to_thread(self._replay.restart)
-        except DlperfError as error:
-            self.show_problem(error)
-            return
-        await self._open()
+        self._show_moment()
 
     def action_restart(self) -> None:
-        self.restart()
+        clock = self._replay.replay_clock
+        if not clock.plays:
+            clock.toggle()
+        self._seek(clock.begin)
+
+    def action_skip(self, seconds: int) -> None:
+        """Ahead, or back."""
+        self._seek(self._replay.replay_clock() + seconds)
+
+    def action_turn(self, direction: int) -> None:
+        """To where a run began or ended."""
+        self._seek(self._replay.turn(direction))
+
+    def _seek(self, moment: float) -> None:
+        self._replay.replay_clock.seek(moment)
+        self._sought.set()
 
     async def _leave(self, message: str) -> None:
         for worker in self.workers:
-            if worker.group == "follow":  # what it follows goes
+            if worker.group == "play":  # what it shows goes
                 worker.cancel()
         await super()._leave(message)
 

@@ -15,7 +15,7 @@ from profiles.errors import DlperfError
 
 
 class Playback:
-    """The copy in ``directory``, which it makes; :meth:`show` it the moments in their order.
+    """The copy in ``directory``, which it makes, and brings up to one moment after the other.
 
     Raises
     ------
@@ -33,10 +33,16 @@ class Playback:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(recording.source / path, target, follow_symlinks=False)
 
+    def tell(self, now: float) -> None:
+        """Add what the journal said until then, and nothing else."""
+        if JOURNAL in self._written:
+            with told(self.directory):
+                self._grow(JOURNAL, self._recording.tracks[JOURNAL], now)
+
     def show(self, now: float) -> None:
-        """Add what had come until then: logs and telemetry before what the journal says of them."""
+        """Add all that had come until then."""
         with told(self.directory):
-            for path in reversed(tuple(self._written)):
+            for path in tuple(self._written):
                 self._grow(path, self._recording.tracks[path], now)
 
     def _grow(self, path: str, track: Track, now: float) -> None:

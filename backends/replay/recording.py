@@ -1,8 +1,9 @@
 """What a recorded campaign knows of its own past: which byte of which file was there when.
 
-The journal says it of itself and, at each reading, of rank 0's log; telemetry has the host's clock
-in it. In between, and where nothing is known but when a run began and ended, bytes are taken to
-have come evenly.
+The journal says it of itself and, at each reading, of rank 0's log, which stands still in between:
+no line is there before the reading that it has. Telemetry has the host's clock in it. Where nothing
+is known but when a run began and ended, or made its first reading, bytes are taken to have come
+evenly; and to the logs of its other hosts as to rank 0's.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from backends.campaign.folder.frozen import read_manifest, thaw
 from backends.campaign.folder.paths import KEEPER_LOG, SPOOL, host_log_path, telemetry_path
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.folder.regular_file import lies_within, open_to_read
@@ -22,12 +24,15 @@ from backends.campaign.record import events as ev
 from backends.campaign.record import journal
 from backends.campaign.record.codec import encode
 from backends.campaign.record.lock import FILE_NAME as LOCK
-from backends.campaign.record.state import RunRecord
+from backends.campaign.record.state import CampaignState, RunRecord
 from profiles.errors import DlperfError
+from profiles.format.profile import Profile
+from profiles.logs.log_parser import LogParser
 
 MOST_BYTES = 1 << 30
 """A replay is a copy on this machine's disk."""
 _HOST_LINE = b"host, "
+_AT_ONCE = 1 << 16
 _NOT_OF_THE_PAST = (
     *(journal.FILE_NAME, LOCK, KEEPER_LOG, SPOOL),
     *("results.csv", "results.json", "report.md"),
@@ -69,6 +74,7 @@ class Recording:
     lines: of its journal, as a copy that is the campaign itself would have them.
     tracks: of the journal, logs and telemetry, by path relative to the directory.
     others: its other files, of which nobody knows when they came.
+    turns: when runs began or ended, in order; seconds since the epoch.
     simulated: nothing in it was measured.
     """
 
@@ -77,6 +83,7 @@ class Recording:
     lines: bytes
     tracks: Mapping[str, Track]
     others: tuple[str, ...]
+    turns: tuple[float, ...]
     simulated: bool
 
     @property
@@ -120,9 +127,12 @@ def read_recording(source: Path) -> Recording:
     of_run: dict[str, list[ev.Event]] = {}
     for event in events:
         of_run.setdefault(getattr(event, "run_id", ""), []).append(event)
+    profiles = _profiles(source, state)
+    turns: set[float] = set()
     for run_id, run in state.runs.items():
         if (span := _Span.of(of_run.get(run_id, []))) is not None:
-            tracks |= span.tracks(source, run)
+            tracks |= span.tracks(source, run, profiles.get(run.profile))
+            turns |= {span.begin, span.end}
     others = {path: size for path, size in _files(source) if path not in tracks}
     total = sum(others.values()) + sum(track.points[-1][1] for track in tracks.values())
     if total > MOST_BYTES:
@@ -133,7 +143,17 @@ def read_recording(source: Path) -> Recording:
         )
     begun = journal.beginning(source / journal.FILE_NAME)
     host = begun.host if begun is not None else ""
-    return Recording(source, host, b"".join(lines), tracks, tuple(others), state.simulated)
+    turned = tuple(sorted(turns))
+    return Recording(source, host, b"".join(lines), tracks, tuple(others), turned, state.simulated)
+
+
+def _profiles(source: Path, state: CampaignState) -> dict[str, Profile]:
+    """As it began with them; none where they are not here as they were."""
+    try:
+        setups = thaw(source, read_manifest(source, state.frozen), stage=False)
+    except DlperfError:
+        return {}
+    return {name: setup.profile for name, setup in setups.items()}
 
 
 def _plays(event: ev.Event) -> bool:
@@ -162,23 +182,40 @@ class _Span:
         if not began:
             return None
         ended = [event.t for event in mine if isinstance(event, _ENDS)]
-        read = tuple(
-            (event.t, event.offset)
-            for event in mine
-            if isinstance(event, ev.ReadingsSampled) and event.offset
-        )
-        return _Span(began[-1], max(ended[-1:] or [mine[-1].t]), read)
+        read: list[tuple[float, int]] = []
+        for event in mine:
+            if isinstance(event, ev.ReadingsRestarted):  # of another log than the one that is here
+                read.clear()
+            elif isinstance(event, ev.ReadingsSampled) and event.offset:
+                read.append((event.t, event.offset))
+        return _Span(began[-1], max(ended[-1:] or [mine[-1].t]), tuple(read))
 
-    def tracks(self, source: Path, run: RunRecord) -> dict[str, Track]:
-        found = {}
+    def tracks(self, source: Path, run: RunRecord, profile: Profile | None) -> dict[str, Track]:
+        found: dict[str, Track | None] = {}
+        rank_0: Track | None = None
         for number, host in enumerate(run.hosts):
-            if run.log:
-                log = str(Path(run.log if number == 0 else host_log_path(run.log, host)))
-                found[log] = self._track(source, log, self.read if number == 0 else ())
+            if run.log and number == 0:
+                log = str(Path(run.log))
+                rank_0 = found[log] = self._track(source, log, self._lines(source, run, profile))
+            elif run.log:
+                log = str(Path(host_log_path(run.log, host)))
+                found[log] = self._track(source, log, _as(rank_0, _size(source, log)))
             telemetry = telemetry_path(run.run_id, host)
             found[telemetry] = self._track(source, telemetry, _sampled(source, telemetry))
         found.pop(journal.FILE_NAME, None)
         return {path: track for path, track in found.items() if track is not None}
+
+    def _lines(
+        self, source: Path, run: RunRecord, profile: Profile | None
+    ) -> Iterator[tuple[float, int]]:
+        """Of rank 0's log: no line of a reading before it."""
+        there = 0
+        if self.read and profile is not None:
+            there = _before_readings(source, run, profile, self.read[0][1])
+        for t, offset in self.read:
+            yield t, there
+            yield t, offset
+            there = offset
 
     def _track(self, source: Path, path: str, known: Iterable[tuple[float, int]]) -> Track | None:
         size = _size(source, path)
@@ -190,6 +227,29 @@ class _Span:
             when = max(before[0], min(t, self.end))  # what is no number is no time, either
             points.append((when, min(max(there, before[1]), size)))
         return Track(tuple(points))
+
+
+def _before_readings(source: Path, run: RunRecord, profile: Profile, most: int) -> int:
+    """Bytes of rank 0's log before the line of its first reading; 0 where none is in ``most``."""
+    path = source / run.log
+    fd = open_to_read(path) if lies_within(source, path) else None
+    if fd is None:
+        return 0
+    parser = LogParser(profile, run.case, keep=False)
+    at = line = 0
+    with os.fdopen(fd, "rb") as file:
+        while at < most and (part := file.readline(_AT_ONCE)):
+            if parser.feed(part):
+                return line
+            at += len(part)
+            line = at if part.endswith(b"\n") else line
+    return 0
+
+
+def _as(other: Track | None, size: int | None) -> Iterator[tuple[float, int]]:
+    """Of a file of so many bytes that grew as another one."""
+    if other is not None and size is not None and (whole := other.points[-1][1]):
+        yield from ((t, size * there // whole) for t, there in other.points)
 
 
 def _files(source: Path) -> Iterator[tuple[str, int]]:

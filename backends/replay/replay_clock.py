@@ -45,9 +45,10 @@ class ReplayClock:
         if ahead:
             self.speed = ahead[0] if steps > 0 else ahead[-1]
 
-    def restart(self) -> None:
-        """From the beginning."""
-        self._shown, self._since, self.plays = self.begin, self._monotonic(), True
+    def seek(self, moment: float) -> None:
+        """Go on from there, or stand still there."""
+        moment = min(max(moment, self.begin), self.end)
+        self._shown, self._since = moment, self._monotonic()
 
     def _settle(self) -> None:
         self._shown, self._since = self(), self._monotonic()

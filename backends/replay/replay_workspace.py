@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import threading
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,9 @@ from profiles.errors import DlperfError
 
 if TYPE_CHECKING:
     from backends.transports.pool import TransportPool
+
+JUST_NOW_S = 1.0
+"""Real seconds."""
 
 
 class RecordedCluster(Cluster):
@@ -80,6 +84,10 @@ class RecordedCluster(Cluster):
 class ReplayWorkspace(Workspace):
     """Plays ``source``, a campaign's directory, from its beginning; close it when done.
 
+    Its time is that of the moment it was brought to last, not that of its clock, which runs on
+    while a journal is read. Who shows it brings it to one moment after the other:
+    :meth:`advance`, load :attr:`playback`, :meth:`reach`, :meth:`catch_up`.
+
     Raises
     ------
     DlperfError: it cannot be replayed; see :func:`backends.replay.recording.read_recording`.
@@ -96,6 +104,9 @@ class ReplayWorkspace(Workspace):
         self._recording = read_recording(source)
         begin, end = self._recording.begin, self._recording.end
         self.replay_clock = ReplayClock(begin, end, speed, monotonic)
+        self.moment = begin
+        """What is shown, seconds since the epoch."""
+        self._read_until = begin
         with told(tempfile.gettempdir()):
             self._directory = tempfile.TemporaryDirectory(prefix="dlperf-tui-replay-")
         self._times = 0
@@ -106,14 +117,14 @@ class ReplayWorkspace(Workspace):
             None,
             Path(self._directory.name),
             profile_dirs=profile_dirs,
-            clock=self.replay_clock,
+            clock=lambda: self._read_until,
         )
         host = clean_text(self._recording.host)
         self.cluster = RecordedCluster(
             recorded_hosts(source, begin),
             source / ENVIRONMENT,
             host,
-            self.replay_clock,
+            lambda: self.moment,
             simulated=self._recording.simulated,
         )
         self._holder = Holder("a replay", host, 0, 0, "", Role.REPLAY)
@@ -124,25 +135,51 @@ class ReplayWorkspace(Workspace):
         """The campaign as it is at this moment of the replay."""
         return self._playback.directory
 
-    def show(self) -> None:
-        """Bring it up to the moment. Blocking. Raises DlperfError."""
-        with self._turn:
-            if not self._closed:
-                self._playback.show(self.replay_clock())
+    def advance(self) -> bool:
+        """Bring the journal to the clock's moment; False: it was there. Blocking.
 
-    def restart(self) -> None:
-        """From the beginning, in a directory of its own. Blocking. Raises DlperfError."""
+        What came before what is shown is another directory, whole. Raises DlperfError.
+        """
+        with self._turn:
+            now, before = self.replay_clock(), self._read_until
+            if self._closed or now == before:
+                return False
+            self._read_until = now
+            if now < before:
+                self._playback = self._begin()
+            else:
+                self._playback.tell(now)
+            return True
+
+    def reach(self) -> None:
+        """What was read is shown from now on."""
+        self.moment = self._read_until
+
+    def catch_up(self) -> None:
+        """Bring logs and telemetry to that moment, too. Blocking. Raises DlperfError."""
         with self._turn:
             if not self._closed:
-                self.replay_clock.restart()
-                self._playback = self._begin()
+                self._playback.show(self._read_until)
+
+    def turn(self, direction: int) -> float:
+        """When a run began or ended, the next after the clock's moment; -1: the last before it, or
+        the one before that, where it was passed a moment ago by who goes back step by step."""
+        clock = self.replay_clock
+        now, turns = clock(), self._recording.turns
+        if direction > 0:
+            return next((t for t in turns if t > now), clock.end)
+        last = bisect_left(turns, now) - 1
+        if clock.plays and last >= 0 and now - turns[last] < clock.speed * JUST_NOW_S:
+            last -= 1
+        return turns[last] if last >= 0 else clock.begin
 
     def _begin(self) -> Playback:
         self._times += 1
         shutil.rmtree(self.campaigns_dir / str(self._times - 2), ignore_errors=True)
+        self.__dict__.pop("_views", None)  # what they keep is of another directory
         name = self._recording.source.resolve().name
         playback = Playback(self._recording, self.campaigns_dir / str(self._times) / name)
-        playback.show(self.replay_clock.begin)
+        playback.show(self._read_until)
         return playback
 
     def writer(self, path: Path) -> Holder | None:

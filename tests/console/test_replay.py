@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,12 +12,13 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from backends.replay.replay_clock import SPEEDS
+from backends.replay.replay_clock import SPEEDS, ReplayClock
 from backends.replay.replay_workspace import ReplayWorkspace
 from tests.console.conftest import HUGE, LARGE, SMALL, Operator, screen_text, tick, until
 from tui.cli.program import main
 from tui.replaying import ReplayApp
 from tui.widgets.keybar import offered
+from tui.widgets.keyed_table import KeyedTable
 
 RECORDED = Path(__file__).resolve().parents[2] / "docs" / "examples" / "h200-x2-resnet50-compile"
 OF_HOSTS = {"probe_one", "probe_all", "login", "precheck", "start", "export", "campaigns"}
@@ -69,7 +73,7 @@ async def test_its_time_is_the_operators(size: tuple[int, int]) -> None:
     async with replay(size) as (app, pilot, watch):
         await pilot.press("full_stop")
         watch.now += 60.0
-        await until(pilot, lambda: "REPLAY ■ ×10 0s" in screen_text(app))
+        await until(pilot, lambda: "REPLAY ‖ ×10 0s" in screen_text(app))
         await until(pilot, lambda: ". Play" in screen_text(app))
         await pilot.press("full_stop")
         await until(pilot, lambda: "REPLAY ▶ ×10 0s" in screen_text(app))
@@ -80,6 +84,74 @@ async def test_its_time_is_the_operators(size: tuple[int, int]) -> None:
         for speed in reversed(SPEEDS[:-1]):
             await pilot.press("less_than_sign")
             await until(pilot, lambda speed=speed: f"×{speed:g} 0s" in screen_text(app))
+
+
+DOES = (
+    *("right_square_bracket", "left_square_bracket", "right_curly_bracket", "left_curly_bracket"),
+    *("greater_than_sign", "less_than_sign", "full_stop", "0"),
+)
+
+
+def clock_of(app: ReplayApp) -> ReplayClock:
+    return app.session.workspace.replay_clock  # type: ignore[attr-defined,no-any-return]
+
+
+def arrived(app: ReplayApp) -> bool:
+    """What is shown is the moment that the clock stands still at."""
+    return bool(app.session.workspace.cluster.now() == clock_of(app)())
+
+
+async def stand_still(app: ReplayApp, pilot: Pilot[str], page: str) -> str:
+    """What the page says of the first run, or host."""
+    if clock_of(app).plays:
+        clock_of(app).toggle()
+    await pilot.press(page)
+    await until(pilot, lambda: arrived(app))
+    tick(app)
+    await pilot.press("end", "home")
+    before, shown = "", "nothing yet"
+    while shown != before:  # logs and telemetry are read in threads
+        await asyncio.sleep(0.4)
+        tick(app)
+        await pilot.pause()
+        before, shown = shown, screen_text(app)
+    return shown
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("page", ["1", "3", "4"])
+async def test_all_that_is_in_sight_is_of_the_moment_whatever_was_done_before(
+    page: str, seed: int
+) -> None:
+    """As on the screen of one that only ever went to that moment."""
+    chance = random.Random(f"{seed}{page}")
+    recorded = RECORDED.with_name(chance.choice(("h200-x2-auto", RECORDED.name)))
+    async with replay(HUGE, recorded=recorded) as (app, pilot, watch):
+        await pilot.press(page)
+        for key in chance.choices(DOES, k=6):
+            watch.now += chance.uniform(0.0, 4.0)
+            await pilot.press(key)
+            await until(pilot, lambda: arrived(app))
+        shown, moment = await stand_still(app, pilot, page), clock_of(app)()
+        speed = clock_of(app).speed
+    async with replay(HUGE, speed, recorded=recorded) as (app, pilot, watch):
+        clock_of(app).toggle()
+        clock_of(app).seek(moment)
+        again = await stand_still(app, pilot, page)
+    assert again.splitlines() == shown.splitlines()
+
+
+async def test_who_chose_a_run_keeps_it_going_back() -> None:
+    async with replay(HUGE) as (app, pilot, watch):
+        watch.now += 5.0
+        await pilot.press("end")
+        chosen = app.screen.query_one(KeyedTable).current_key
+        for key in ("left_square_bracket", "0", "right_curly_bracket", "left_curly_bracket"):
+            path = app.session.viewed_path
+            await pilot.press(key)
+            await until(pilot, lambda path=path: app.session.viewed_path != path or arrived(app))
+            tick(app)
+            assert app.screen.query_one(KeyedTable).current_key == chosen
 
 
 @pytest.mark.parametrize("page", ["1", "3", "4"])
@@ -156,7 +228,21 @@ def test_a_wrong_speed_is_one_line(speed: str, capsys: pytest.CaptureFixture[str
 
 def test_without_a_terminal_it_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", str(RECORDED)]) == 2
-    assert "terminal" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "terminal" in said
+    assert f"dlperf-tui report {RECORDED}" in said
+
+
+def test_without_a_terminal_too_it_is_said_that_there_is_no_such_campaign(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(RECORDED, tmp_path / RECORDED.name)
+    for word, meant in ((RECORDED.name[:-1], RECORDED.name), ("nosuch", "campaigns ls")):
+        assert main(["--campaigns", str(tmp_path), "replay", word]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert f"no campaign '{word}'" in said
+        assert meant in said
 
 
 async def test_results_say_how_many_runs_count_and_how_many_were_profiled() -> None:

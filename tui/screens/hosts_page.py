@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import is_not
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -32,7 +33,7 @@ from tui.widgets.host_detail import HostDetail
 from tui.widgets.keyed_table import Column, KeyedTable, Row
 
 if TYPE_CHECKING:
-    from backends.campaign.record.status_view import CampaignSnapshot, RunView
+    from backends.campaign.record.status_view import CampaignSnapshot
     from backends.hosts.live_telemetry import LiveTelemetry
 
 COLUMNS = (
@@ -294,34 +295,40 @@ class HostsPage(Page):
         from backends.hosts.live_telemetry import LiveTelemetry  # noqa: PLC0415 - as above
 
         while True:
-            await asyncio.sleep(REST_S)
+            await asyncio.sleep(self._rest_s)
             if (run := self._run_on(name)) is not None:
-                await self._read_of(run, name)
-                continue
-            live = self._meters.setdefault(name, LiveTelemetry())
-            with contextlib.suppress(DlperfError):
-                await self.session.workspace.cluster.watch(name, live.feed)
-            await asyncio.sleep(AGAIN_EVERY_S)
+                await self._read_of(*run, name)
+            elif self.session.playing is None:
+                live = self._meters.setdefault(name, LiveTelemetry())
+                with contextlib.suppress(DlperfError):
+                    await self.session.workspace.cluster.watch(name, live.feed)
+                await asyncio.sleep(AGAIN_EVERY_S)
 
-    def _run_on(self, host: str) -> RunView | None:
-        live = self._live
-        runs = live.runs if live is not None else ()
-        return next((run for run in runs if run.state.active and host in run.hosts), None)
+    def _run_on(self, host: str) -> tuple[Path, str] | None:
+        """The run of ours that is at work there: its campaign's directory, and its id."""
+        if (live := self._live) is None:
+            return None
+        at_work = (run.run_id for run in live.runs if run.state.active and host in run.hosts)
+        return next(((live.path, run_id) for run_id in at_work), None)
 
-    async def _read_of(self, run: RunView, host: str) -> None:
-        live = self._live
-        if live is None:
-            return
+    async def _read_of(self, campaign: Path, run_id: str, host: str) -> None:
         from backends.campaign.folder.run_telemetry import RunTelemetry  # noqa: PLC0415 (seldom)
 
-        telemetry = RunTelemetry(live.path, run.run_id, [host])
+        telemetry = RunTelemetry(campaign, run_id, [host])
         try:
-            while (now := self._run_on(host)) is not None and now.run_id == run.run_id:
+            while self._run_on(host) == (campaign, run_id):
                 await asyncio.to_thread(telemetry.read)
                 self._meters[host] = telemetry.hosts[host]
-                await asyncio.sleep(REST_S)
+                await asyncio.sleep(self._rest_s)
         finally:
             telemetry.close()
+            if self.session.playing is not None:  # it was of that moment
+                self._meters.pop(host, None)
+
+    @property
+    def _rest_s(self) -> float:
+        """A replay's time may pass a hundred times as fast."""
+        return REST_S if self.session.playing is None else REST_S / 4
 
     # Keys --------------------------------------------------------------------------------------
 

@@ -127,7 +127,9 @@ class RunPanels(Vertical):
 
     def _show_chart(self, viewed: CampaignSnapshot, run: RunView) -> None:
         chart, meters = self.chart, self.meters
-        beat = viewed.revision if run.elapsed_s is None else int(run.elapsed_s / CHART_S)
+        beat: object = viewed.revision if run.elapsed_s is None else int(run.elapsed_s / CHART_S)
+        if self._session.playing is not None:  # it may stand still before the second is over
+            beat = viewed.revision, run.elapsed_s
         room = (chart.content_size, chart.display, meters.display)
         drawn = (viewed.path, run.run_id, run.state, beat, room)
         if drawn == self._drawn:

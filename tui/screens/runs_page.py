@@ -66,7 +66,7 @@ class RunsPage(Page):
         self._rows = RunRows()
         self._auto = True  # the cursor goes with what is at work, until it is moved by hand
         self._steered: str | None = None
-        self._of: Path | None = None
+        self._of = ""
 
     def body(self) -> Iterable[Widget]:
         yield TablePanel(KeyedTable(COLUMNS, id="runs"), "Runs", id="runs-panel")
@@ -106,9 +106,9 @@ class RunsPage(Page):
 
     def _steer(self, viewed: CampaignSnapshot | None) -> None:
         """Put the cursor on a run at work when the one under it has ended."""
-        path = viewed.path if viewed else None
-        if path != self._of:
-            self._of, self._auto, self._steered = path, True, None
+        campaign = viewed.name if viewed else ""  # a replay goes back in another directory
+        if campaign != self._of:
+            self._of, self._auto, self._steered = campaign, True, None
         run = self.selected
         if self._steered is None and run is not None:
             self._steered = run.run_id

@@ -67,7 +67,7 @@ class TelemetryPanel(Widget, can_focus=False):
         self._shown: tuple[str, ...] = ()
 
     def on_mount(self) -> None:
-        self.set_interval(LOOK_EVERY_S, self._look)
+        self.set_interval(LOOK_EVERY_S, self.look)
 
     def on_unmount(self) -> None:
         self._close()
@@ -93,7 +93,7 @@ class TelemetryPanel(Widget, can_focus=False):
             self._close()
             self._where, self._devices, self.known = where, devices, False
             self._telemetry = RunTelemetry(campaign, run_id, tuple(devices))
-            self._look(unseen=True)
+            self.look(unseen=True)
 
     def align(self, left: int, limits: tuple[float, float], counted: Counted | None = None) -> None:
         """Where the chart's axis is: its first column, and the seconds at both ends. ``counted``:
@@ -107,7 +107,8 @@ class TelemetryPanel(Widget, can_focus=False):
 
     # Reading --------------------------------------------------------------------------------------
 
-    def _look(self, *, unseen: bool = False) -> None:
+    def look(self, *, unseen: bool = False) -> None:
+        """What has come since, where somebody sees it."""
         in_sight = self.screen.is_current and (self.display or self.asked or not self.known)
         if self._telemetry is not None and (unseen or in_sight):
             self.read(self._telemetry)

@@ -6,30 +6,55 @@ import json
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from backends.campaign.folder.frozen import read_manifest, thaw
+from backends.campaign.folder.paths import host_log_path
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.folder.recorded_hosts import recorded_hosts
 from backends.campaign.plan.selection import Selection
 from backends.campaign.record import events as ev
 from backends.campaign.record.journal import read_events
 from backends.campaign.record.state import fold
+from backends.campaign.record.status_view import CampaignSnapshot, take
 from backends.hosts.host_facts import HostState
 from backends.replay.playback import Playback
 from backends.replay.recording import Recording, Track, read_recording
 from backends.replay.replay_clock import SPEEDS, ReplayClock
 from backends.replay.replay_workspace import ReplayWorkspace
 from profiles.errors import DlperfError
+from profiles.logs.log_parser import LogParser
 from tui.widgets.host_text import host_text
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "docs" / "examples"
 RECORDED = EXAMPLES / "h200-x2-resnet50-compile"
 shares = st.lists(st.floats(0, 1), max_size=6).map(sorted)
+RECORDINGS = {name: read_recording(EXAMPLES / name) for name in ("h200-x2-auto", RECORDED.name)}
+
+
+def bring(workspace: ReplayWorkspace) -> CampaignSnapshot:
+    """To its clock's moment, as the console does."""
+    workspace.advance()
+    snapshot = workspace.load(workspace.playback)
+    workspace.reach()
+    workspace.catch_up()
+    return snapshot
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
 
 
 class Stopwatch:
@@ -114,15 +139,15 @@ def test_at_each_reading_the_log_is_what_had_been_read(recording: Recording):
 
 
 def _has_what_its_journal_says(copy: Path, events: list[ev.Event]) -> None:
-    """The line of each reading is in the log, and the log of an ended run is whole."""
-    for run in fold(events).runs.values():
-        read = [
-            event.offset
-            for event in events
-            if isinstance(event, ev.ReadingsSampled) and event.run_id == run.run_id
-        ]
-        if read:
-            assert (copy / run.log).stat().st_size >= max(read)
+    """The lines of the readings that came are in the log, no others, and that of an ended run is
+    whole."""
+    state = fold(events)
+    for run in state.runs.values():
+        if run.log and (copy / run.log).exists():
+            setup = thaw(RECORDED, read_manifest(RECORDED, state.frozen), stage=False)[run.profile]
+            parser = LogParser(setup.profile, run.case)
+            parser.feed((copy / run.log).read_bytes())
+            assert len(parser.readings) == run.reading_count
         if run.state.ended:
             assert (copy / run.log).read_bytes() == (RECORDED / run.log).read_bytes()
 
@@ -137,8 +162,7 @@ async def test_every_committed_campaign_can_be_replayed(name: str, tmp_path: Pat
     assert not begun.deserted
     workspace.replay_clock.faster(1)
     watch.now += workspace.replay_clock.end - workspace.replay_clock.begin
-    workspace.show()
-    over, recorded = workspace.load(workspace.playback), workspace.state(EXAMPLES / name)
+    over, recorded = bring(workspace), workspace.state(EXAMPLES / name)
     assert over.finished
     assert over.state.runs == recorded.runs
     assert {text for _, _, text in over.notes} <= {text for _, _, text in recorded.notes}
@@ -161,19 +185,123 @@ async def test_hosts_that_were_simulated_are_so_before_the_campaign_is_read(
     await workspace.close()
 
 
-async def test_again_is_from_the_beginning():
+acts = st.one_of(
+    st.tuples(st.just("wait"), st.floats(0, 9)),
+    st.tuples(st.sampled_from(["faster", "turn"]), st.sampled_from([1, -1])),
+    st.tuples(st.just("seek"), st.floats(-40, 40)),
+    st.tuples(st.just("toggle"), st.none()),
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.sampled_from(sorted(RECORDINGS)), st.lists(acts, min_size=1, max_size=8))
+async def test_whatever_was_done_before_it_is_what_a_campaign_was_at_that_moment(
+    name: str, done: list[tuple[str, Any]]
+):
+    """Bytes of every file, states and clocks: as of one that only ever came to this moment."""
     watch = Stopwatch()
-    workspace = ReplayWorkspace(RECORDED, 100.0, monotonic=watch)
-    watch.now += 1e6
-    workspace.show()
+    workspace = ReplayWorkspace(EXAMPLES / name, 10.0, monotonic=watch)
+    clock = workspace.replay_clock
+    for act, how in done:
+        if act == "wait":
+            watch.now += how
+        elif act == "faster":
+            clock.faster(how)
+        elif act == "seek":
+            clock.seek(clock() + how)
+        elif act == "turn":
+            clock.seek(workspace.turn(how))
+        else:
+            clock.toggle()
+        shown, moment = bring(workspace), clock()
+        assert workspace.moment == workspace.cluster.now() == moment
+        with tempfile.TemporaryDirectory() as directory:
+            copy = Path(directory) / name
+            Playback(RECORDINGS[name], copy).show(moment)
+            assert contents(workspace.playback) == contents(copy)
+            then = take(read_campaign(copy), workspace.playback, now=moment, read_only=True)
+        assert shown.state.runs == then.state.runs
+        assert [run.elapsed_s for run in shown.runs] == [run.elapsed_s for run in then.runs]
+        assert (shown.done, shown.active) == (then.done, then.active)
     first = workspace.playback
-    workspace.restart()
-    assert workspace.playback != first
-    workspace.restart()
-    assert not first.exists(), "copies do not pile up"
-    assert workspace.load(workspace.playback).done == 0
-    assert not workspace.replay_clock.over
+    for back in (2.0, 1.0):  # copies do not pile up
+        clock.seek(clock.begin + back)
+        bring(workspace)
+    clock.seek(clock.begin)
+    assert bring(workspace).done == 0
+    assert not first.exists()
     await workspace.close()
+
+
+async def test_the_log_waits_until_the_readings_are_shown():
+    watch = Stopwatch()
+    workspace = ReplayWorkspace(RECORDED, 10.0, monotonic=watch)
+    for _ in range(20):
+        before = contents(workspace.playback)
+        watch.now += 0.5
+        assert workspace.advance()
+        changed = {
+            path for path, data in contents(workspace.playback).items() if before.get(path) != data
+        }
+        assert changed <= {"events.jsonl"}
+        assert workspace.cluster.now() < workspace.replay_clock(), "nor does its clock run ahead"
+        workspace.reach()
+        workspace.catch_up()
+    assert not workspace.advance(), "nothing is read again while it stands still"
+    await workspace.close()
+
+
+async def test_one_goes_from_turn_to_turn():
+    watch = Stopwatch()
+    workspace = ReplayWorkspace(RECORDED, 10.0, monotonic=watch)
+    clock, recording = workspace.replay_clock, read_recording(RECORDED)
+    runs = read_campaign(RECORDED).runs.values()
+    assert len(recording.turns) >= 2 * len(runs) - 1
+    seen = []
+    while not clock.over:
+        clock.seek(workspace.turn(1))
+        watch.now += 0.01
+        seen.append(sum(view.state.ended for view in bring(workspace).runs))
+    assert seen[-1] == len(runs)
+    assert max(after - before for before, after in pairwise(seen)) <= 2
+    for _ in recording.turns:  # back again, though time goes on
+        before = clock()
+        clock.seek(workspace.turn(-1))
+        assert clock() < before - 0.05
+        watch.now += 0.01
+    assert clock() < recording.turns[1]
+    await workspace.close()
+
+
+async def test_a_log_comes_before_its_first_reading():
+    """What a run says while it makes ready is not held back until then."""
+    run = next(iter(read_campaign(RECORDED).runs.values()))
+    track = read_recording(RECORDED).tracks[run.log]
+    first = run.series.times[0]
+    assert run.started_at is not None
+    sizes = {track.size_at(run.started_at + part * (first - run.started_at)) for part in (0.5, 0.9)}
+    assert 0 not in sizes
+    assert len(sizes) == 2
+
+
+def test_the_logs_of_other_hosts_grow_as_that_of_rank_0(tmp_path: Path):
+    """A copy of the campaign in which every run had two hosts."""
+    source = tmp_path / "recorded"
+    shutil.copytree(RECORDED, source)
+    journal = source / "events.jsonl"
+    (host,) = (host.name for host in recorded_hosts(RECORDED, 0.0))
+    text = journal.read_text()
+    journal.write_text(text.replace(f'"hosts":["{host}"]', f'"hosts":["{host}","other"]'))
+    runs = read_campaign(source).runs.values()
+    for run in runs:
+        (source / host_log_path(run.log, "other")).write_bytes((source / run.log).read_bytes() * 3)
+    recording = read_recording(source)
+    for run in runs:
+        assert run.hosts == (host, "other")
+        rank_0 = recording.tracks[run.log]
+        other = recording.tracks[str(host_log_path(run.log, "other"))]
+        for t, size in rank_0.points:
+            assert other.size_at(t) == pytest.approx(3 * rank_0.size_at(t), abs=3), size
 
 
 def test_nothing_of_the_recorded_campaign_is_changed(tmp_path: Path):
@@ -265,8 +393,9 @@ async def test_it_is_called_what_the_campaign_is_wherever_it_is_named_from(
 async def test_what_is_closed_is_written_no_more(tmp_path: Path):
     workspace = ReplayWorkspace(RECORDED, 10.0)
     await workspace.close()
-    workspace.restart()
-    workspace.show()
+    workspace.replay_clock.seek(workspace.replay_clock.end)
+    assert not workspace.advance()
+    workspace.catch_up()
     assert not workspace.campaigns_dir.exists()
 
 
@@ -369,13 +498,15 @@ def test_a_pipe_in_place_of_what_is_recorded_of_hosts_is_not_waited_for(tmp_path
 
 # The time ------------------------------------------------------------------------------------
 
-acts = st.lists(
+of_time = st.lists(
     st.tuples(st.sampled_from(["toggle", "faster", "slower", "wait"]), st.floats(0, 50))
 )
 
 
-@given(st.sampled_from(SPEEDS), acts)
-def test_its_time_never_goes_back_and_never_jumps(speed: float, done: list[tuple[str, float]]):
+@given(st.sampled_from(SPEEDS), of_time, st.floats(0, 9000))
+def test_its_time_never_goes_back_and_never_jumps(
+    speed: float, done: list[tuple[str, float]], sought: float
+):
     watch = Stopwatch()
     clock = ReplayClock(1000.0, 5000.0, speed, watch)
     for act, waited in done:
@@ -391,9 +522,10 @@ def test_its_time_never_goes_back_and_never_jumps(speed: float, done: list[tuple
             continue
         assert clock() == pytest.approx(before)
     assert 1000.0 <= clock() <= 5000.0
-    clock.restart()
-    assert clock() == 1000.0
-    assert clock.plays
+    plays = clock.plays
+    clock.seek(sought)
+    assert clock() == min(max(sought, 1000.0), 5000.0)
+    assert clock.plays is plays, "what stands still does so there"
 
 
 @pytest.mark.parametrize("speed", [1.0, 3.0, 100.0])
