@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from tui.screens.login_questions import ConsolePrompter
 
 
-def check_terminal() -> None:
-    """Raise DlperfError where the console cannot be shown."""
+def check_terminal(instead: str = "run --profile cpu-smoke") -> None:
+    """Raise DlperfError where the console cannot be shown; ``instead``: the command to use then."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise DlperfError(
             "the console needs a terminal",
-            remedy="without one use 'dlperf-tui run --profile cpu-smoke', or see --help",
+            remedy=f"without one use 'dlperf-tui {instead}', or see --help",
         )
     if os.environ.get("TERM") == "dumb":
         raise DlperfError(

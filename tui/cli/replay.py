@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 
 from profiles.errors import SelectionError
 from tui.cli.console import check_terminal
@@ -32,12 +33,12 @@ def run(arguments: argparse.Namespace) -> int:
             where="--speed",
             remedy="give one such as 10",
         )
-    check_terminal()
+    workspace = open_workspace(arguments)  # holds what a bundle is unpacked into
+    path = workspace.find_to_read(arguments.campaign)
+    check_terminal(f"report {shlex.quote(arguments.campaign)}")
     with imports_left_out():
         from backends.replay.replay_workspace import ReplayWorkspace  # noqa: PLC0415 (as the app)
         from tui.replaying import ReplayApp  # noqa: PLC0415 (Textual takes a quarter of a second)
 
-    workspace = open_workspace(arguments)  # holds what a bundle is unpacked into
-    path = workspace.find_to_read(arguments.campaign)
     ReplayApp(ReplayWorkspace(path, arguments.speed, profile_dirs=arguments.profile_dir)).run()
     return OK

@@ -48,7 +48,7 @@ def campaign_directory(campaigns: Path, name_or_path: str) -> tuple[Path, bool]:
     raise SelectionError(
         f"no campaign {name_or_path!r}{did_you_mean(name_or_path, _names(campaigns))}",
         where=str(campaigns),
-        remedy="'dlperf-tui status' lists them; a path works too",
+        remedy="'dlperf-tui campaigns ls' lists them; a path works too",
     )
 
 
