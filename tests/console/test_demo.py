@@ -285,3 +285,7 @@ def test_the_first_line_keeps_its_word_and_the_end_of_the_campaign_at_any_width(
     assert line.cell_len == width
     assert line.plain.endswith(f"{campaign.summary} ")
     assert ("SIMULATED" in line.plain) is simulated
+    whole = f" {campaign.name} · {campaign.summary} "
+    cluster = "login01" in line.plain or "GPUs" in line.plain
+    assert line.plain.endswith(whole) or not cluster, "its name tells consoles apart"
+    assert line.plain.endswith(whole) or width < len(f" dlperf-tui SIMULATED {whole}") + 4

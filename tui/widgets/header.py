@@ -44,7 +44,8 @@ def header_text(
     only_looks: bool = False,
     simulated: bool = False,
 ) -> Text:
-    """The first line at ``width`` columns; what matters most is shortened last.
+    """The first line at ``width`` columns; what matters most is shortened last: the campaign's name
+    tells consoles apart, so the cluster goes before it does.
 
     ``only_looks``: the console starts nothing, whatever it shows. ``simulated``: what it shows was
     not measured; a dialog that covers this line says so in its title.
@@ -63,9 +64,10 @@ def header_text(
     text.append(" dlperf-tui", f"bold {ACCENT}")
     if simulated:
         text.append(" ").append(" SIMULATED ", f"reverse {WARN}")
+    tail_room = cell_len(right) + (cell_len(name) + 6 if name else 2)
     for words in (shorten(plain(login), 20), cluster_words(hosts)):
         part = f" · {words}"
-        if text.cell_len + cell_len(part) + cell_len(right) + 2 <= width:
+        if text.cell_len + cell_len(part) + tail_room <= width:
             text.append(part)
     room = width - cell_len(right) - text.cell_len - 6
     tail = Text(no_wrap=True, end="")
