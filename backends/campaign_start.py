@@ -246,7 +246,8 @@ class Starter:
             return self._todays_basis(path, state)
         manifest = read_manifest(path, state.frozen)
         setups = thaw(path, manifest, stage=not only_to_end)
-        notes = [changed_words(changed_since(path, manifest, stage=True))]
+        changed = changed_since(path, manifest, stage=True, simulated=state.simulated)
+        notes = [changed_words(changed)]
         hosts, queue = self._reached(manifest.hosts), self._queue_today(manifest.queue)
         return Basis(setups, hosts, manifest.attempts, notes, queue)
 

@@ -191,12 +191,16 @@ def thaw(directory: Path, manifest: Manifest, *, stage: bool = True) -> Mapping[
     return setups
 
 
-def changed_since(directory: Path, manifest: Manifest, *, stage: bool = False) -> tuple[str, ...]:
+def changed_since(
+    directory: Path, manifest: Manifest, *, stage: bool = False, simulated: bool = False
+) -> tuple[str, ...]:
     """What lies elsewhere today than when the campaign began: profiles, campaign.toml, and with
-    ``stage`` the files that profiles ship. What is not there any more is not told. Blocking."""
+    ``stage`` the files that profiles ship. What is not there any more is not told; nor are profiles
+    where it was ``simulated``: the demo's are never as the files lie that they are made of.
+    Blocking."""
     changed = []
     for profile in manifest.profiles:
-        if _differs(Path(profile.source), profile.sha256):
+        if not simulated and _differs(Path(profile.source), profile.sha256):
             changed.append(f"profile {profile.name}")
         if stage:
             changed += [Path(f.source).name for f in profile.stage if f.kept and _repacked(f)]

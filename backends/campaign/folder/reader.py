@@ -79,7 +79,8 @@ class CampaignReader:
             manifest = frozen.read_manifest(self.directory, begun.frozen)
         except frozen.FrozenError:
             return journal.JournalReader(path)
-        self.changed = frozen.changed_words(frozen.changed_since(self.directory, manifest))
+        changed = frozen.changed_since(self.directory, manifest, simulated=begun.simulated)
+        self.changed = frozen.changed_words(changed)
         return journal.JournalReader(path, fold(manifest.planned))
 
 
