@@ -33,6 +33,8 @@ class Child:
     hides: it left its parent (a double fork), so that only a subreaper sees whose it is.
     holds_lease: it kept the descriptors that it inherited.
     stuck: in the kernel, so that not even KILL ends it.
+    rank: of the run, that it is; ``load``: on GPUs.
+    hangs_after_s: from then on, since the workload's start, it waits for a file that does not come.
     """
 
     starts_after_s: float = 0.0
@@ -42,6 +44,9 @@ class Child:
     hides: bool = False
     holds_lease: bool = True
     stuck: bool = False
+    rank: int | None = None
+    load: GpuLoad | None = None
+    hangs_after_s: float = FOREVER
 
 
 @dataclass(frozen=True, slots=True)

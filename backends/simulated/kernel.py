@@ -37,7 +37,8 @@ class Process:
 
     ``origin``: the run that it was started for, whether anything on the host still tells. ``tree``:
     the supervisor whose descendant it is; ``helper``: it belongs to the supervisor's own session.
-    ``parent``: whose handler of TERM has started it. ``load``: on GPUs. See
+    ``parent``: whose handler of TERM has started it. ``load``: on GPUs. ``hangs_at``: from then on
+    it waits for a file, as the kernel counts seconds. See
     :class:`~backends.simulated.fake_run.Child` for the rest.
     """
 
@@ -56,6 +57,8 @@ class Process:
     on_term_child_s: float = 0.0
     parent: Process | None = None
     load: GpuLoad | None = None
+    rank: int | None = None
+    hangs_at: float = FOREVER
 
     @property
     def alive(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 
@@ -15,6 +16,8 @@ from backends.simulated.spec import GpuSpec
 
 IDLE_MHZ = 135
 _IDLE = 1
+_HANGS_W = 68.0
+_HANGS_IN = "nfs_wait_bit_killable"
 USER = "bench"
 
 
@@ -63,6 +66,10 @@ WATCHED = (
     *("timestamp", "index", "memory.used", "utilization.gpu", "power.draw", "clocks.current.sm"),
     *("temperature.gpu", "clocks.max.sm", "ecc.errors.uncorrected.volatile.total"),
     "clocks_event_reasons.active",
+)
+_ASKED = (
+    *("index", "pci.bus_id", "utilization.gpu", "memory.used", "power.draw"),
+    *("clocks.current.sm", "temperature.gpu"),
 )
 _UNITS = {
     **dict.fromkeys(("memory.total", "memory.used"), "MiB"),
@@ -139,6 +146,8 @@ def _at_work(machine: Machine) -> dict[int, tuple[GpuLoad, float]]:
     for process in machine.at_work():
         load = process.load or everything
         since_s = machine.kernel.uptime_s - process.ticks / TICKS_PER_S
+        if machine.kernel.now >= process.hangs_at:  # who waits for it in a collective is busy
+            load = replace(load, utilization_pct=0, power_w=_HANGS_W)
         found |= dict.fromkeys(load.gpus, (load, since_s))
     return found
 
@@ -203,16 +212,21 @@ def diagnosis(machine: Machine, run_id: str) -> str:
     pieces = {
         "kernel": "",
         "lines": "".join(lines),
-        "processes": "".join(f"{_listed(process)}\n" for process in members),
+        "processes": "".join(f"{_listed(process, machine.kernel.now)}\n" for process in members),
         "uptime": f"{machine.kernel.uptime_s:.2f} 0.00\n",
     }
+    if machine.spec.gpus:
+        pieces["gpus"] = gpu_header(_ASKED) + gpu_rows(machine, _ASKED)
     told = "".join(
         f"@section {name} - 0 {len(text.encode())}\n{text}\n" for name, text in pieces.items()
     )
     return f"@diagnosis {found.phase} {found.size}\n{told}"
 
 
-def _listed(process: Process) -> str:
-    state = "D" if process.stuck else "S"
-    states = f"state={state} before={state} cpu=0 stuck={process.stuck:d}"
-    return f"pid={process.pid} parent=1 rank=- local=- {states} wchan=-\tpython3 train.py"
+def _listed(process: Process, now: float) -> str:
+    hangs = now >= process.hangs_at
+    state = "D" if process.stuck or hangs else "S"
+    states = f"state={state} before={state} cpu=0 stuck={state == 'D':d}"
+    rank = "-" if process.rank is None else process.rank
+    waits = f"wchan={_HANGS_IN if hangs else '-'}"
+    return f"pid={process.pid} parent=1 rank={rank} local=- {states} {waits}\tpython3 SIMULATED.py"

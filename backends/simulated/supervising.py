@@ -311,6 +311,9 @@ class Launcher:
                 on_term_s=child.on_term_s,
                 holds_lease=child.holds_lease and main.holds_lease,
                 stuck=child.stuck,
+                rank=child.rank,
+                load=child.load,
+                hangs_at=kernel.now - max(0.0, child.starts_after_s) + child.hangs_after_s,
             )
             if child.lives_s != FOREVER:
                 kernel.ends_at(process, kernel.now + child.lives_s, 0)

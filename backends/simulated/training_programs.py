@@ -10,11 +10,11 @@ import math
 import random
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 
-from backends.simulated.fake_run import FOREVER, HOLD, GpuLoad, Throttling, Workload
+from backends.simulated.fake_run import FOREVER, HOLD, Child, GpuLoad, Throttling, Workload
 from profiles.logs.failures import SIMULATED_LOG
 
 FIRST_LINE = f"{SIMULATED_LOG}, dlperf-tui demo made this log up\n"
@@ -40,12 +40,14 @@ class Misfortune(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a script asks for. ``gpus``: of all hosts; ``devices``: of the one that executes it."""
+    """What a script asks for. ``gpus``: of all hosts; ``devices``: of the one that executes it,
+    which is the ``node``-th."""
 
     gpus: int
     devices: tuple[int, ...]
     batch_size: int
     precision: str
+    node: int = field(default=0, repr=False)  # all of them print the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,8 @@ class Program:
         devices = _devices(script)
         size = int(batch[1]) // (max(1, len(devices)) if self.of_host else 1)
         precision = "amp" if self.amp in script else "fp32"
-        return Job(self.gpus(script, len(devices)), devices, size, precision)
+        node = _number(script, r"--node_rank (\d+)", 0)
+        return Job(self.gpus(script, len(devices)), devices, size, precision, node)
 
     def workload(
         self, job: Job, seed: object, began: float, misfortune: Misfortune | None
@@ -115,11 +118,13 @@ class Program:
             power_w=250.0 if job.precision == "fp32" else 274.0,
             throttling=throttling,
         )
+        stalls = misfortune is Misfortune.STALLS
         return Workload(
             output=lambda: iter(lines),
-            ends_after_s=FOREVER if misfortune is Misfortune.STALLS else ends_after_s,
+            ends_after_s=FOREVER if stalls else ends_after_s,
             exit_status=1 if misfortune is Misfortune.OUT_OF_MEMORY else 0,
-            load=load,
+            load=replace(load, gpus=()) if stalls else load,
+            children=_ranks(job, load, ends_after_s - LEAVES_S) if stalls else (),
         )
 
     def _lines(
@@ -160,6 +165,19 @@ class Program:
             return known[1] != job.precision, abs(known[0] - job.batch_size)
 
         return interpolated(self.figures[min(self.figures, key=unlike)], job.gpus)
+
+
+def _ranks(job: Job, load: GpuLoad, hangs_after_s: float) -> tuple[Child, ...]:
+    """A process per device, of which one of all hosts' stops to read its data."""
+    first, hangs = job.node * len(job.devices), job.gpus * 5 // 8
+    return tuple(
+        Child(
+            rank=rank,
+            load=replace(load, gpus=(device,)),
+            hangs_after_s=hangs_after_s if rank == hangs else FOREVER,
+        )
+        for rank, device in enumerate(job.devices, first)
+    )
 
 
 def interpolated(known: Scales, gpus: int) -> float:

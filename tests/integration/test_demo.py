@@ -20,6 +20,7 @@ from backends.campaign.record.journal import read_events
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.state import CampaignState, RunRecord, RunState, fold
 from backends.demo import HOSTS, not_as_scripted
+from backends.hangs.diagnosis import Source
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.results.publish import LAYOUTS, publish
 from profiles.errors import SelectionError
@@ -90,7 +91,14 @@ def test_each_misfortune_is_found_and_named(demo: Demo) -> None:
     assert any("Cannot allocate" in line for line in full.evidence)
     [stalled] = [run for reason, run in reasons.items() if reason.startswith("stalled")]
     assert (stalled.framework, stalled.category) == ("NGC PyTorch", "stalled")
-    assert stalled.diagnosis is not None  # its hosts were asked before it was ended
+    found = stalled.diagnosis  # its hosts were asked before it was ended
+    assert found is not None
+    [hangs] = found.suspects
+    assert hangs.rank == stalled.nodes * stalled.gpus_per_node * 5 // 8
+    assert hangs.host == stalled.hosts[hangs.rank // stalled.gpus_per_node]
+    assert hangs.device == hangs.rank % stalled.gpus_per_node
+    assert "SIMULATED" in (demo.campaign / next(iter(found.files))).read_text()
+    assert {lacking.source for lacking in found.lacking} == {Source.RAS}  # NCCL of 2020 had none
     report = (demo.campaign / "report.md").read_text()
     assert len(re.findall(r"was throttled for \d+ s of \d+ s \(software thermal", report)) >= 1
     slowed = [
@@ -152,6 +160,21 @@ def test_every_file_of_the_campaign_says_so(demo: Demo) -> None:
             assert says_so(path.read_text("utf-8", "replace")), path
             told += 1
     assert told > 100
+
+
+def test_nothing_of_it_has_changed_and_what_has_is_told(
+    demo: Demo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its profiles are those of the bundle with what the hosts have in place."""
+    copy = tmp_path / demo.campaign.name
+    shutil.copytree(demo.campaign, copy)
+    for command in ("report", "status"):
+        main([command, str(copy)])
+        assert "changed since" not in "".join(capsys.readouterr())
+    with (copy / "campaign.toml").open("a") as file:
+        file.write("# changed")
+    main(["report", str(copy)])
+    assert "changed since the campaign began: campaign.toml;" in capsys.readouterr().err
 
 
 def says_so(text: str) -> bool:

@@ -48,15 +48,20 @@ def planned(demo: Workspace, profile: str, batch: int, precision: str, gpus: int
 
 
 def asked(demo: Workspace, case: PlannedCase) -> tuple[Program, Job]:
-    """Through the real launcher, as the first host gets it."""
+    """As the first host gets it."""
+    found = asked_of(scripts(demo, case)[0])
+    assert found is not None
+    return found
+
+
+def scripts(demo: Workspace, case: PlannedCase) -> list[str]:
+    """Of each host, through the real launcher."""
     sites = [
         LaunchSite(host, host.address, has_gpus=True, devices=tuple(range(case.case.gpus_per_node)))
         for host in demo.cluster.inventory.hosts[: case.case.nodes]
     ]
     request = LaunchRequest(case.profile, case.case, sites, "run-1", 1, 29500, case.settings)
-    found = asked_of(build(request)[0].script)
-    assert found is not None
-    return found
+    return [command.script for command in build(request)]
 
 
 @pytest.mark.parametrize(("profile", "batch", "precision"), PUBLISHED)
@@ -107,6 +112,27 @@ async def test_a_misfortune_happens_to_any_of_them(demo: Workspace, profile: str
     assert slow.load.throttling is not None
     assert slow.load.throttling.gpu in job.devices
     assert 0 < slow.load.throttling.after_s < slow.ends_after_s
+
+
+@pytest.mark.parametrize("gpus", TAGS)
+async def test_of_a_run_that_stalls_every_rank_is_there_once_and_one_hangs(
+    demo: Workspace, gpus: int
+) -> None:
+    case = planned(demo, "ngc-pytorch-resnet50", 256, "amp", gpus)
+    ranks, last = [], set()
+    for script in scripts(demo, case):
+        program, job = asked_of(script) or pytest.fail("no program has it")
+        stalls = program.workload(job, 1, BEGAN, Misfortune.STALLS)
+        last.add(max(at for at, _ in stalls.output()))
+        ranks += stalls.children
+        assert [child.load.gpus for child in stalls.children if child.load] == [
+            (device,) for device in job.devices
+        ]
+        assert stalls.load is not None
+        assert not stalls.load.gpus
+    assert [child.rank for child in ranks] == list(range(gpus))
+    [hangs] = [child for child in ranks if child.hangs_after_s != FOREVER]
+    assert last == {hangs.hangs_after_s}, "all print the same, until it does"
 
 
 def test_any_other_script_is_of_no_program() -> None:
