@@ -252,6 +252,57 @@ def test_who_uses_a_gpu_is_said_in_whole_words_at_every_width(
     assert text.index("°C") < text.index("Ubuntu")
 
 
+LONG = "Intel(R) Xeon(R) Platinum 8480+ CPU @ 2.30GHz, in a rack far away"
+REASON = "connection lost: no answer from the gateway within the 15 s that its login may take"
+
+
+@given(
+    width=st.integers(74, 220),
+    cpus=st.sampled_from(("0-11", "0-55,112-167")),
+    busy=st.integers(0, 8),
+    away=st.booleans(),
+)
+@settings(max_examples=100, deadline=None)
+def test_no_line_about_a_host_is_wider_than_the_panel(
+    width: int, cpus: str, busy: int, away: bool
+) -> None:
+    """So that nothing is cut, nor a row lost to a bar to scroll with."""
+    found = facts(busy=range(busy))
+    wired = found.topology
+    assert wired is not None
+    nics = {f"NIC{number}": f"mlx5_{number}" for number in range(12)}
+    wired = replace(wired, cpu_affinity=(cpus,) * 8, nic_names=nics)
+    words = [process.command * 9 for process in found.gpu_processes]
+    processes = tuple(
+        replace(one, command=command)
+        for one, command in zip(found.gpu_processes, words, strict=True)
+    )
+    found = replace(found, cpu_model=LONG, topology=wired, gpu_processes=processes)
+    host = known_host("n", "10.0.0.1", found)
+    if away:
+        host = replace(
+            host, state=HostState.UNREACHABLE, reason=REASON, remedy=f"try: {REASON}", facts=None
+        )
+    lines = host_text(host, width=width).plain.splitlines()
+    assert max(map(len, lines)) <= width, max(lines, key=len)
+    told = " ".join(" ".join(lines).split())
+    expected = (REASON, f"try: {REASON}") if away else (LONG, cpus, *nics.values())
+    assert all(words in told for words in expected)
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_a_host_with_a_long_name_of_its_cpu_loses_no_row_to_a_scroll_bar(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    found = replace(facts(), cpu_model=LONG)
+    workspace = FakeWorkspace(tmp_path, hosts=[known_host("node1", "10.0.0.1", found)])
+    async with console(workspace, size) as (app, pilot):
+        await pilot.pause()
+        detail = app.screen.query_one(HostDetail)
+        assert not detail.show_horizontal_scrollbar
+        assert detail.max_scroll_x == 0
+
+
 def test_unknown_figures_are_dashes_not_zeros() -> None:
     base = facts()
     gpu = replace(

@@ -117,8 +117,8 @@ def _first_of_each(processes: Iterable[GpuProcess]) -> list[GpuProcess]:
     return list({(p.user, p.run_id): p for p in processes}.values())
 
 
-def users_text(facts: HostFacts, own: Mapping[str, str]) -> Text:
-    """Every process on the GPUs, a line for each user and command."""
+def users_text(facts: HostFacts, own: Mapping[str, str], width: int) -> Text:
+    """Every process on the GPUs, a line for each user and command, or more where it is long."""
     found: dict[tuple[str, str, str], list[GpuProcess]] = {}
     for process in facts.gpu_processes:
         key = (process.run_id, process.user, process.command)
@@ -127,9 +127,11 @@ def users_text(facts: HostFacts, own: Mapping[str, str]) -> Text:
     for processes in found.values():
         first = processes[0]
         gpus = ",".join(map(str, sorted({p.gpu_index for p in processes})))
-        pids = ", ".join(map(str, sorted({p.pid for p in processes})))
-        text.append_text(_user(first, own)).append(f" on GPU {gpus}: ")
-        text.append(f"{shorten(plain(first.command), 60)}, pid {pids}\n", MUTED)
+        words = [f"{shorten(plain(first.command), 60)},", "pid"]
+        *others, last = map(str, sorted({p.pid for p in processes}))
+        words += [*(f"{pid}," for pid in others), last]
+        user = join([_user(first, own), f" on GPU {gpus}:"])
+        text.append_text(flowed([user, *((word, MUTED) for word in words)], width, " "))
     return text
 
 
@@ -166,27 +168,31 @@ def legend_text(topology: Topology, width: int = 76) -> Text:
         join([(plain(link), link_colour(link)), (f" {plain(words)}", MUTED)])
         for link, words in legend(topology)
     ]
-    text = Text(no_wrap=True, end="")
-    line = Text(no_wrap=True, end="")
-    for piece in parts:
-        if line.cell_len and line.cell_len + piece.cell_len + 3 > max(40, width):
+    text = flowed(parts, width, "   ")
+    nics = [
+        (f"{plain(short)} is {plain(name)}", MUTED) for short, name in topology.nic_names.items()
+    ]
+    return text.append_text(flowed(nics, width, "  ")) if nics else text
+
+
+def flowed(parts: Iterable[Text | str | tuple[str, str]], width: int, between: str = " · ") -> Text:
+    """On as many lines as it takes; a part is whole on one of them, however long it is."""
+    text, line = Text(no_wrap=True, end=""), Text(no_wrap=True, end="")
+    for part in parts:
+        piece = join([part])
+        if line.cell_len and line.cell_len + len(between) + piece.cell_len > max(40, width):
             text.append_text(line).append("\n")
             line = Text(no_wrap=True, end="")
-        if line.cell_len:
-            line.append("   ")
-        line.append_text(piece)
-    text.append_text(line).append("\n")
-    for short, name in topology.nic_names.items():
-        text.append(f"{plain(short)} is {plain(name)}  ", MUTED)
-    return text
+        line.append(between if line.cell_len else "", MUTED).append_text(piece)
+    return text.append_text(line).append("\n")
 
 
-def affinity_text(topology: Topology) -> Text:
+def affinity_text(topology: Topology, width: int) -> Text:
     """The CPUs that are near to GPUs, where the matrix has no column for them."""
     near: dict[str, list[str]] = {}
     gpus = [label for label in topology.labels if label.startswith("GPU")]
     for label, cpus in zip(gpus, topology.cpu_affinity, strict=False):
         if cpus:
             near.setdefault(plain(cpus), []).append(plain(label))
-    parts = [f"CPUs {cpus} near {fold_nodeset(labels)}" for cpus, labels in near.items()]
-    return Text(f"{' · '.join(parts)}\n" if parts else "", MUTED, no_wrap=True, end="")
+    parts = [(f"CPUs {cpus} near {fold_nodeset(labels)}", MUTED) for cpus, labels in near.items()]
+    return flowed(parts, width) if parts else Text(end="")

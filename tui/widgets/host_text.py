@@ -12,7 +12,14 @@ from backends.hosts.host_facts import Concern, HostFacts, HostSnapshot, HostStat
 from backends.hosts.topology_words import summary_of
 from tui.text import age, count, gib, host_state, join, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
-from tui.widgets.device_text import affinity_text, gpu_lines, legend_text, link_lines, users_text
+from tui.widgets.device_text import (
+    affinity_text,
+    flowed,
+    gpu_lines,
+    legend_text,
+    link_lines,
+    users_text,
+)
 
 CLOCK_WARNING_S = 1.0
 """From here on the host's clock is said to be off: log times of two hosts do not compare."""
@@ -37,11 +44,11 @@ def host_text(
     text = Text(no_wrap=True, end="")
     text.append_text(_headline(host, now, own, width)).append("\n")
     if host.facts is None:
-        return text.append_text(_without_facts(host))
+        return text.append_text(_without_facts(host, width))
     for concern in host.concerns:
         text.append_text(_concern(concern, width))
     if host.partitions:
-        return text.append_text(_told_by_queue(host, host.facts))
+        return text.append_text(_told_by_queue(host, host.facts, width))
     # What changes comes first: a small terminal has no room for more.
     if host.facts.gpus:
         text.append_text(_devices(host.facts, width, own)).append("\n")
@@ -52,7 +59,7 @@ def host_text(
             text.append_text(legend_text(host.facts.topology)).append("\n")
     if summary := summary_of(host.facts):
         text.append_text(_wrapped(summary, width)).append("\n")
-    text.append_text(_system(host.facts))
+    text.append_text(_system(host.facts, width))
     text.rstrip()
     return text
 
@@ -86,11 +93,11 @@ def _lease(host: HostSnapshot, own: Mapping[str, str]) -> tuple[str, str]:
     return f"held by {plain(host.lease.explained)}", WARN
 
 
-def _without_facts(host: HostSnapshot) -> Text:
+def _without_facts(host: HostSnapshot, width: int) -> Text:
     if host.state is HostState.UNREACHABLE:
-        text = Text(f"\n{plain(host.reason)}\n", BAD)
+        text = Text("\n").append_text(_wrapped(host.reason, width, BAD))
         if host.remedy:
-            text.append(f"→ {plain(host.remedy)}\n", "")
+            text.append_text(_wrapped(f"→ {host.remedy}", width))
         return text.append("\nr asks again once that is mended", MUTED)
     words = "asking it now …" if host.state is HostState.PROBING else "not probed yet; r asks it"
     return Text(f"\n{words}", MUTED)
@@ -111,25 +118,22 @@ def _wrapped(words: str, width: int, style: str = "") -> Text:
     return Text("".join(f"{line}\n" for line in lines), style, no_wrap=True, end="")
 
 
-def _told_by_queue(host: HostSnapshot, facts: HostFacts) -> Text:
+def _told_by_queue(host: HostSnapshot, facts: HostFacts, width: int) -> Text:
     """Nobody has looked at the host itself."""
-    text = _capacity(facts)
+    text = _capacity(facts, width)
     used = sorted({process.gpu_index for process in facts.gpu_processes})
     if facts.gpus:
         models = " + ".join(dict.fromkeys(plain(gpu.name) for gpu in facts.gpus))
         text.append(f"{count(len(facts.gpus), 'GPU')}, {models}")
         text.append(f"; jobs have {', '.join(map(str, used)) or 'none'}\n")
     if host.reason and not host.concerns:
-        text.append(f"{plain(host.reason)}\n")
+        text.append_text(_wrapped(host.reason, width))
     return text
 
 
-def _system(facts: HostFacts) -> Text:
-    text = Text(no_wrap=True, end="")
-    text.append_text(
-        join([plain(facts.os), plain(facts.kernel), plain(facts.cpu_model)], " · ")
-    ).append("\n")
-    text.append_text(_capacity(facts))
+def _system(facts: HostFacts, width: int) -> Text:
+    text = flowed([plain(facts.os), plain(facts.kernel), plain(facts.cpu_model)], width)
+    text.append_text(_capacity(facts, width))
     software: list[Text | str | tuple[str, str]] = []
     if facts.driver_version:
         cuda = f", CUDA {plain(facts.cuda_version)}" if facts.cuda_version else ""
@@ -139,10 +143,10 @@ def _system(facts: HostFacts) -> Text:
     offset = facts.certain_clock_offset_s
     warned = abs(offset) >= CLOCK_WARNING_S
     software.append((f"{'▲ ' if warned else ''}clock {offset:+z.2f} s", WARN if warned else ""))
-    return text.append_text(join(software, " · ")).append("\n")
+    return text.append_text(flowed(software, width))
 
 
-def _capacity(facts: HostFacts) -> Text:
+def _capacity(facts: HostFacts, width: int) -> Text:
     memory, load = f"{gib(facts.memory_mib)} GiB", []
     if facts.of_a_moment:
         memory = f"{gib(facts.memory_mib - facts.memory_available_mib)} of {memory}"
@@ -152,28 +156,31 @@ def _capacity(facts: HostFacts) -> Text:
         *load,
         f"memory {memory}",
     ]
-    return join(parts, " · ").append("\n")
+    return flowed(parts, width)
 
 
 def _devices(facts: HostFacts, width: int, own: Mapping[str, str]) -> Text:
     """GPUs, and how they are linked: beside each other where there is room, else below."""
     topology = facts.topology
-    whole = gpu_lines(facts, own)
+    table = gpu_lines(facts, own)
     links = link_lines(topology, short=True) if topology is not None else []
     room = width - BETWEEN - max((line.cell_len for line in links), default=0)
     beside = bool(links) and _width(gpu_lines(facts, own, width=room)) <= room
     room = room if beside else width
-    short = _width(whole) > room
-    gpus = gpu_lines(facts, own, width=room) if short else whole
+    short = _width(table) > room
+    gpus = gpu_lines(facts, own, width=room) if short else table
     text = (_beside(gpus, links) if beside else _stacked(gpus)).append("\n")
     if short:
-        text.append_text(users_text(facts, own))
+        text.append_text(users_text(facts, own, width))
     if topology is None:
         text.rstrip()
         return text.append("\n")
-    text.append_text(
-        affinity_text(topology) if beside else _stacked([Text(end=""), *link_lines(topology)])
-    )
+    whole = [] if beside else link_lines(topology)
+    if whole and _width(whole) <= width:
+        text.append_text(_stacked([Text(end=""), *whole]))
+    else:  # CPUs and NUMA nodes have no column, but a line of their own
+        text.append_text(_stacked([Text(end=""), *links] if whole else []))
+        text.append_text(affinity_text(topology, width))
     return text.append_text(legend_text(topology, width))
 
 
