@@ -55,7 +55,7 @@ def bytes_text(size: int) -> str:
         if value < 1024:
             break
         value /= 1024
-    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+    return f"{rounded(value, 0 if unit == 'B' else 1)} {unit}"
 
 
 def readable(value: float | None, digits: int | None = None) -> str:

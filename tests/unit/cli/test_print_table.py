@@ -82,7 +82,8 @@ def test_campaigns_and_comparisons_have_whole_words_in_80_columns(
         (compared, ["1n1g", "100", "inconclusive", "candidate", "verdict"]),
     ):
         assert one.end() == 0, one.shown
-        lines = re.sub(r"\x1b\[[\d;]*m", "", one.shown.decode()).splitlines()
+        said = re.sub(r"\x1b\[[\d;]*m", "", one.shown.decode()).splitlines()
+        lines = [line for line in said if str(cli.campaigns) not in line]  # a path stays whole
         words = " ".join(lines).split()
         for word in needed:
             assert word in words, one.shown

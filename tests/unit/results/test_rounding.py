@@ -114,12 +114,12 @@ def test_figures_are_rounded_in_one_place():
 
 OF_THE_MACHINES = {
     "backends/results/environment_words.py",
-    *("tui/cli/shared/campaign_rows.py", "tui/cli/shared/host_rows.py", "tui/cli/precheck.py"),
+    *("tui/cli/shared/host_rows.py", "tui/cli/precheck.py"),
     *("tui/screens/hosts_page.py", "tui/widgets/device_text.py", "tui/widgets/host_text.py"),
     *("tui/screens/run_text.py", "tui/widgets/meters.py"),
     "tui/widgets/chart.py",
 }
-"""Where memory, load, clocks, sizes of files and progress are told, and an axis: no results."""
+"""Where memory, load, clocks and progress are told, and an axis: no results."""
 
 
 def _rounds(node: ast.AST) -> bool:
