@@ -128,20 +128,25 @@ class Asked:
         if not self.begun:
             pending = (HostState.UNKNOWN, HostState.PROBING)
             return any(host.state in pending for host in self.snapshots)
-        wished = any(part.wanted for part in self._marks.values())
-        return self.plan is None and self.problem is None and wished and bool(self.awaited)
+        nothing = self.plan is None and self.problem is None
+        return nothing and bool(self.taking_part) and bool(self.awaited)
 
     @property
     def waiting(self) -> int:
         """How many marks the answers of hosts decide on."""
-        parts = [p for p in self._marks.values() if p.wanted] if self.awaited else []
+        parts = self.taking_part if self.awaited else []
         cells = (cell for p in parts for row in self.cells(p) for cell in row)
         return sum(bool(cell.awaits) and cell.state == "marked" for cell in cells)
 
     @property
+    def able(self) -> tuple[tuple[HostCapacity, ...], tuple[HostCapacity, ...]]:
+        """:func:`~tui.matrix_marks.capacity` of the hosts that may be used."""
+        return self._known_hosts().able
+
+    @property
     def awaited(self) -> str:
         """The hosts that have not answered yet, as a nodeset."""
-        return fold_nodeset([host.name for host in self._known_hosts().able[1]])
+        return fold_nodeset([host.name for host in self.able[1]])
 
     def marks(self, name: str) -> Marks:
         if name not in self._marks:
@@ -154,7 +159,7 @@ class Asked:
 
     def cells(self, part: Marks) -> Rows:
         """As the hosts allow; the same object while that is the same."""
-        able = self._known_hosts().able
+        able = self.able
         known = self._cells.get(part.profile.name)
         if known is None or known[0] is not part or known[1] != able:
             known = self._cells[part.profile.name] = (part, able, part.cells(self.snapshots))
@@ -217,7 +222,7 @@ class Asked:
         from profiles.references.reference_tables import bundled_references  # noqa: PLC0415
 
         profile = part.profile
-        settings = {n: part.settings.get(n) or s.default or "" for n, s in profile.settings.items()}
+        settings = profile.settings_with(part.settings)
         return published(profile, case, settings, bundled_references())
 
     def presets(self, part: Marks) -> tuple[Preset, ...]:

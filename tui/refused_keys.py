@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol, runtime_checkable
 
+from textual.actions import parse
 from textual.dom import DOMNode
 from textual.screen import Screen
 
@@ -37,8 +38,7 @@ def never(node: DOMNode, action: str) -> str:
 
 def enabled(node: DOMNode, key: Key) -> bool:
     """Whether ``node`` would do it now."""
-    name, _, rest = key.action.partition("(")
-    parameters: tuple[object, ...] = (rest.rstrip(")"),) if rest else ()
+    _, name, parameters = parse(key.action)
     return bool(node.check_action(name, parameters))
 
 

@@ -114,7 +114,3 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         named = f"{action}({', '.join(map(repr, parameters))})" if parameters else action
         return named not in NOT_IN_A_REPLAY and super().check_action(action, parameters)
-
-    def action_page(self, name: str) -> None:
-        if name != "matrix":
-            super().action_page(name)

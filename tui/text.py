@@ -221,3 +221,14 @@ def bar(fraction: float | None, width: int, colour: str = ACCENT) -> Text:
     filled = "━" * full + "╸" * rest
     result.append(filled, colour)
     return result.append("┄" * (width - len(filled)), LINE)
+
+
+def ranges(numbers: Iterable[int], between: str = ",") -> str:
+    """{0, 1, 2, 5} → "0-2,5"."""
+    parts: list[list[int]] = []
+    for value in sorted(numbers):
+        if parts and value == parts[-1][1] + 1:
+            parts[-1][1] = value
+        else:
+            parts.append([value, value])
+    return between.join(f"{low}-{high}" if high > low else f"{low}" for low, high in parts)

@@ -95,8 +95,7 @@ async def preflight(
             what = "how its GPUs are linked is not known: runs get the first ones"
             about = Bearing(only, ((host.name,),))
             findings.append(Finding(host.name, Level.WARN, what, LINKS_REMEDY, bearing=about))
-        said = [finding.what for finding in findings if finding.host == host.name]
-        findings += _untold(host, own, said)
+        findings += tuple(_untold(host, own, findings))
     if nodes > 1 and len(known) > 1:
         findings += differences(facts, only)
     elif nodes == 1:
@@ -244,14 +243,18 @@ def _images(facts: HostFacts) -> dict[str, str]:
     }
 
 
-def _untold(host: Host, facts: HostFacts, said: Sequence[str]) -> Iterable[Finding]:
+def _untold(host: Host, facts: HostFacts, found: Sequence[Finding]) -> Iterable[Finding]:
     """Images that are there, of which nobody could say which ones; one that is fetched is told of
-    when it is there. ``said``: of the host already."""
+    when it is there, and one of which something was ``found`` is told of already."""
     known = _images(facts)
     for one in facts.software if host.pull == "never" else ():
         runtime, _, image = one.where.partition(" ")
         mine = (one.kind, one.name) == ("image", "id") and runtime in FETCHING
-        if mine and image not in known and not any(image in words for words in said):
+        if (
+            mine
+            and image not in known
+            and not any(image in finding.what for finding in found if finding.host == host.name)
+        ):
             what = f"image {image}: which one it is could not be read"
             remedy = f"results will not say it; try there: {runtime} image inspect {quote(image)}"
             yield Finding(host.name, Level.WARN, what, remedy, harmless=True)

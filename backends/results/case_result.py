@@ -11,6 +11,7 @@ from backends.results.findings import SHORTFALLS, Concern, Finding, Grade, grade
 from backends.results.ratios import RatioInterval
 from backends.results.run_result import BANDWIDTH, SUCCEEDED, RunResult, batch_size
 from backends.results.statistics import Spread
+from profiles.format.case import Case
 
 if TYPE_CHECKING:
     from profiles.format.profile import Scalar
@@ -47,6 +48,10 @@ class CaseResult:
     efficiency_interval: RatioInterval | None = None
     findings: tuple[Finding, ...] = ()
     stopped: str | None = None
+
+    @property
+    def as_case(self) -> Case:
+        return Case(self.profile, self.nodes, self.gpus_per_node, self.parameters)
 
     @property
     def concerns(self) -> tuple[Concern, ...]:

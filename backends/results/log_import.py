@@ -343,6 +343,7 @@ def _run(profile: Profile, entry: _Measured, repeat: int, beside: Mapping[str, f
         run,
         simulated=measurement.simulated,
         readings=measurement.readings,
+        used=measurement.used or None,
         window=measurement.window,
         statistic=measurement.statistic,
         metrics={**measurement.metrics, **beside},

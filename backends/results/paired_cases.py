@@ -144,13 +144,11 @@ def _listed(values: Sequence[Scalar]) -> str:
 
 def varying(keys: Sequence[Key]) -> tuple[str, ...]:
     """The parameters that differ between cases of one profile and size."""
-    names = {
-        name
-        for one in keys
-        for other in keys
-        if one[:2] == other[:2]
-        for name in _apart(one, other)
-    }
+    first: dict[tuple[str, str], Parameters] = {}  # of its profile and size
+    names: set[str] = set()
+    for profile, tag, parameters in keys:
+        like = first.setdefault((profile, tag), parameters)
+        names |= {name for name, _ in {*parameters} ^ {*like}}
     return tuple(sorted(names))
 
 

@@ -121,7 +121,7 @@ def other_settings(
         return {}
     if past.settings is None:
         return None
-    now = {name: settings.get(name) or profile.settings[name].default or "" for name in matter}
+    now = profile.settings_with(settings)
     return {
         name: past.settings[name]
         for name in matter

@@ -60,9 +60,7 @@ def figure_text(name: str, value: float) -> str:
         return size_text(int(value))
     if name in _FRACTIONS:
         return percent(value)
-    if name in _CONFIGURATION:
-        return readable(value, 0) if value.is_integer() else readable(value)
-    text = readable(value, 0) if value.is_integer() and abs(value) < 2**53 else readable(value)
+    text = readable(value, 0) if value.is_integer() else readable(value)
     if name in _PERCENTAGES:
         return f"{text}%"
     unit = _label_and_unit(name)[1]

@@ -100,7 +100,7 @@ def _named(profile: Profile, row: Reference) -> bool:
 
 def _case(profile: Profile, row: Reference) -> Case | None:
     """The first, in the order of its precisions, that would give the published figure."""
-    settings = {name: setting.default or "" for name, setting in profile.settings.items()}
+    settings = profile.settings_with({})
     for case in _candidates(profile, row):
         try:
             stated = workload_of(profile.workload, case, settings)

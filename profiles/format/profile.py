@@ -207,6 +207,10 @@ class Profile(Model):
         """What ``[slurm]`` says, by key."""
         return tuple(self.slurm.model_dump(exclude_unset=True).items())
 
+    def settings_with(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Every setting as it is given, else its default; empty where it has none."""
+        return {name: given.get(name) or s.default or "" for name, s in self.settings.items()}
+
     @property
     def on_cpus(self) -> bool:
         """GPUs are none of its business."""

@@ -59,13 +59,13 @@ def picture(plot: Plot, width: int = 60, height: int = 12) -> str:
 def test_what_is_not_finite_never_reaches_plotext() -> None:
     points = [(0, 1), (1, math.nan), (math.inf, 2), (2, -math.inf), (3, 4)]
     assert finite(points) == [(0, 1), (3, 4)]
-    plot = throughput_plot([series("a", points)], "a", width=60, window=None)
+    plot = throughput_plot([series("a", points)], "a", width=60, window=RunWindow())
     assert all(math.isfinite(v) for pair in (plot.x_limits, (0.0, plot.top)) for v in pair)
     assert "┤" in picture(plot)
 
 
 def test_a_series_of_nothing_but_nan_is_no_data() -> None:
-    plot = throughput_plot([series("a", [(math.nan, math.nan)])], "a", width=60, window=None)
+    plot = throughput_plot([series("a", [(math.nan, math.nan)])], "a", width=60, window=RunWindow())
     assert plot.lines == ()
 
 
@@ -101,7 +101,7 @@ def test_of_each_column_the_lowest_and_the_highest_point_are_kept(
 
 def test_a_long_curve_says_its_last_value_whatever_is_drawn_of_it() -> None:
     points = [(float(i), 100.0 + i % 7) for i in range(1_000)]
-    [line] = throughput_plot([series("a", points)], "a", width=40, window=None).lines
+    [line] = throughput_plot([series("a", points)], "a", width=40, window=RunWindow()).lines
     assert len(line.points) <= 80
     assert line.note == number(points[-1][1])
 
@@ -127,7 +127,7 @@ def test_any_readings_give_a_picture_of_the_asked_size(
     points: list[tuple[float, float]], width: int, height: int
 ) -> None:
     bounded = [(x, y) for x, y in points if not (abs(x) > 1e12 or abs(y) > 1e12)]
-    plot = throughput_plot([series("a", bounded)], "a", width=width, window=None)
+    plot = throughput_plot([series("a", bounded)], "a", width=width, window=RunWindow())
     if plot.lines:
         strips = draw(plot, width, height, CONSOLE)
         assert len(strips) <= height
@@ -174,7 +174,7 @@ def test_labels_from_outside_are_cleaned() -> None:
 
 def test_the_warm_up_is_drawn_as_dots_apart_from_the_line() -> None:
     points = [(float(i), 10.0 if i < 3 else 100.0) for i in range(20)]
-    plot = throughput_plot([series("a", points, warmup=3)], "a", width=60, window=None)
+    plot = throughput_plot([series("a", points, warmup=3)], "a", width=60, window=RunWindow())
     assert plot.lines[0].lead == 3
     assert "· warm-up" in plot.legend
     assert picture(plot).count("·") == 3
@@ -213,7 +213,7 @@ def test_the_window_its_warm_up_and_what_was_not_steady_are_marked_and_named() -
 
 def test_the_selected_run_comes_first_and_what_is_left_out_is_counted() -> None:
     many = [series(f"r{i}", [(0.0, 1.0), (1.0, 2.0)]) for i in range(8)]
-    plot = throughput_plot(many, "r6", width=60, window=None)
+    plot = throughput_plot(many, "r6", width=60, window=RunWindow())
     assert plot.lines[0].label == "r6"
     assert len(plot.lines) == 5
     assert plot.more == 3
@@ -242,8 +242,12 @@ def test_curves_that_are_asked_for_are_never_left_out(kept: list[int]) -> None:
 
 def test_a_curve_keeps_its_colour_when_another_is_selected() -> None:
     pair = [series("a", [(0.0, 1.0)]), series("b", [(0.0, 2.0)])]
-    first = {x.label: x.colour for x in throughput_plot(pair, "a", width=60, window=None).lines}
-    second = {x.label: x.colour for x in throughput_plot(pair, "b", width=60, window=None).lines}
+    first = {
+        x.label: x.colour for x in throughput_plot(pair, "a", width=60, window=RunWindow()).lines
+    }
+    second = {
+        x.label: x.colour for x in throughput_plot(pair, "b", width=60, window=RunWindow()).lines
+    }
     assert first == second
 
 
@@ -510,6 +514,6 @@ def test_names_are_cut_in_their_middle_before_one_is_left_out() -> None:
 
 def test_the_chart_of_a_silent_run_goes_on_to_now() -> None:
     points = [(float(i), 100.0) for i in range(50)]
-    plot = throughput_plot([series("a", points)], "a", width=80, window=None, until_s=600.0)
+    plot = throughput_plot([series("a", points)], "a", width=80, window=RunWindow(), until_s=600.0)
     assert plot.x_limits == (0.0, 600.0)
     assert plot.lines[0].points[-1] == points[-1], "nothing is made up behind the last reading"

@@ -24,7 +24,8 @@ from backends.remote.lease import Lease
 from tests.console.conftest import LARGE, ONEFLOW, SMALL, console, screen_text, tick, until
 from tests.console.fakes import START, FakeWorkspace, facts, known_host, v100_hosts
 from tui.own_leases import OwnLeases
-from tui.screens.hosts_page import HostRows, devices, note, ranges, summary
+from tui.screens.hosts_page import HostRows, devices, note, summary
+from tui.text import ranges
 from tui.widgets.host_detail import HostDetail
 from tui.widgets.host_text import host_text
 from tui.widgets.keyed_table import KeyedTable
@@ -321,6 +322,7 @@ def test_devices_without_gpus_are_slots() -> None:
 
 def test_index_ranges_read_like_nodesets() -> None:
     assert ranges({0, 1, 2, 5, 7, 8}) == "0-2,5,7-8"
+    assert ranges((12, 0, 9, 1, 11), ", ") == "0-1, 9, 11-12"
 
 
 async def test_r_asks_the_host_under_the_cursor_again_and_R_asks_all(

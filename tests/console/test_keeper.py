@@ -23,6 +23,7 @@ from tests.console.test_campaigns import prepared
 from tui.app import DlperfApp
 from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice
+from tui.screens.possible_changes import ONLY_AT_WORK
 
 KEEPER = Holder("alice", "login02", 4711, 1, "n", Role.KEEPER)
 
@@ -199,6 +200,8 @@ async def test_the_campaign_of_a_keeper_is_shown_live_and_changed_through_it(
         opened = app.session.opened
         assert opened is not None
         run = next(run for run in opened.runs if run.state is RunState.RUNNING)
+        await pilot.press("d")
+        await until(pilot, lambda: any(ONLY_AT_WORK in n.message for n in app._notifications))
         workspace.answers += [Answer("1", True, "1 run asked to end", (run.run_id,))]
         await pilot.press("c")
         await until(pilot, lambda: isinstance(app.screen, Choice))

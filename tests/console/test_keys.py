@@ -232,3 +232,16 @@ async def test_a_key_of_the_page_behind_says_that_a_dialog_has_the_keys(
         for key in ("5", "x", "down", "left"):
             await pilot.press(key)
         assert not list(app._notifications)
+
+
+async def test_no_case_runs_less_than_once_and_the_key_says_so(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        await pilot.press("2")
+        while enabled(
+            app.screen, fewer := next(k for k in PANELS["matrix"].keys if k.keys == "minus")
+        ):
+            await pilot.press(fewer.keys)
+        app.clear_notifications()
+        await pilot.press("minus")
+        [said] = [one.message for one in app._notifications]
+        assert said.endswith("each case runs once at least")

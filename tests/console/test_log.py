@@ -18,7 +18,7 @@ from tests.console.conftest import words
 from tui.widgets import log_search
 from tui.widgets.log_lines import LineReader, LogLine, read_part, rows_of
 from tui.widgets.log_panel import LogPanel
-from tui.widgets.log_ranks import rank_of, ranks_text
+from tui.widgets.log_ranks import rank_of
 from tui.widgets.log_search import ERRORS, Search, words_sought
 from tui.widgets.log_tail import LogTail
 
@@ -392,10 +392,6 @@ def test_the_rank_of_a_line_is_what_its_launcher_wrote_before_it(
     line: str, rank: int | None
 ) -> None:
     assert rank_of(line) == rank
-
-
-def test_ranks_are_told_as_ranges() -> None:
-    assert ranks_text(frozenset((0, 1, 2, 3, 9, 11, 12))) == "0-3, 9, 11-12"
 
 
 async def test_the_lines_of_one_rank_are_followed_alone_and_a_search_finds_those_of_others(

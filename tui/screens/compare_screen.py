@@ -76,6 +76,7 @@ class Compare(Dialog[None]):
         self._campaigns = sorted(campaigns, key=lambda one: (one.created_at or 0.0, one.name))
         self._now = session.workspace.cluster.now()
         self._sides: tuple[Side, ...] = ()
+        self._varying: tuple[str, ...] = ()  # parameters, over all of them
         self._across: tuple[str, ...] | None = None
         self._baseline, self._threshold = 0, THRESHOLD  # as asked for; found a moment later
         self._found: SideBySide | None = None
@@ -107,6 +108,7 @@ class Compare(Dialog[None]):
                 self._campaigns = [known.get(one.path, one) for one in self._campaigns]
                 self._now = self._session.workspace.cluster.now()
             self._sides = await self._session.sides(self._campaigns)
+            self._varying = varying_parameters(self._sides)
         except DlperfError as error:
             self._problem = error
             if self._found is not None:  # the figures of before stay
@@ -235,7 +237,7 @@ class Compare(Dialog[None]):
             going = any(one.state != "finished" for one in self._campaigns)
             return self._problem is not None or (self._found is not None and going)
         if action in ("filter", "across"):
-            return bool(self._pairs if action == "filter" else varying_parameters(self._sides))
+            return bool(self._pairs if action == "filter" else self._varying)
         if action in ("view", "open"):
             all_in_sight = action == "view" and self.has_class("-huge")
             return self._selected is not None and not all_in_sight

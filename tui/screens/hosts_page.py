@@ -26,7 +26,7 @@ from tui.messages import Problem, Said
 from tui.own_leases import OwnLeases
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.session import Session
-from tui.text import age, cell, count, gib, host_state, join, plain
+from tui.text import age, cell, count, gib, host_state, join, plain, ranges
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.host_detail import HostDetail
@@ -111,17 +111,6 @@ def _gpu_users(facts: HostFacts, own: Mapping[str, str], leased: str) -> Iterabl
     for (run_id, user), indices in used.items():
         who = f"our run {own.get(run_id, run_id)}" if run_id else user
         yield f"{plain(who)} GPU {ranges(indices)}", ACCENT if run_id else WARN
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """{0, 1, 2, 5} → "0-2,5"."""
-    parts: list[list[int]] = []
-    for value in sorted(numbers):
-        if parts and value == parts[-1][-1] + 1:
-            parts[-1].append(value)
-        else:
-            parts.append([value])
-    return ",".join(f"{p[0]}-{p[-1]}" if len(p) > 1 else str(p[0]) for p in parts)
 
 
 class HostRows:

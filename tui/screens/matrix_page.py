@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, repeat
+from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from tui.key_bindings import bindings
 from tui.matrix_below import OtherGrid, below_text, others_lines, past_lines, published_lines
 from tui.matrix_history import MarksHistory, Repeats, changed_words
 from tui.matrix_labels import column_kinds, column_labels
-from tui.matrix_marks import Marks, capacity
+from tui.matrix_marks import Marks
 from tui.matrix_request import Asked, parse_rule
 from tui.messages import CampaignStarted, Problem, Said
 from tui.plan_words import is_short, objections
@@ -37,7 +37,7 @@ from tui.screens.matrix_text import (
     profile_row,
     profile_text,
 )
-from tui.screens.page import NO_HOST_ASKED, REFRESH_S, Page
+from tui.screens.page import REFRESH_S, Page
 from tui.session import Session
 from tui.text import count
 from tui.theme import ACCENT, MUTED, WARN
@@ -120,7 +120,7 @@ class MatrixPage(Page):
     def pull(self) -> None:
         panel = self.main_panel()
         names = self.session.workspace.catalog.names
-        offered = (names, capacity(self._asked.snapshots))
+        offered = (names, self._asked.able)
         if offered != self._offered:
             self._offered = offered
             if self.sight.drawn:  # else nobody has seen anything else here
@@ -143,7 +143,8 @@ class MatrixPage(Page):
         listed = (names, hosts, parts)
         if listed != self._listed:
             self._listed = listed
-            table.refill(list(map(profile_row, names, parts, repeat(hosts))))
+            rows = [profile_row(n, part, self._asked) for n, part in zip(names, parts, strict=True)]
+            table.refill(rows)
 
     @on(KeyedTable.Moved)
     @on(MatrixGrid.Moved)
@@ -305,17 +306,13 @@ class MatrixPage(Page):
         self._asked.pack = not self._asked.pack
         self._show_grid()
 
-    def never(self, action: str) -> str:
-        replay = action == "start" and self.session.playing is not None
-        return NO_HOST_ASKED if replay else ""
-
     def not_now(self, action: str) -> str:
         if (part := self.focused_marks) is None:
             return "there is no profile under the cursor"
         if action == "explain":
-            return (
-                "not every marked profile has [explain]" if self._asked.plan else "nothing marked"
-            )
+            if self._asked.unexplained:
+                return "not every marked profile has [explain]"
+            return "what is marked cannot start yet" if self._asked.problem else "nothing marked"
         if action == "repeats":
             return "each case runs once at least"
         if action == "undo":

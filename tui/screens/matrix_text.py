@@ -150,9 +150,7 @@ def preset_remarks(part: Marks, preset: Preset, hosts: Sequence[HostSnapshot]) -
 def _others(part: Marks, asked: Asked) -> str:
     """ "paddle-resnet50 (4 cases)": what takes part though it is not on this grid."""
     found = {
-        one.profile.name: sum(
-            cell.state == "marked" and not cell.awaits for row in asked.cells(one) for cell in row
-        )
+        one.profile.name: len(marked_cases(asked.cells(one)))
         for one in asked.taking_part
         if one.profile is not part.profile
     }
@@ -211,9 +209,9 @@ def profile_text(profile: Profile) -> Text:
     return text
 
 
-def profile_row(name: str, part: Marks | None, hosts: Sequence[HostSnapshot]) -> Row:
+def profile_row(name: str, part: Marks | None, asked: Asked) -> Row:
     """Of the list of profiles: its mark and its name; ``part``: None before it was looked at."""
-    marked = part is not None and bool(part.marked(hosts))
+    marked = part is not None and bool(part.wanted and marked_cases(asked.cells(part)))
     waiting = part is not None and bool(part.wanted) and not marked
     mark = cell("[x]", GOOD) if marked else cell("[·]" if waiting else "[ ]", MUTED)
     return Row(name, (join([mark, " ", (name, "bold" if marked else "")]),))

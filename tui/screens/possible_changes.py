@@ -17,6 +17,7 @@ CHANGES = frozenset(
     {"cancel_run", "cancel_all", "retry", "pause", "pause_all", "repeat", "diagnose"}
 )
 RETRIABLE = (RunState.FAILED, RunState.CANCELLED)
+ONLY_AT_WORK = "only the console at work on the campaign asks its hosts"
 
 
 def possible_changes(viewed: CampaignSnapshot | None, run: RunView | None) -> frozenset[str]:
@@ -49,7 +50,7 @@ def why_not(action: str, viewed: CampaignSnapshot | None, run: RunView | None) -
     return {
         "retry": again or f"nothing to retry: {is_so}",
         "cancel_run": is_so,
-        "diagnose": is_so,
+        "diagnose": is_so if run.state is not RunState.RUNNING else ONLY_AT_WORK,
         "pause": is_so,
         "cancel_all": "every run has ended",
         "pause_all": "no run waits",

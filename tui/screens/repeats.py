@@ -18,7 +18,6 @@ from backends.results.summary import Group
 from backends.results.telemetry_figures import POWER_CAPPED, THROTTLED, throttled
 from tui.key_bindings import bindings
 from tui.screens.dialogs import FRAME, WIDE_BOX, Dialog
-from tui.screens.result_text import case_label
 from tui.text import cell, count, number, plain
 from tui.theme import BAD, MUTED, WARN
 from tui.widgets.distribution import LEGEND, distribution_line, limits
@@ -167,7 +166,7 @@ class Repeats(Dialog[str]):
 
     def __init__(self, case: CaseResult) -> None:
         done = f"{case.succeeded} of {count(case.repeats, 'repeat')} succeeded"
-        super().__init__(f"{plain(case_label(case))} · {done}")
+        super().__init__(f"{plain(case.as_case.label)} · {done}")
         self._case = case
 
     def compose(self) -> ComposeResult:

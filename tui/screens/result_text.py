@@ -28,7 +28,6 @@ from backends.results.summary import Group, on_cpus
 from backends.results.telemetry_words import usual_lines
 from backends.results.translations import EN
 from backends.results.workload_figures import configuration, measurements
-from profiles.format.case import Case
 from profiles.format.case_labels import CaseLabels, case_labels
 from tui.row_order import RowOrder
 from tui.text import cell, join, named_rows, number, plain
@@ -88,49 +87,32 @@ _GRADE_COLOURS: Mapping[Grade | None, str] = {
 _GRAVE = frozenset({Concern.FAILED_RUNS, Concern.CV_RED, Concern.NEGATIVE_SCALING})
 
 
-def _case(case: CaseResult) -> Case:
-    return Case(case.profile, case.nodes, case.gpus_per_node, case.parameters)
-
-
-def case_key(group: Group, case: CaseResult) -> str:
-    return _case(case).key
-
-
-def case_label(case: CaseResult) -> str:
-    return _case(case).label
-
-
 def labels_of(groups: Sequence[Group]) -> CaseLabels:
     """How the cases are called beside one another."""
-    return case_labels(_case(case) for group in groups for case in group.cases)
+    return case_labels(case.as_case for group in groups for case in group.cases)
 
 
-def short_label(case: CaseResult, groups: Sequence[Group]) -> str:
-    return labels_of(groups).label(_case(case))
-
-
-def group_label(group: Group, groups: Sequence[Group]) -> str:
+def group_label(group: Group, groups: Sequence[Group], labels: CaseLabels) -> str:
     """What tells the group from the others, and its profile where there are several."""
-    label = labels_of(groups).without_size(_case(group.cases[0])) or "measured"
+    label = labels.without_size(group.cases[0].as_case) or "measured"
     several = len({g.profile for g in groups}) > 1
     return f"{group.profile} {label}" if several else label
 
 
-def result_columns(groups: Sequence[Group]) -> tuple[Column, ...]:
+def result_columns(groups: Sequence[Group], labels: CaseLabels) -> tuple[Column, ...]:
     """What stands over the rows: devices that are CPU slots are not called GPUs."""
     devices = "Devices" if on_cpus(groups) else "GPUs"
     named = {
         "gpus": replace(_COLUMNS[1], label=devices, width=len(devices)),
         "throughput": replace(_COLUMNS[2], label=throughput_heading(groups)),
-        "case": replace(_COLUMNS[0], width=_width_of_cases(groups)),
+        "case": replace(_COLUMNS[0], width=_width_of_cases(groups, labels)),
     }
     return tuple(named.get(column.key, column) for column in _COLUMNS)
 
 
-def _width_of_cases(groups: Sequence[Group]) -> int:
+def _width_of_cases(groups: Sequence[Group], labels: CaseLabels) -> int:
     """Cases that are cut may read the same; flags go on in the panel below."""
-    labels = labels_of(groups)
-    longest = (len(labels.label(_case(case))) for group in groups for case in group.cases)
+    longest = (len(labels.label(case.as_case)) for group in groups for case in group.cases)
     return max(MOST_IN_LITTLE_ROOM[0], min(max(longest, default=0), MOST_IN_LITTLE_ROOM[1]))
 
 
@@ -154,14 +136,15 @@ SORTS: Mapping[str, Callable[[CaseResult], Any] | None] = {  # Any: what can be 
 BY_CASE: RowOrder[CaseResult] = RowOrder(SORTS, "case")
 
 
-def result_rows(groups: Sequence[Group], order: RowOrder[CaseResult] = BY_CASE) -> list[Row]:
+def result_rows(
+    groups: Sequence[Group], labels: CaseLabels, order: RowOrder[CaseResult] = BY_CASE
+) -> list[Row]:
     several = len({group.profile for group in groups}) > 1
     group_of = {id(case): group for group in groups for case in group.cases}
     cases = order.of(case for group in groups for case in group.cases)
     units = len({group.unit for group in groups}) > 1
-    labels = labels_of(groups)
     return [
-        _row(group_of[id(case)], case, labels.label(_case(case)), several=several, units=units)
+        _row(group_of[id(case)], case, labels.label(case.as_case), several=several, units=units)
         for case in cases
     ]
 
@@ -175,7 +158,7 @@ def _row(group: Group, case: CaseResult, called: str, *, several: bool, units: b
     colour = _cv_colour(case)
     rate = f"{number(case.throughput)}{f' {case.unit}' * (units and case.throughput is not None)}"
     return Row(
-        case_key(group, case),
+        case.as_case.key,
         (
             label,
             cell(case.gpus, right=True),
@@ -219,7 +202,7 @@ def case_text(
     """What is known of a case beside its figures in the table; ``rule``: repeats go on by it.
     ``retriable``: what failed can be tried again here."""
     text = Text(end="")
-    text.append(f"{plain(case_label(case))}", "bold").append(f"  {plain(case.profile)}\n", MUTED)
+    text.append(f"{plain(case.as_case.label)}", "bold").append(f"  {plain(case.profile)}\n", MUTED)
     spread = case.spread
     one = devices_text([group]).removesuffix("s")
     if spread is None:

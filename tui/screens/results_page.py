@@ -15,19 +15,18 @@ from backends.results.busbw_curve import is_collective
 from backends.results.case_result import CaseResult
 from backends.results.projection import Projection, project_group
 from backends.results.summary import Group, summarise
+from profiles.format.case_labels import CaseLabels
 from tui.key_bindings import bindings
 from tui.screens.campaign_text import none_shown
 from tui.screens.page import Page
 from tui.screens.repeats import Repeats, repeats_text
 from tui.screens.result_text import (
     BY_CASE,
-    case_key,
     case_text,
     group_label,
     labels_of,
     result_columns,
     result_rows,
-    short_label,
 )
 from tui.session import Session
 from tui.widgets.busbw_plot import busbw_plot
@@ -67,6 +66,8 @@ class ResultsPage(Page):
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self._groups: tuple[Group, ...] = ()
+        self._labels = CaseLabels()
+        self._cases: Mapping[str, tuple[Group, CaseResult]] = {}
         self._beyond: Mapping[int, Beyond] = {}
         self._quantity = Quantity.SPEEDUP
         self._order = BY_CASE
@@ -75,7 +76,7 @@ class ResultsPage(Page):
         self._repeats_shown: tuple[CaseResult, Group, int] | None = None
 
     def body(self) -> Iterable[Widget]:
-        table = KeyedTable(result_columns(()), id="results")
+        table = KeyedTable(result_columns((), self._labels), id="results")
         yield TablePanel(table, "Results", id="results-panel")
         with Horizontal(id="results-lower"):
             yield Chart(id="curve")
@@ -89,8 +90,8 @@ class ResultsPage(Page):
         viewed = self.viewed
         self._summarise(viewed)
         panel = self.main_panel()
-        rows = result_rows(self._groups, self._order)
-        panel.table.refill(rows, result_columns(self._groups))
+        rows = result_rows(self._groups, self._labels, self._order)
+        panel.table.refill(rows, result_columns(self._groups, self._labels))
         panel.retitle(self._title(viewed), self._footer(viewed))
         panel.say_when_empty(
             "No case matches; Esc takes the filter away"
@@ -113,6 +114,8 @@ class ResultsPage(Page):
         if ended != self._summarised:
             self._summarised = ended
             self._groups = summarise(run_results(viewed.state)) if viewed else ()
+            self._labels = labels_of(self._groups)
+            self._cases = {c.as_case.key: (group, c) for group in self._groups for c in group.cases}
             self._beyond = {}
             self._project(self._groups)
 
@@ -133,7 +136,7 @@ class ResultsPage(Page):
         ordered = sorted(self._groups, key=lambda g: g is not group)
         chart.show(
             scaling_plot(
-                [(group_label(g, self._groups), curve(g, quantity)) for g in ordered],
+                [(group_label(g, self._groups, self._labels), curve(g, quantity)) for g in ordered],
                 projected(points[0], group, quantity) if points else None,
                 width=chart.content_size.width,
                 quantity=quantity,
@@ -147,7 +150,7 @@ class ResultsPage(Page):
         """What all cases share stands here, and in no row."""
         if viewed is None:
             return "Results"
-        shared = labels_of(self._groups).shared
+        shared = self._labels.shared
         return f"Results · {f'all {shared} · ' * bool(shared)}{viewed.name}"
 
     def _footer(self, viewed: CampaignSnapshot | None) -> str:
@@ -168,11 +171,7 @@ class ResultsPage(Page):
     @property
     def selected(self) -> tuple[Group, CaseResult] | None:
         key = self.main_panel().table.current_key
-        for group in self._groups:
-            for case in group.cases:
-                if case_key(group, case) == key:
-                    return group, case
-        return None
+        return self._cases.get(key or "")
 
     @on(KeyedTable.Moved)
     def _show_selected(self) -> None:
@@ -192,7 +191,7 @@ class ResultsPage(Page):
             self._show_curve(chart, group, case)
         if details.display:
             rule = self.viewed.state.auto if self.viewed else None
-            called = short_label(case, self._groups)
+            called = self._labels.label(case.as_case)
             fixed = self.session.readonly or self.viewed is None or self.viewed.read_only
             text = case_text(case, group, rule, retriable=not fixed)
             details.show(f"Case · {called}", text)
@@ -200,7 +199,8 @@ class ResultsPage(Page):
             shown = (case, group, repeats.content_size.width)
             if shown != self._repeats_shown:  # each repeat of the group is drawn on a line
                 self._repeats_shown = shown
-                repeats.show(f"Repeats · {short_label(case, self._groups)}", repeats_text(*shown))
+                called = self._labels.label(case.as_case)
+                repeats.show(f"Repeats · {called}", repeats_text(*shown))
 
     def never(self, action: str) -> str:
         if action == "export" and self.session.playing is not None:

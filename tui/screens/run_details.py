@@ -23,9 +23,8 @@ from backends.results.workload_figures import configuration, measurements
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
 from profiles.logs.failures import REMEDIES
-from tui.text import count, named_rows, number, plain, run_state
+from tui.text import count, named_rows, number, plain, ranges, run_state
 from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
-from tui.widgets.log_ranks import ranks_text
 from tui.widgets.throughput_plot import jitter_text
 
 _NEXT_STEPS = {
@@ -218,9 +217,8 @@ def _device_lines(record: RunRecord, hosts: Mapping[str, HostFacts]) -> list[Tex
     used = {(gpu.host, gpu.gpu): gpu for gpu in record.telemetry.gpus} if record.telemetry else {}
     watched: list[tuple[str, ...]] = []
     lines: list[Text] = []
-    first = tuple(range(record.gpus_per_node))  # as journals of old versions mean it
     for host in record.hosts:
-        indices = record.devices.get(host, first)
+        indices = record.devices_on(host)
         facts = hosts.get(host)
         known = {gpu.index: gpu for gpu in facts.gpus} if facts is not None else {}
         lines.append(Text(f"\n{plain(host)}  {_devices_words(indices, known, facts)}", MUTED))
@@ -261,7 +259,7 @@ def _devices_words(
     if models:
         return f"{len(indices)} × {' + '.join(models)}"
     kind = "slots" if facts is not None and not facts.gpus else "devices"
-    return f"{kind} {ranks_text(frozenset(indices))}"
+    return f"{kind} {ranges({*indices}, ', ')}"
 
 
 def _unit(value: float | None, unit: str) -> str:

@@ -191,11 +191,10 @@ class RunPanels(Vertical):
 
     def _follow_telemetry(self, viewed: CampaignSnapshot, run: RunView) -> None:
         record = viewed.state.runs[run.run_id]
-        first = tuple(range(run.case.gpus_per_node))  # as journals of old versions mean it
         self.meters.follow(
             viewed.path,
             run.run_id,
-            {host: record.devices.get(host, first) for host in run.hosts},
+            {host: record.devices_on(host) for host in run.hosts},
             record.started_at or 0.0,
             {h.name: h.facts for h in self._session.hosts if h.facts is not None},
         )

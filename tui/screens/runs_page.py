@@ -35,11 +35,10 @@ from tui.screens.possible_changes import (
 from tui.screens.run_panels import RunPanels
 from tui.screens.run_text import COLUMNS, RunRows, rows_signature, summary
 from tui.session import Session
-from tui.text import plain
+from tui.text import plain, ranges
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
-from tui.widgets.log_ranks import ranks_text
 
 
 class _Able(NamedTuple):
@@ -358,14 +357,14 @@ class RunsPage(Page):
             if not (number := text.strip()):
                 return None
             if not number.isdecimal() or len(number) > 6 or int(number) not in event.ranks:
-                raise DlperfError(f"the log has ranks {ranks_text(event.ranks)}")
+                raise DlperfError(f"the log has ranks {ranges(event.ranks, ', ')}")
             return int(number)
 
         def answered(text: str | None) -> None:
             if text is not None:
                 log.show_rank(known(text))
 
-        words = f"Show only the lines of a rank, one of {ranks_text(event.ranks)}; nothing: all"
+        words = f"Show only the lines of a rank, one of {ranges(event.ranks, ', ')}; nothing: all"
         self.app.push_screen(Prompt("Rank", words, check=known), answered)
 
     def action_next_log(self) -> None:

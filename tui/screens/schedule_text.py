@@ -46,13 +46,13 @@ class Schedule:
     ) -> Text:
         """In so many columns at ``now``, seconds since the epoch. ``names``: of the hosts."""
         records = list(viewed.state.runs.values())
-        slots = {} if is_over(viewed) else self._ahead(viewed, now, names)
-        later = 0 if is_over(viewed) else self._later
+        over = is_over(viewed)
+        slots = {} if over else self._ahead(viewed, now, names)
+        later = 0 if over else self._later
         begins = [one.started_at for one in records if one.started_at is not None]
         created = viewed.state.created_at
         began = min([now if created is None else created, *begins])
         ends = [one.ended_at for one in records if one.ended_at is not None and one.hosts]
-        over = is_over(viewed)
         ends += [slot.end for slot in slots.values() if slot.end < inf]
         latest = max(ends, default=now)
         total = max(latest if over else max(now, latest), began + 1.0) - began

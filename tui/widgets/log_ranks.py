@@ -29,14 +29,3 @@ def number_of(line: str) -> int:
     """That srun may have put before it; -1: none."""
     found = _TAGS.match(line)
     return int(found["srun"]) if found and found["srun"] else -1
-
-
-def ranks_text(ranks: frozenset[int]) -> str:
-    """``0-7, 9``"""
-    runs: list[list[int]] = []
-    for rank in sorted(ranks):
-        if runs and rank == runs[-1][1] + 1:
-            runs[-1][1] = rank
-        else:
-            runs.append([rank, rank])
-    return ", ".join(f"{low}-{high}" if high > low else f"{low}" for low, high in runs)

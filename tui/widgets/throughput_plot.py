@@ -43,7 +43,7 @@ def throughput_plot(
     selected: str | None,
     *,
     width: int,
-    window: RunWindow | None,
+    window: RunWindow,
     until_s: float = 0.0,
 ) -> Plot:
     """samples/s of the runs; the selected one first, and at most five. ``window``: of that one.
@@ -76,18 +76,15 @@ def throughput_plot(
         time_ticks(end, width),
         legend=tuple(_legend(window, dotted=dotted)),
         more=len(series) - len(shown),
-        edges=tuple(at for at in (window.start_s, window.end_s) if at is not None)
-        if window is not None
-        else (),
+        edges=tuple(at for at in (window.start_s, window.end_s) if at is not None),
     )
 
 
-def _marks(window: RunWindow | None) -> list[Line]:
+def _marks(window: RunWindow) -> list[Line]:
     """Where it was not steady, on the curve."""
-    found = window.disturbed if window is not None else ()
     return [
         Line("", (at,), WARN, marks=(at,), mark=_mark(one.shape), alone=True)
-        for one, at in found
+        for one, at in window.disturbed
         if one.shape is not Shape.TREND  # which is all along
     ]
 
@@ -96,8 +93,7 @@ def _mark(shape: Shape) -> str:
     return STALLED if shape is Shape.STALLS else CHANGED
 
 
-def _legend(window: RunWindow | None, *, dotted: bool) -> Iterator[str]:
-    window = window or RunWindow()
+def _legend(window: RunWindow, *, dotted: bool) -> Iterator[str]:
     if window.warmup:
         yield f"· warm-up, {count(window.warmup, 'reading')}"
     elif dotted:

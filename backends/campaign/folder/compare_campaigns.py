@@ -64,7 +64,7 @@ def settings_of(
     check_across(across, keys)
     may = varying(keys)
     found = settings(runs, across)
-    if not across or not set(across) & set(may):
+    if not {*across} & {*may}:
         has = f"'--across {' '.join(may)}' compares what varies in it" if may else "name two"
         raise SelectionError(
             "is one campaign, and no parameter is named that varies in it", where=where, remedy=has

@@ -142,7 +142,7 @@ def _end(run: RunResult, now: float) -> ev.Event | None:
         run_id=run.run_id,
         throughput=run.throughput,
         readings=run.readings,
-        used=run.readings,
+        used=run.used or 0,
         window=run.window,
         statistic=run.statistic,
         metrics=dict(run.metrics),

@@ -13,7 +13,6 @@ from backends.campaign.folder.refuse_foreign_files import ForeignFileError, refu
 from backends.campaign.folder.tags_and_note import About, read_about
 from backends.campaign.folder.unbegun import NOTHING_STARTED, is_unbegun
 from backends.campaign.record import journal
-from backends.campaign.record.events import CampaignCreated
 from backends.campaign.record.lock import CampaignLock, Role
 from backends.campaign.record.state import CampaignState, RunState, fold
 
@@ -88,8 +87,8 @@ def _written_at(path: Path) -> float:
 
 def _is_simulated(path: Path) -> bool:
     with contextlib.suppress(journal.JournalError):
-        first = next(journal.read_events(path / journal.FILE_NAME, readings=False), None)
-        return isinstance(first, CampaignCreated) and first.simulated
+        begun = journal.beginning(path / journal.FILE_NAME)
+        return begun is not None and begun.simulated
     return False
 
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from backends.campaign.folder.paths import SPOOL
 from backends.campaign.folder.regular_file import open_to_read
@@ -98,10 +98,7 @@ class MomentReader:
 
 def _read(data: bytes) -> Moment:
     """Raises ValueError for what :func:`write_moment` never writes."""
-    try:
-        written = _FORMAT.validate_json(data)
-    except ValidationError as error:
-        raise ValueError("no moment of a campaign") from error
+    written = _FORMAT.validate_json(data)
     waiting: dict[str, Waiting] = {}
     for one in written.waiting:
         waiting |= dict.fromkeys(one.runs, _checked(one.why))

@@ -60,7 +60,7 @@ def run_time(
     ``measured_s``: what a run took before."""
     if measured_s is not None:
         return RunTime(case, measured_s, measured=True)
-    given = {name: settings.get(name) or s.default or "" for name, s in profile.settings.items()}
+    given = profile.settings_with(settings)
     seconds = expected_s(profile, case, given)
     return None if seconds is None else RunTime(case, seconds, measured=False)
 

@@ -143,6 +143,10 @@ class RunRecord:
     def case(self) -> Case:
         return Case(self.profile, self.nodes, self.gpus_per_node, self.parameters)
 
+    def devices_on(self, host: str) -> tuple[int, ...]:
+        """Their indices; journals of old versions name none, and mean the first."""
+        return self.devices.get(host, tuple(range(self.gpus_per_node)))
+
     @property
     def pausable(self) -> bool:
         """It has not started, and may."""

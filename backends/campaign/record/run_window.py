@@ -30,7 +30,8 @@ class Jitter:
 class RunWindow:
     """Of one run, as far as is known.
 
-    ``warmup``: readings before the window. ``used``: readings in it; None: the run goes on.
+    ``warmup``: readings before the window. ``used``: readings in it; None: it goes on, or that is
+    not known.
     ``known``: the readings that count are told by now; else there is no ``jitter``.
     ``start_s``, ``end_s``: of its first and last reading, seconds since the run began; None: the
     window begins, or ends, where the readings do. ``disturbed``: what was not steady, and the point
@@ -99,10 +100,8 @@ def jitter(speeds: Sequence[float]) -> Jitter | None:
 
 def window_bounds(run: RunRecord) -> tuple[int, int | None]:
     """The number of the first reading that counts, and how many do."""
-    if run.state is not RunState.SUCCEEDED or not run.used:  # or a summary line says it all
-        return run.warmup, None
-    if not run.warmup and run.used < run.reading_count:
-        return 0, None  # the last ones, by a journal of old that does not say which those are
+    if run.state is not RunState.SUCCEEDED or not run.used or not run.window_known:
+        return run.warmup, None  # a summary line says it all, or nothing told which they are
     return run.warmup, run.used
 
 

@@ -14,7 +14,7 @@ from backends.results.comparison_report import (
 )
 from backends.results.run_result import RunResult
 from backends.results.summary import summarise
-from tui.screens.result_text import labels_of, short_label
+from tui.screens.result_text import labels_of
 
 Runs = Callable[..., list[RunResult]]
 STEADY = [99.8, 100.0, 100.2, 100.1, 99.9]
@@ -70,12 +70,13 @@ def test_cases_are_called_what_results_call_them(runs_of: Runs, across: tuple[st
             for run in runs_of(tag, [100, 101, 102], parameters=parameters)
         ]
         groups = summarise(runs)
-        named = {short_label(case, groups) for group in groups for case in group.cases}
+        labels = labels_of(groups)
+        named = {labels.label(case.as_case) for group in groups for case in group.cases}
         comparison = compare(runs, runs, across=across)
         table = comparison_table(comparison)
         if not across:
             assert {row[table.headings.index("case")] for row in table.rows} == named
-        shared = labels_of(groups).shared
+        shared = labels.shared
         assert f"cpu-smoke, all {shared}." in table.caption
         assert "parameters" not in table.headings
         document = comparison_document(comparison)

@@ -48,7 +48,7 @@ def test_dlperf_tree_becomes_cases_with_their_repeats(oneflow, tmp_path: Path):
     assert large.cases[0].imported
     assert imported.warnings == ()
     assert imported.runs[0].log == "logs/oneflow/resnet50/1n1g/r50_b128_fp32_1.log"
-    assert imported.runs[0].readings == 3
+    assert (imported.runs[0].readings, imported.runs[0].used) == (3, 2)
 
 
 def test_importing_twice_gives_the_same_runs(oneflow, tmp_path: Path):
@@ -254,8 +254,11 @@ def test_tree_of_a_campaign_is_imported_as_the_same_cases(
                     run["repeat"],
                     run["throughput"],
                     str(sorted(run["parameters"].items())),
+                    run["window_readings"],
                 )
                 for run in runs
             )
         )
-    assert told[0] == told[1]
+    assert [case[:-1] for case in told[0]] == [case[:-1] for case in told[1]]
+    for (*_, counted), (*_, of_the_logs) in zip(*told, strict=True):
+        assert of_the_logs in (None, counted), "the warm-up is not counted"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backends.results.case_result import CaseResult
 from backends.results.findings import Grade
 from backends.results.grade_words import graded_lines
 from backends.results.summary import Group
-from profiles.format.case import Case
 from profiles.format.case_labels import case_labels
 from tui.cli.shared.output import say
 
@@ -16,12 +14,12 @@ from tui.cli.shared.output import say
 def say_findings(groups: Sequence[Group]) -> None:
     """The grade of each case, and everything that is to be known of it. The grade stands before
     what it comes from alone."""
-    labels = case_labels(_case(case) for group in groups for case in group.cases)
+    labels = case_labels(case.as_case for group in groups for case in group.cases)
     campaigns = len({group.campaign for group in groups}) > 1
     profiles = len({group.profile for group in groups}) > 1
     for group in groups:
         for case in group.cases:
-            called = labels.label(_case(case)) if len(groups) > 1 else case.case
+            called = labels.label(case.as_case) if len(groups) > 1 else case.case
             parts = (group.campaign * campaigns, case.profile * profiles, called)
             name = " ".join(filter(None, parts))
             grade = f", grade {case.grade}" if case.grade else ""
@@ -30,7 +28,3 @@ def say_findings(groups: Sequence[Group]) -> None:
                 say(f"note: {name}{grade * decides}: {line}")
             if case.grade is Grade.A:
                 say(f"note: {name}, grade A: nothing to distrust")
-
-
-def _case(case: CaseResult) -> Case:
-    return Case(case.profile, case.nodes, case.gpus_per_node, case.parameters)
