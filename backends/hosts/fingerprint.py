@@ -31,9 +31,15 @@ def devices_of(text: str) -> str:
     return _parts(text)[_PLATFORM].partition(", ")[0]
 
 
+def driver_of(text: str) -> str:
+    """``driver 580.159.04``; empty where none is told."""
+    parts = _parts(text)[_PLATFORM].split(", ")
+    return next((part for part in parts if part.startswith("driver ")), "")
+
+
 def has_gpus(text: str) -> bool:
     """Whether a probed host's fingerprint is of one with GPUs: they come with a driver."""
-    return any(part.startswith("driver ") for part in _parts(text)[_PLATFORM].split(", "))
+    return bool(driver_of(text))
 
 
 def devices_alone(gpu: str) -> str:

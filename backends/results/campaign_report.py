@@ -13,7 +13,7 @@ from backends.results.case_result import CaseResult
 from backends.results.environment_words import environment_section
 from backends.results.escaping import md_block, md_code, md_link, md_text
 from backends.results.findings import Grade
-from backends.results.grade_words import finding_lines, grade_reasons, worst_case
+from backends.results.grade_words import finding_lines, grade_counts, grade_reasons, worst_case
 from backends.results.layouts.cells import count_cell, cv_cell
 from backends.results.layouts.common import LayoutOptions, group_title, simulated
 from backends.results.layouts.speedup import speedup_tables
@@ -126,8 +126,7 @@ def _grade_lines(groups: Sequence[Group], lang: Lang, w: Words) -> list[str]:
     case, group = worst
     if case.grade is Grade.A:
         return [f"> **{w.grade_a}**"]
-    graded = [c.grade for g in groups for c in g.cases if c.grade is not None]
-    counts = ", ".join(f"{graded.count(grade)} × {grade}" for grade in Grade if grade in graded)
+    counts = grade_counts(case for group in groups for case in group.cases)
     said = w.worst_grade.format(grade=case.grade, counts=counts)
     why = "; ".join(md_text(reason) for reason in grade_reasons(case, group, lang))
     return [f"> **{said}** {_case_name(case, groups)}: {why}."]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+from backends import version
 from backends.hosts.fingerprint import apart, joined, not_known
 from backends.results.case_result import CaseResult
 from backends.results.compared_labels import compared_label, compared_labels, value_text
@@ -15,6 +16,7 @@ from backends.results.findings import Concern
 from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.numbers import NOTHING, fixed, signed_percent, trimmed
 from backends.results.paired_cases import differing, differing_words
+from backends.results.provenance import provenance
 from backends.results.ratios import Method, RatioInterval
 from backends.results.render import Column, Table, render_markdown
 from backends.results.summary import parameters_text
@@ -29,7 +31,21 @@ def comparison_markdown(comparison: Comparison, lang: Lang = "en") -> str:
     before, after = comparison_words(comparison, lang)
     parts = [f"> **{md_text(line)}**" for line in before]
     parts.append(render_markdown([comparison_table(comparison, lang)]).rstrip("\n"))
-    return "\n\n".join([*parts, *map(md_text, after)]) + "\n"
+    lines = (*after, *comparison_footer(comparison, lang))
+    return "\n\n".join([*parts, *map(md_text, lines)]) + "\n"
+
+
+def comparison_footer(comparison: Comparison, lang: Lang = "en") -> tuple[str, ...]:
+    """Where the figures of either side come from."""
+    w = words(lang)
+    sides = (
+        (w.baseline, [case.baseline for case in comparison.cases]),
+        (w.candidate, [case.candidate for case in comparison.cases]),
+    )
+    return tuple(
+        f"{name}: {provenance([case for case in cases if case is not None], version(), lang)}"
+        for name, cases in sides
+    )
 
 
 def comparison_words(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
@@ -37,6 +37,12 @@ def worst_case(groups: Sequence[Group]) -> tuple[CaseResult, Group] | None:
     """The case with the worst grade, the first of equals; None while nothing is graded."""
     graded = [(case, group) for group in groups for case in group.cases if case.grade is not None]
     return max(graded, key=lambda pair: pair[0].grade or Grade.A, default=None)
+
+
+def grade_counts(cases: Iterable[CaseResult]) -> str:
+    """``3 × A, 1 × C``; empty while nothing is graded."""
+    graded = [case.grade for case in cases]
+    return ", ".join(f"{graded.count(grade)} × {grade}" for grade in Grade if grade in graded)
 
 
 def _worst_first(finding: Finding) -> int:

@@ -38,7 +38,11 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of as many cells as there are columns. ``notes`` explain marks and what is left out."""
+    """Rows of as many cells as there are columns. ``notes`` explain marks and what is left out.
+
+    ``shared``: what is so of every row, by name, and stands in words above or below it. CSV, which
+    has neither, has a column of each.
+    """
 
     title: str
     columns: tuple[Column, ...]
@@ -46,6 +50,7 @@ class Table:
     caption: str = ""
     notes: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
+    shared: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if any(len(row) != len(self.columns) for row in self.rows):

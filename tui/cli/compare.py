@@ -9,6 +9,7 @@ from pathlib import Path
 from backends.results.comparison import Comparison
 from backends.results.comparison_report import (
     comparison_document,
+    comparison_footer,
     comparison_junit,
     comparison_markdown,
     comparison_table,
@@ -62,7 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(comparison_document(result))
     else:
-        print_tables([comparison_table(result)], comparison_words(result))
+        before, after = comparison_words(result)
+        footer = comparison_footer(result)
+        print_tables([comparison_table(result)], (before, (*after, *footer)))
     _tell_ci(result, comparison_markdown(result), arguments)
     return FAILED if result.fails(strict=arguments.strict) else OK
 

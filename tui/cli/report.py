@@ -12,6 +12,7 @@ from backends.campaign.record.run_results import run_results
 from backends.results.campaign_junit import campaign_junit
 from backends.results.layouts.arrange import Arrangement
 from backends.results.layouts.common import LayoutOptions
+from backends.results.layouts.layout import footer
 from backends.results.publish import FORMATS, LAYOUTS, publish
 from backends.results.result_files import write_atomically, write_figures
 from backends.results.run_result import RunResult
@@ -109,7 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(text, end="")
     else:
         groups = summarise(runs, arguments.center)
-        print_tables(layout.tables(groups, options))
+        below = footer(groups, options)
+        print_tables(layout.tables(groups, options), ((), (below,) * bool(below)))
         say_findings(groups)
     for path in paths:
         if (bundle := workspace.bundles.of(path)) is not None:

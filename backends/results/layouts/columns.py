@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from backends.results.summary import Group, parameters_text, scalar_text
 from backends.results.translations import Lang, pick
 
-_IN_HEADINGS = frozenset({"batch_size", "precision"})
+if TYPE_CHECKING:
+    from profiles.scalars import Scalar
+
+IN_HEADINGS = frozenset({"batch_size", "precision"})
+"""Parameters that a column's heading has, or the table's title."""
 _PRECISIONS = ("fp32", "tf32", "amp", "fp16", "bf16")
 
 
@@ -45,19 +50,34 @@ def pivot_labels(groups: Sequence[Group]) -> tuple[tuple[str, str], ...]:
 def fixed_caption(groups: Sequence[Group], labels: Sequence[str], lang: Lang) -> str:
     """``With compile=on, graphs=on.``: what no heading has, and what a figure alone is not true
     without; of columns that differ in it each by its label. Empty of no further parameters."""
-    differing = differing_parameters(groups)
-    fixed = [
-        {n: v for n, v in group.parameters.items() if n not in _IN_HEADINGS and n not in differing}
-        for group in groups
-    ]
-    said = parameters_text(fixed[0])
+    fixed, untold = _in_no_heading(groups, labels)
+    said = parameters_text(fixed)
     lines = [pick(lang, f"With {said}.", f"其他参数：{said}。")] if said else []
-    for group, label in zip(groups, labels, strict=True):
-        own = {n: v for n, v in group.parameters.items() if n in differing}
-        untold = {n: v for n, v in own.items() if n not in _IN_HEADINGS and f"{n}=" not in label}
-        if untold:
-            lines.append(f"{label}: {parameters_text(untold)}.")
+    lines += [f"{label}: {parameters_text(own)}." for label, own in untold.items()]
     return " ".join(lines)
+
+
+def fixed_cells(groups: Sequence[Group], labels: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The same by name, ``(compile, on)``; of columns that differ in it ``compile (label)``."""
+    fixed, untold = _in_no_heading(groups, labels)
+    each = [(f"{n} ({label})", v) for label, own in untold.items() for n, v in own.items()]
+    return tuple((name, scalar_text(value)) for name, value in (*fixed.items(), *each))
+
+
+def _in_no_heading(
+    groups: Sequence[Group], labels: Sequence[str]
+) -> tuple[Mapping[str, Scalar], Mapping[str, Mapping[str, Scalar]]]:
+    """Parameters with their values: those of all groups, and by label those of one."""
+    differing = differing_parameters(groups)
+    in_words = [
+        {n: v for n, v in group.parameters.items() if n not in IN_HEADINGS} for group in groups
+    ]
+    untold = {
+        label: {n: v for n, v in own.items() if n in differing and f"{n}=" not in label}
+        for label, own in zip(labels, in_words, strict=True)
+    }
+    fixed = {n: v for n, v in in_words[0].items() if n not in differing}
+    return fixed, {label: own for label, own in untold.items() if own}
 
 
 def differing_parameters(groups: Sequence[Group]) -> tuple[str, ...]:

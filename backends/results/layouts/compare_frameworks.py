@@ -7,7 +7,12 @@ from collections.abc import Sequence
 
 from backends.results.device_words import words_of
 from backends.results.layouts.cells import speedup_cell
-from backends.results.layouts.columns import fixed_caption, framework_labels
+from backends.results.layouts.columns import (
+    IN_HEADINGS,
+    fixed_caption,
+    fixed_cells,
+    framework_labels,
+)
 from backends.results.layouts.common import (
     DASH,
     DEFAULT,
@@ -18,7 +23,7 @@ from backends.results.layouts.common import (
 from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import trimmed
 from backends.results.render import Column, Table
-from backends.results.summary import Group
+from backends.results.summary import Group, scalar_text
 
 
 def compare_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> tuple[Table, ...]:
@@ -70,6 +75,11 @@ def _table(own: Sequence[Group], options: LayoutOptions) -> Table:
         rows=tuple(rows),
         caption=w.gap.join(filter(None, [center, *bases, fixed])),
         notes=tuple(speedup_notes(own, w)),
+        shared=(
+            ("model", first.model),
+            *((n, scalar_text(v)) for n, v in first.parameters.items() if n in IN_HEADINGS),
+            *fixed_cells(own, labels),
+        ),
     )
 
 

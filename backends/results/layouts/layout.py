@@ -7,8 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from backends import version
+from backends.results.escaping import md_text
 from backends.results.layouts.arrange import arranged
-from backends.results.layouts.common import LayoutOptions
+from backends.results.layouts.common import DEFAULT, LayoutOptions
+from backends.results.provenance import provenance
 from backends.results.render import Column, Table, render_csv, render_markdown
 from backends.results.results_json import document, to_json
 from backends.results.run_result import RunResult
@@ -78,10 +81,12 @@ def layout_of_tables(
         return arranged(tables(groups, options), options.arrangement)
 
     def markdown(results: Results, options: LayoutOptions) -> str:
-        return render_markdown(shown(results.groups, options))
+        text = render_markdown(shown(results.groups, options))
+        below = footer(results.groups, options)
+        return f"{text}\n{md_text(below)}\n" if below else text
 
     def tables_csv(results: Results, options: LayoutOptions) -> str:
-        marked = [with_mark(table, options.lang) for table in tables(results.groups, options)]
+        marked = [with_shared(table, options.lang) for table in tables(results.groups, options)]
         return render_csv(arranged(marked, options.arrangement))
 
     writers: dict[Format, Writer] = {
@@ -92,14 +97,24 @@ def layout_of_tables(
     return Layout(name, help, writers, fits, lacks, shown)
 
 
-def with_mark(table: Table, lang: Lang) -> Table:
-    """CSV has no notes: where nobody measured the figures, each row says so."""
-    if words(lang).simulated not in table.notes:
-        return table
+def footer(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> str:
+    """What stands below the tables for people: where their figures come from. Empty in a style
+    that is as somebody else's report."""
+    if options.style != DEFAULT.style:
+        return ""
+    return provenance([c for group in groups for c in group.cases], version(), options.lang)
+
+
+def with_shared(table: Table, lang: Lang) -> Table:
+    """CSV has no captions and no notes: each row says what is so of all, and where nobody measured
+    the figures it says that too."""
+    shared = list(table.shared)
+    if words(lang).simulated in table.notes:
+        shared.append(("measured", "SIMULATED"))
     return replace(
         table,
-        columns=(*table.columns, Column("measured", "left")),
-        rows=tuple((*row, "SIMULATED") for row in table.rows),
+        columns=(*table.columns, *(Column(name, "left") for name, _ in shared)),
+        rows=tuple((*row, *(value for _, value in shared)) for row in table.rows),
     )
 
 

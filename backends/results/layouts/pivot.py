@@ -6,7 +6,12 @@ from collections.abc import Sequence
 
 from backends.results.dataframe import throughput_grid
 from backends.results.device_words import words_of
-from backends.results.layouts.columns import fixed_caption, pivot_labels, precision_order
+from backends.results.layouts.columns import (
+    fixed_caption,
+    fixed_cells,
+    pivot_labels,
+    precision_order,
+)
 from backends.results.layouts.common import (
     DASH,
     DEFAULT,
@@ -47,18 +52,18 @@ def _table(own: Sequence[Group], groups: Sequence[Group], options: LayoutOptions
         for (gpus, _, tag), values in zip(grid.index, grid.rows, strict=True)
     ]
     first = own[0]
-    fixed = fixed_caption(own, [label for label, _ in labels], options.lang)
+    headings = [label for label, _ in labels]
+    fixed = fixed_caption(own, headings, options.lang)
     title = f"{first.framework} {first.model} ({first.unit})"
     if any(group.campaign != first.campaign for group in groups):
         title += f" · {first.campaign}"
     return Table(
         title=title,
-        columns=tuple(
-            Column(name, "center") for name in (w.cards, *(label for label, _ in labels))
-        ),
+        columns=tuple(Column(name, "center") for name in (w.cards, *headings)),
         rows=tuple(rows),
         caption=w.gap.join(filter(None, [throughput_caption(first, w), fixed])),
         notes=(w.simulated,) if simulated(own) else (),
+        shared=(("unit", first.unit), *fixed_cells(own, headings)),
         links=tuple(_links(own, [words for _, words in labels], w)),
     )
 

@@ -24,7 +24,7 @@ from backends.results.layouts.common import (
     speedup_notes,
     throughput_caption,
 )
-from backends.results.layouts.layout import Results, layout_of_tables, with_mark
+from backends.results.layouts.layout import Results, layout_of_tables, with_shared
 from backends.results.numbers import NOTHING, fixed, percent
 from backends.results.ratios import Method
 from backends.results.render import Column, Table, render_csv
@@ -155,7 +155,7 @@ def _csv(results: Results, options: LayoutOptions) -> str:
     """The long table of results.csv, unless columns, a style, decimals or an order were chosen."""
     if options == LayoutOptions(lang=options.lang):
         return results_csv(results.groups)
-    tables = [with_mark(t, options.lang) for t in speedup_tables(results.groups, options)]
+    tables = [with_shared(t, options.lang) for t in speedup_tables(results.groups, options)]
     return render_csv(arranged(tables, options.arrangement))
 
 

@@ -135,6 +135,7 @@ async def first_of(
 
 def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
     from backends.campaign.folder.artifacts import precheck_document  # noqa: PLC0415
+    from backends.results.layouts.layout import footer  # noqa: PLC0415
     from backends.results.layouts.speedup import speedup_tables  # noqa: PLC0415 (when needed)
     from backends.results.results_json import document  # noqa: PLC0415
     from backends.results.summary import summarise  # noqa: PLC0415
@@ -147,7 +148,7 @@ def _conclude(state: CampaignState, path: Path, *, as_json: bool) -> int:
     if as_json:
         print_json(document(state.campaign, runs, groups, path, precheck_document(path)))
     else:
-        print_tables(speedup_tables(groups))
+        print_tables(speedup_tables(groups), ((), (footer(groups),)))
         print()
         say_findings(groups)
     for run in failed:

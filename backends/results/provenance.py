@@ -1,0 +1,62 @@
+"""Where the figures of a table come from, in one line: for whoever meets the table elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import UTC, datetime
+
+from backends.hosts.fingerprint import devices_of, driver_of
+from backends.inventory.nodesets import fold_nodeset
+from backends.results.case_result import CaseResult
+from backends.results.grade_words import grade_counts
+from backends.results.run_result import RunResult
+from backends.results.translations import Lang, pick
+
+MOST = 60
+"""Characters of the names of hosts: of more their number is told."""
+
+
+def provenance(cases: Collection[CaseResult], version: str, lang: Lang = "en") -> str:
+    """``dlperf-tui 1.2 · 2026-11-21-resnet50 · 2026-11-21 · node[1-4], NVIDIA H200, driver 580.1 ·
+    grades 3 × A, 1 × C``: the program that wrote it, campaign, days (UTC), hosts, grades.
+
+    Of what is not known nothing is said. ``version``: of this program.
+    """
+    counted = [run for case in cases for run in case.measured_runs]
+    runs = counted or [run for case in cases for run in case.runs]
+    parts = [
+        "SIMULATED" * any(run.simulated for run in runs),
+        f"dlperf-tui {version}",
+        ", ".join(dict.fromkeys(run.campaign for run in runs)),
+        _days(runs),
+        pick(lang, "imported", "导入数据") * any(run.imported for run in runs),
+        ", ".join(_machines(runs, lang)),
+    ]
+    if counts := grade_counts(cases):
+        parts.append(pick(lang, f"grades {counts}", f"评级 {counts}"))
+    return " · ".join(filter(None, parts))
+
+
+def _days(runs: Iterable[RunResult]) -> str:
+    """``2026-11-21``, ``2026-11-21 … 2026-11-23``"""
+    began = [run.started_at for run in runs if run.started_at is not None]
+    ends = (
+        [f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}" for at in (min(began), max(began))]
+        if began
+        else []
+    )
+    return " … ".join(dict.fromkeys(ends))
+
+
+def _machines(runs: Collection[RunResult], lang: Lang) -> Iterator[str]:
+    if hosts := {host for run in runs for host in run.hosts}:
+        names = fold_nodeset(sorted(hosts))
+        yield (
+            names
+            if len(names) <= MOST
+            else pick(lang, f"{len(hosts)} hosts", f"{len(hosts)} 台主机")
+        )
+    environments = {run.fingerprint for run in runs if run.fingerprint}
+    for told in (devices_of, driver_of):
+        if values := sorted({value for text in environments if (value := told(text))}):
+            yield " + ".join(values)

@@ -1,0 +1,193 @@
+"""Who meets a table elsewhere reads below it where its figures come from."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends import version
+from backends.results.layouts.common import LayoutOptions
+from backends.results.layouts.layout import Format
+from backends.results.provenance import MOST, provenance
+from backends.results.publish import LAYOUTS, publish
+from backends.results.run_result import RunResult
+from backends.results.summary import summarise
+
+H200 = "NVIDIA H200, driver 580.159.04, CUDA 13.0, Ubuntu 24.04.3 LTS; ECC: on"
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+RunsOf = Callable[..., list[RunResult]]
+
+FITS: dict[str, dict[str, Any]] = {
+    "llm": {"unit": "tokens/s"},
+    "collectives": {"unit": "GB/s"},
+    "mlperf": {
+        "parameters": {"system": "s", "benchmark": "b"},
+        "metrics": {"time_to_train_s": 60.0},
+    },
+}
+KINDS = [(layout.name, kind) for layout in LAYOUTS.values() for kind in layout.formats]
+
+
+def facts(**known: Any) -> dict[str, Any]:
+    return {
+        "campaign": "2026-11-21-h200",
+        "hosts": ("node1", "node2"),
+        "fingerprint": H200,
+        "started_at": NOON.timestamp(),
+    } | known
+
+
+@pytest.mark.parametrize(("layout", "kind"), KINDS)
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_tables_for_people_end_with_it_and_data_has_nothing_of_it(
+    runs_of: RunsOf, layout: str, kind: Format, lang: Any
+) -> None:
+    runs = runs_of("1n1g", [100, 101, 102], **facts(**FITS.get(layout, {})))
+    text = publish("c", runs, layout=layout, format=kind, options=LayoutOptions(lang=lang))
+    told = f"dlperf-tui {version()} · 2026-11-21-h200 · 2026-11-21 · node\\[1-2\\], NVIDIA H200"
+    if kind == "md":
+        assert text.splitlines()[-1].startswith(told + ", driver 580.159.04 · ")
+        assert text.endswith("\n")
+    else:
+        assert "dlperf-tui" not in text
+
+
+def test_a_style_of_somebody_else_has_none(runs_of: RunsOf) -> None:
+    runs = runs_of("1n1g", [100], **facts())
+    text = publish("c", runs, options=LayoutOptions(style="oneflow"))
+    assert "dlperf-tui" not in text
+    assert text.rstrip().endswith("|")
+
+
+@given(
+    hosts=st.sets(st.from_regex(r"[a-z]{1,12}[0-9]{1,3}", fullmatch=True), max_size=12),
+    gpus=st.sets(st.sampled_from(["NVIDIA H200", "Tesla V100-SXM2-16GB"])),
+    days=st.sets(st.integers(0, 400), max_size=4),
+    simulated=st.booleans(),
+    imported=st.booleans(),
+)
+def test_it_is_one_short_line_of_what_is_known_and_of_nothing_else(
+    hosts: set[str], gpus: set[str], days: set[int], simulated: bool, imported: bool
+) -> None:
+    runs = [
+        RunResult(
+            *(f"{host} {gpu} {day}", "p", "F", "M", "1n1g", 1, 1, {}, number),
+            throughput=100.0,
+            campaign="c",
+            hosts=(host,) if host else (),
+            fingerprint=f"{gpu}, driver 1.2" if gpu else "",
+            started_at=None if day is None else (NOON + timedelta(days=day)).timestamp(),
+            simulated=simulated,
+            imported=imported,
+        )
+        for number, (host, gpu, day) in enumerate(
+            (host, gpu, day)
+            for host in hosts or {""}
+            for gpu in gpus or {""}
+            for day in days or {None}
+        )
+    ]
+    (group,) = summarise(runs)
+    line = provenance(group.cases, "9.9")
+    assert "\n" not in line
+    assert line.startswith("SIMULATED · dlperf-tui 9.9 · c") == simulated
+    assert ("SIMULATED" in line, "imported" in line) == (simulated, imported)
+    assert all(gpu in line for gpu in gpus)
+    assert ("driver 1.2" in line) == bool(gpus)
+    ends = (
+        {f"{NOON + timedelta(days=day):%Y-%m-%d}" for day in (min(days), max(days))}
+        if days
+        else set()
+    )
+    assert set(re.findall(r"\d{4}-\d\d-\d\d", line)) == ends
+    assert len(line) < 2 * MOST + 120
+    assert not re.search(r"· ·|,,| $|None|unknown", line)
+    assert line.endswith(f"grades 1 × {group.cases[0].grade}")
+
+
+def test_what_failed_adds_nothing_where_something_was_measured(runs_of: RunsOf) -> None:
+    good = runs_of("1n1g", [100], **facts())
+    bad = runs_of("1n2g", [None], **facts(hosts=("broken",), fingerprint="Tesla T4, driver 1"))
+    (group,) = summarise([*good, *bad])
+    line = provenance(group.cases, "1")
+    assert "broken" not in line
+    assert "T4" not in line
+
+
+def test_names_of_others_are_no_markup(runs_of: RunsOf) -> None:
+    runs = runs_of("1n1g", [1.0], **facts(campaign="<b>[x](http://e.vil)|`", hosts=("*a*",)))
+    last = publish("c", runs).splitlines()[-1]
+    for harm in ("<b>", "](", "http://", "|`", " *a*"):
+        assert harm not in re.sub(r"\\.", "", last)
+
+
+def test_what_is_written_and_what_is_printed_end_alike(
+    dlperf: Callable[..., str], tmp_path: Path
+) -> None:
+    target = tmp_path / "t.md"
+    printed = dlperf("report", EXAMPLES / "h200-x4").splitlines()[-1]
+    dlperf("report", EXAMPLES / "h200-x4", "-o", target)
+    assert target.read_text(encoding="utf-8").splitlines()[-1] == printed
+    assert re.search(r"· 2026-11-21 · vm, NVIDIA H200, driver [\d.]+ · grades 6 × C$", printed)
+
+
+def test_a_comparison_says_it_of_both_sides(dlperf: Callable[..., str]) -> None:
+    both = [EXAMPLES / name for name in ("h200-x4", "h200-x4-resnet50-tf32")]
+    *_, baseline, _, candidate = dlperf("compare", *both).splitlines()
+    for line, side, name in (
+        (baseline, "baseline", "2026-11-21-h200-x4 "),
+        (candidate, "candidate", "2026-11-22-h200-x4-resnet50-tf32 "),
+    ):
+        assert line.startswith(f"{side}: dlperf-tui {version()} · {name}")
+
+
+# What CSV has in the place of captions
+
+VALUES = st.sampled_from(["on", "off", "a,b", "=1+1"])
+NAMES = ("compile", "graphs", "size")
+
+
+@given(
+    st.lists(st.fixed_dictionaries(dict.fromkeys(NAMES, VALUES)), min_size=1, max_size=3),
+    st.sampled_from(["pivot", "compare"]),
+)
+def test_csv_says_in_columns_what_the_caption_says_once(
+    settings: list[dict[str, str]], layout: str
+) -> None:
+    runs = [
+        RunResult(
+            *(f"r{n}", "p", "F", "M", "1n1g", 1, 1),
+            {"batch_size": 8, "precision": "fp32", **values},
+            1,
+            throughput=10.0 + n,
+            unit="images/s",
+        )
+        for n, values in enumerate(settings)
+    ]
+    markdown = publish("c", runs, layout=layout)
+    text = publish("c", runs, layout=layout, format="csv")
+    heading, *rows = csv.reader(io.StringIO(text))
+    assert rows
+    for name in NAMES:
+        values = {values[name] for values in settings}
+        assert (name in heading) == (len(values) == 1)
+        if len(values) == 1:
+            (value,) = values
+            shown = value.replace("=1", "'=1")
+            assert {row[heading.index(name)] for row in rows} == {shown}
+            assert f"{name}=" in markdown
+    if layout == "pivot":
+        assert {row[heading.index("unit")] for row in rows} == {"images/s"}
+    else:
+        assert {row[heading.index("batch_size")] for row in rows} == {"8"}
+    assert "SIMULATED" not in text
