@@ -7,7 +7,7 @@ from typing import Any
 
 from backends.hosts.fingerprint import devices_of
 from backends.results.case_result import CaseResult
-from backends.results.run_result import RunResult
+from backends.results.run_result import RunResult, precision
 from profiles.references.arithmetic import Arithmetic, arithmetic
 from profiles.references.matching import Held, Subject, held_against
 from profiles.references.reference_tables import Measured, Reference, bundled_references
@@ -76,4 +76,5 @@ def _subject(case: CaseResult, runs: Iterable[RunResult]) -> Subject:
         figures=figures,
         framework=case.framework,
         batch_size=case.batch_size,
+        called=precision(case.parameters) or "",
     )

@@ -15,7 +15,7 @@ def held_line(held: Held, lang: Lang = "en") -> str:
     w = words(lang)
     there = held.reference
     if held.ratio is None:
-        differs = w.held_between.join(_difference(d, held, lang) for d in held.differs)
+        differs = w.held_between.join(filter(None, (_difference(d, held, w) for d in held.differs)))
         return w.held_not.format(figure=figure_text(there, lang), differs=differs)
     said = w.held_time if there.metric is Measured.TIME_TO_TRAIN else w.held_at
     figure = figure_text(there, lang)
@@ -34,10 +34,9 @@ def _how(there: Reference, w: Words) -> str:
     return w.held_between.join([there.framework, *batch, *([there.caveat] if there.caveat else [])])
 
 
-def _difference(which: Difference, held: Held, lang: Lang) -> str:
-    """``4 GPUs, there 8``"""
+def _difference(which: Difference, held: Held, w: Words) -> str:
+    """``4 GPUs, there 8``; empty where there is nothing to tell."""
     here, there = held.subject, held.reference
-    w = words(lang)
     if which is Difference.GPUS:
         return w.held_gpus.format(here=here.gpus, there=there.gpus)
     if which is Difference.GPU:
@@ -45,11 +44,20 @@ def _difference(which: Difference, held: Held, lang: Lang) -> str:
     if which is Difference.UNIT:
         unit = held.subject.figures[there.metric][1]
         return w.held_unit.format(here=unit or NOTHING, there=there.unit)
+    return _precision(held, w)
+
+
+def _precision(held: Held, w: Words) -> str:
+    """A profile that has none lacks nothing: it is told only where nothing else differs."""
+    here, there = held.subject, held.reference
+    if here.stated is Arithmetic.UNSTATED and not here.called:
+        return "" if len(held.differs) > 1 else w.held_no_precision
     if here.precision is there.precision:  # both unstated
         return w.held_precisions_unknown
-    return w.held_precision.format(
-        here=_arithmetic(here.precision, w), there=_arithmetic(there.precision, w)
-    )
+    ours = _arithmetic(here.precision, w)
+    if here.precision is Arithmetic.UNSTATED and here.called:
+        ours = w.held_which.format(called=here.called)
+    return w.held_precision.format(here=ours, there=_arithmetic(there.precision, w))
 
 
 def _arithmetic(kind: Arithmetic, w: Words) -> str:

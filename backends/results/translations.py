@@ -106,6 +106,8 @@ class Words:
     held_unit: str
     held_precision: str
     held_precisions_unknown: str
+    held_no_precision: str
+    held_which: str
     held_unknown: str
     held_between: str
     held_source: str
@@ -243,6 +245,8 @@ EN = Words(
     held_unit="unit {here}, there {there}",
     held_precision="precision {here}, there {there}",
     held_precisions_unknown="the precision of neither is known",
+    held_no_precision="its profile has no precision",
+    held_which="{called} (arithmetic not known)",
     held_unknown="not known",
     held_between="; ",
     held_source="source",
@@ -376,6 +380,8 @@ ZH = Words(
     held_unit="单位 {here}，对方 {there}",
     held_precision="精度 {here}，对方 {there}",
     held_precisions_unknown="双方精度均未知",
+    held_no_precision="其profile没有精度",
+    held_which="{called}（运算类型未知）",
     held_unknown="未知",
     held_between="；",
     held_source="来源",

@@ -37,7 +37,8 @@ class Subject:
     """A result as it is held against published ones.
 
     ``gpu``: as nvidia-smi names it; empty where it is not known. ``stated``: what its profile says
-    that its precision is. ``figures``: value and unit.
+    that its precision is; ``called``: what it is called there, empty where it has none.
+    ``figures``: value and unit.
     """
 
     workload: str
@@ -47,6 +48,7 @@ class Subject:
     figures: Mapping[Measured, tuple[float, str]]
     framework: str = ""
     batch_size: int | None = None
+    called: str = ""
 
     @property
     def precision(self) -> Arithmetic:

@@ -25,11 +25,15 @@ from backends.inventory.host_entry import Host
 from backends.results.campaign_report import ReportContext, render_report
 from backends.results.case_result import CaseResult
 from backends.results.reference_comparison import held_figures
+from backends.results.reference_words import held_line
 from backends.results.results_json import case_document
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
+from backends.results.translations import Lang, pick
 from profiles.format.catalog import Catalog
-from profiles.references.reference_tables import bundled_references
+from profiles.references.arithmetic import Arithmetic
+from profiles.references.matching import Difference, Subject, held_against
+from profiles.references.reference_tables import Reference, bundled_references
 from tui.screens.result_text import case_text
 
 Dlperf = Callable[..., str]
@@ -216,6 +220,45 @@ def test_where_neither_precision_is_known_that_is_said_once():
     group, case = one_case(arithmetic="", fingerprint="NVIDIA H200, driver 580")
     text = render_report(ReportContext("c"), case.runs, [group])
     assert "63,612.8 images/s: the precision of neither is known" in text
+
+
+EVERY = Arithmetic.SINGLE, Arithmetic.UNSTATED, Arithmetic.FP32, Arithmetic.BF16_MIXED
+
+
+@given(
+    st.sampled_from(bundled_references()),
+    st.sampled_from(EVERY),
+    st.sampled_from(["", "half"]),
+    st.sampled_from(["", V100.partition(",")[0], "NVIDIA H200"]),
+    st.sampled_from(["en", "zh"]),
+)
+def test_of_a_profile_without_a_precision_none_is_missing(
+    there: Reference, stated: Arithmetic, called: str, gpu: str, lang: Lang
+):
+    figures = {there.metric: (1.0, there.unit)}
+    subject = Subject(there.workload, stated, gpu, there.gpus, figures, called=called)
+    (held,) = held_against(subject, [there])
+    line = held_line(held, lang)
+    words = {"en": ("precision", "not known"), "zh": ("精度", "未知")}[lang]
+    told = [part for part in line.split(pick(lang, "; ", "；")) if words[0] in part]
+    if called == "" and stated is Arithmetic.UNSTATED:
+        assert bool(told) == (held.differs == (Difference.PRECISION,))
+        assert not any(words[1] in part for part in told)
+    else:
+        assert bool(told) == (Difference.PRECISION in held.differs)
+    if called and told and there.precision is not Arithmetic.UNSTATED:
+        assert (called in told[0]) == (subject.precision is Arithmetic.UNSTATED)
+
+
+def test_a_report_of_a_profile_without_a_precision_says_what_differs_and_none():
+    group, case = one_case(
+        *(2000.0, "1n3g", 3), arithmetic="", parameters={"batch_size": 8}, fingerprint="NVIDIA H200"
+    )
+    report = render_report(ReportContext("c"), case.runs, [group])
+    for text in (report, case_text(case, group).plain):
+        assert "not comparable: " in text
+        assert "GPUs 3, there " in text
+        assert "precision" not in text
 
 
 def test_the_console_shows_it_with_the_case():
