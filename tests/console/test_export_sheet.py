@@ -15,7 +15,16 @@ from textual.widgets import Input
 
 from backends.campaign.folder.export_report import Export
 from backends.results.render import Column, Table
-from tests.console.conftest import DEADLINE_S, LARGE, begin, console, shows, until
+from tests.console.conftest import (
+    DEADLINE_S,
+    LARGE,
+    SMALL,
+    begin,
+    console,
+    screen_text,
+    shows,
+    until,
+)
 from tests.console.fakes import FakeWorkspace
 from tests.console.test_results import choose, export, open_export, open_results
 from tui.screens import export_sheet
@@ -23,6 +32,8 @@ from tui.screens.dialogs import Prompt
 from tui.screens.export_sheet import ExportSheet
 from tui.screens.export_text import LONGEST, MOST_LINES, WIDEST, file_text, tables_text
 from tui.screens.results_page import ResultsPage
+from tui.widgets.cut_marks import CUT_LEFT, CUT_RIGHT
+from tui.widgets.text_lines import TextLines
 
 
 @pytest.mark.parametrize(
@@ -205,3 +216,49 @@ def test_one_enormous_cell_leaves_the_others_of_its_table_in_sight() -> None:
     assert heading.index("images/s") + len("images/s") == first.index("6,871.5") + len("6,871.5")
     assert enormous == "  ".join(letter * (WIDEST - 1) + "…" for letter in "xy")
     assert last.split() == ["1n4g", "漢" * 29 + "…"]
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_lines_that_go_on_are_marked_on_the_side_where_they_do(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace, repeats=7)
+        await open_results(workspace, app, pilot, 3000)
+        sheet = await open_export(app, pilot)
+        lines = sheet.query_one(TextLines)
+        widest = max(line.cell_len for line in lines._lines)
+        seen = set()
+        for _ in range(20):
+            across, width = lines.scroll_offset.x, lines.size.width
+            for number, line in enumerate(lines._lines[: lines.size.height]):
+                shown = lines.render_line(number).text
+                assert len(shown) == width
+                assert (shown[-1] == CUT_RIGHT) == (line.cell_len > across + width)
+                assert (shown[0] == CUT_LEFT) == (across > 0 < line.cell_len)
+                inside = shown[1 if across else 0 : -1]
+                assert inside.strip() in line.plain
+            seen.add(across)
+            await pilot.press("l")
+        assert len(seen) <= widest / (width / 2) + 2, "sideways by half of what is in sight"
+        assert lines.scroll_offset.x + width >= widest, "to the end of the longest line"
+        await pilot.press(*["h"] * 20)
+        assert lines.scroll_offset.x == 0
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE, (200, 60)])
+async def test_the_table_is_there_once_and_every_key_that_chooses_stands_before_its_choices(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        await open_export(app, pilot)
+        shown = screen_text(app)
+        assert shown.count("gpu num") == 1
+        for line in ("v V   Layout   [speedup]", "f     Format   [table]", "L Language [en] zh"):
+            assert line in shown
+        assert "written as md" in shown
+        await pilot.press("f", "L")
+        await until(pilot, partial(shows, app, "L Language  en [zh]"))
+        assert not shows(app, "written as md")

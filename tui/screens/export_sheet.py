@@ -12,7 +12,6 @@ from typing import get_args
 from rich.text import Text
 from textual import work
 from textual.app import ComposeResult
-from textual.containers import ScrollableContainer
 from textual.widgets import Static
 
 from backends.campaign.folder.export_report import (
@@ -25,6 +24,7 @@ from backends.campaign.folder.export_report import (
 from backends.campaign.record.status_view import CampaignSnapshot
 from backends.results.layouts.arrange import AS_IT_IS, Arrangement
 from backends.results.layouts.common import LayoutOptions
+from backends.results.layouts.layout import footer
 from backends.results.publish import LAYOUTS
 from backends.results.render import Column
 from backends.results.summary import Group
@@ -34,44 +34,26 @@ from tui.clipboard import hand_over
 from tui.key_bindings import bindings
 from tui.messages import Problem, Said
 from tui.screens.dialogs import Answer, Choice, Dialog, Prompt
-from tui.screens.export_text import chosen_line, file_text, order_words, tables_text
+from tui.screens.export_text import chosen_line, file_text, named_line, order_words, tables_text
 from tui.text import plain, problem
 from tui.theme import MUTED
 from tui.typed_ahead import typed_ahead
 from tui.widgets.filter_table import set_frame
+from tui.widgets.text_lines import TextLines
 
 REPORT, TABLE = "report", "table"
 LANGUAGES: tuple[Lang, ...] = get_args(Lang)
 REPORT_HAS = "environment, tables, figures, what to distrust"
-BOTH = 34
-"""Lines from which a table stands above the file that is made of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaidOut:
-    """``text``: of the file, None where there is nothing to write; ``file``: of it what is shown.
-
-    ``table``: it again, aligned, or why there is none. ``columns``: what it can be sorted by.
-    """
+    """``text``: of the file, None where there is nothing to write. ``shown``: it, or its tables
+    aligned, or why there is none. ``columns``: what it can be sorted by."""
 
     text: str | None
-    file: Text
-    table: Text | None = None
+    shown: Text
     columns: tuple[Column, ...] = ()
-
-
-class Preview(ScrollableContainer, can_focus=True):
-    """As wide and as long as it is."""
-
-    PANEL = "scroll"
-    BINDINGS = bindings("scroll")
-
-    def compose(self) -> ComposeResult:
-        yield Static(classes="preview", markup=False)
-
-    def show(self, text: Text) -> None:
-        self.query_one(Static).update(text)
-        self.scroll_home(animate=False)
 
 
 class ExportSheet(Dialog[None]):
@@ -97,8 +79,7 @@ class ExportSheet(Dialog[None]):
     def compose(self) -> ComposeResult:
         with self.box(whole=True):
             yield Static(id="choices", markup=False)
-            yield Preview(id="laid-out", classes="panel")
-            yield Preview(id="as-written", classes="panel")
+            yield TextLines(id="laid-out")
 
     def on_mount(self) -> None:
         self.query_one("#laid-out").focus()
@@ -151,22 +132,20 @@ class ExportSheet(Dialog[None]):
         self.refresh_bindings()
 
     def _show_choices(self) -> None:
-        lines = [
-            chosen_line("Layout", self._layouts, self._shown),
-            chosen_line("Format", self._formats, self._format)
-            .append("   ")
-            .append_text(chosen_line("Language", LANGUAGES, self._lang)),
-        ]
         order = self._order if self._arranges else AS_IT_IS
         said = order_words(self._columns, order.column, descending=order.descending)
         said += ", rows as columns" if order.transposed else ""
-        about = LAYOUTS[self._laid_out_by].help if self._laid_out_by else REPORT_HAS
-        lines.append(Text(f"{'Order':<9} {said}", MUTED, no_wrap=True, end=""))
+        lines = [
+            chosen_line("v V   ", "Layout", self._layouts, self._shown),
+            chosen_line("f     ", "Format", self._formats, self._format)
+            .append(f" written as {self._wanted.format}" * (self._format == TABLE), MUTED)
+            .append("   ")
+            .append_text(chosen_line("L ", "Language", LANGUAGES, self._lang)),
+            named_line("s S p ", "Order").append(said, MUTED),
+        ]
         self.query_one("#choices", Static).update(Text("\n").join(lines))
+        about = LAYOUTS[self._laid_out_by].help if self._laid_out_by else REPORT_HAS
         set_frame(self.query_one("#laid-out"), about)
-        set_frame(self.query_one("#as-written"), f"as {self._wanted.format} is written")
-        both = self.app.size.height >= BOTH and self._format == TABLE
-        self.query_one("#as-written").display = both
 
     @work(exclusive=True, group="preview", description="lay the results out")
     async def _lay_out(self) -> None:
@@ -181,9 +160,7 @@ class ExportSheet(Dialog[None]):
         if not self.here:
             return
         self._written, self._columns = laid_out.text, laid_out.columns
-        shown = laid_out.file if laid_out.table is None else laid_out.table
-        self.query_one("#laid-out", Preview).show(shown)
-        self.query_one("#as-written", Preview).show(laid_out.file)
+        self.query_one("#laid-out", TextLines).show(laid_out.shown)
         self._show_choices()
         self.sight.changed()
         self.refresh_bindings()
@@ -192,14 +169,15 @@ class ExportSheet(Dialog[None]):
         try:
             text = exported(self._viewed.state, self._viewed.path, what, self._viewed.path)
         except DlperfError as error:
-            return LaidOut(None, Text(), problem(error))
-        file = file_text(text)
+            return LaidOut(None, problem(error))
         lays = LAYOUTS[what.layout].tables if what.layout is not None else None
         if lays is None:
-            return LaidOut(text, file)
+            return LaidOut(text, file_text(text))
         columns = lays(self._groups, replace(what.options, arrangement=AS_IT_IS))[0].columns
-        table = tables_text(lays(self._groups, what.options)) if aligned else None
-        return LaidOut(text, file, table, columns)
+        if not aligned:
+            return LaidOut(text, file_text(text), columns)
+        below = footer(self._groups, what.options)
+        return LaidOut(text, tables_text(lays(self._groups, what.options), below), columns)
 
     # Keys --------------------------------------------------------------------------------------
 

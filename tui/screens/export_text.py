@@ -21,9 +21,10 @@ WIDEST = 60
 """Columns of an aligned cell: one that is wider is cut, as all others would stand far apart."""
 
 
-def tables_text(tables: Sequence[Table]) -> Text:
-    """Titles, captions, aligned cells and notes, as wide as they are."""
+def tables_text(tables: Sequence[Table], below: str = "") -> Text:
+    """Titles, captions, aligned cells and notes, as wide as they are; a line ``below`` them."""
     lines = [line for table in tables for line in _table_lines(table)]
+    lines += [Text(clean_text(below), MUTED)] if below else []
     return _shown(lines[:MOST_LINES], len(lines))
 
 
@@ -71,9 +72,14 @@ def _padded(cell: str, width: int, align: Align) -> str:
     return " " * before + cell + " " * (room - before)
 
 
-def chosen_line(name: str, choices: Sequence[str], chosen: str) -> Text:
-    """ "Format  [md] csv json" """
-    text = Text(f"{name:<9}", MUTED, no_wrap=True, end="")
+def named_line(keys: str, name: str) -> Text:
+    """What a line of choices begins with: the keys that choose, then what."""
+    return Text(keys, f"bold {ACCENT}", end="").append(f"{name:<9}", MUTED)
+
+
+def chosen_line(keys: str, name: str, choices: Sequence[str], chosen: str) -> Text:
+    """ "f Format  [md] csv json" """
+    text = named_line(keys, name)
     for choice in choices:
         if choice == chosen:
             text.append(f"[{choice}]", f"bold {ACCENT}")

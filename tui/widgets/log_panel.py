@@ -20,7 +20,7 @@ from textual.strip import Strip
 from tui.key_bindings import bindings
 from tui.text import count, join, plain
 from tui.theme import ACCENT, GOOD, MUTED, WARN
-from tui.widgets.cut_marks import marked
+from tui.widgets.cut_marks import cropped
 from tui.widgets.filter_table import set_frame
 from tui.widgets.log_lines import LogLine, Part, Row, bytes_before, read_part, rows_of
 from tui.widgets.log_ranks import MOST_RANKS, number_of, rank_of
@@ -453,7 +453,4 @@ class LogPanel(ScrollView, can_focus=True):
         if self._sought is not None and row.text:
             found = row.line >= 0 and self._lines[row.line].start == self._match
             segments = with_hits(row.text, self._sought, base, found=found)
-        strip = Strip(segments)
-        length = strip.cell_length
-        strip = strip.crop_extend(scroll_x, scroll_x + width, base)
-        return marked(strip, base, left=scroll_x > 0 < length, right=length > scroll_x + width)
+        return cropped(Strip(segments), scroll_x, width, base)
