@@ -31,9 +31,8 @@ from tui.widgets.chart import (
     draw,
     finite,
     legend,
-    nice_step,
-    value_scale,
 )
+from tui.widgets.chart_scale import nice_step, value_scale
 from tui.widgets.scaling_plot import Measured, Published, Quantity, scaling_plot
 from tui.widgets.throughput_plot import throughput_plot, time_ticks
 

@@ -29,8 +29,10 @@ from tui.screens.result_text import (
     result_rows,
 )
 from tui.session import Session
+from tui.text import plain
 from tui.widgets.busbw_plot import busbw_plot
-from tui.widgets.chart import Chart
+from tui.widgets.case_bars import case_bars, is_curve
+from tui.widgets.chart import AXIS_ROWS, Chart
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable
@@ -53,6 +55,10 @@ Beyond = tuple[Projection | None, Sequence[Published]]
 
 THREE = 160
 """Columns from which the repeats have a panel, too."""
+LEAST_BELOW = 8
+"""Lines from which they have one below a chart that needs no more of them."""
+FRAME = 2
+"""Lines of a panel's."""
 
 
 def _beyond(groups: Sequence[Group]) -> dict[int, Beyond]:
@@ -126,9 +132,15 @@ class ResultsPage(Page):
         self._show_selected()
 
     def _show_curve(self, chart: Chart, group: Group, case: CaseResult) -> None:
+        width = chart.content_size.width
         if is_collective(group):
-            chart.show(busbw_plot(self._groups, case, width=chart.content_size.width))
+            chart.show(busbw_plot(self._groups, case, width=width))
             set_frame(chart, "GB/s over the size of a message")
+            return
+        if not is_curve(self._groups, group.unit):
+            rows = self._room - FRAME - AXIS_ROWS - 1  # the legend's
+            chart.show(case_bars(self._bars(group.unit), case, width=width, rows=rows))
+            set_frame(chart, f"{plain(group.unit)} of each case")
             return
         quantity = self._quantity
         farther, theirs = self._beyond.get(id(group), (None, ()))
@@ -138,13 +150,30 @@ class ResultsPage(Page):
             scaling_plot(
                 [(group_label(g, self._groups, self._labels), curve(g, quantity)) for g in ordered],
                 projected(points[0], group, quantity) if points else None,
-                width=chart.content_size.width,
+                width=width,
                 quantity=quantity,
                 cursor=measured(case, group, quantity) if case.scales else None,
                 published=published_as(quantity, theirs, group),
             )
         )
         set_frame(chart, curve_title(quantity, group.unit, self._groups))
+
+    def _bars(self, unit: str) -> list[tuple[str, CaseResult, Published | None]]:
+        """Every case in the unit, by the name that it has in the table."""
+        found = []
+        several = len({group.profile for group in self._groups}) > 1
+        for group in (one for one in self._groups if one.unit == unit):
+            theirs = {one.gpus: one for one in self._beyond.get(id(group), (None, ()))[1]}
+            for case in group.cases:
+                called = short_label(case, self._groups)
+                name = f"{called} {plain(case.profile)}" if several else called
+                found.append((name, case, theirs.get(case.gpus)))
+        return found
+
+    @property
+    def _room(self) -> int:
+        """Lines below the table."""
+        return self.query_one("#results-lower").size.height
 
     def _title(self, viewed: CampaignSnapshot | None) -> str:
         """What all cases share stands here, and in no row."""
@@ -183,12 +212,17 @@ class ResultsPage(Page):
         lower.display = selected is not None
         chart.display = both or self._view == "chart"
         details.display = both or self._view == "case"
-        repeats.display = self.size.width >= THREE
         if selected is None:
             return
         group, case = selected
+        stacked = False
         if chart.display:
             self._show_curve(chart, group, case)
+            needed = chart.rows_needed(self._room - FRAME) + FRAME
+            stacked = self._room - needed >= LEAST_BELOW
+            lower.styles.grid_rows = f"{needed} 1fr"
+        lower.set_class(stacked, "-stacked")
+        repeats.display = stacked or self.size.width >= THREE
         if details.display:
             rule = self.viewed.state.auto if self.viewed else None
             called = self._labels.label(case.as_case)
@@ -196,7 +230,7 @@ class ResultsPage(Page):
             text = case_text(case, group, rule, retriable=not fixed)
             details.show(f"Case · {called}", text)
         if repeats.display:
-            shown = (case, group, repeats.content_size.width)
+            shown = (case, group, repeats.content_size.width - 1)  # beside the scrollbar
             if shown != self._repeats_shown:  # each repeat of the group is drawn on a line
                 self._repeats_shown = shown
                 called = self._labels.label(case.as_case)
@@ -221,14 +255,14 @@ class ResultsPage(Page):
             return bool(self._groups) and not self.has_class("-wide")
         if action == "quantity":
             shown = self.has_class("-wide") or self._view == "chart"
-            return bool(self._groups) and shown and not self._of_bandwidth
+            return bool(self._groups) and shown and self._scales
         return super().check_action(action, parameters)
 
     @property
-    def _of_bandwidth(self) -> bool:
-        """What is selected has no speedup, no efficiency and no share of a device."""
-        selected = self.selected
-        return selected is not None and is_collective(selected[0])
+    def _scales(self) -> bool:
+        """What is selected has a curve of speedup, of efficiency and of a device's share."""
+        group = selected[0] if (selected := self.selected) else None
+        return group is None or (group.scales and is_curve(self._groups, group.unit))
 
     @property
     def labels_now(self) -> Mapping[str, str]:

@@ -27,19 +27,18 @@ from textual.widget import Widget
 
 from tui.text import cell, plain, shorten
 from tui.theme import MUTED, SERIES, TEXT
+from tui.widgets.chart_scale import DOTS, Scale, named_scale, value_scale
 
 Point = tuple[float, float]
 MAX_LINES = 5
 MIN_WIDTH, MIN_HEIGHT = 24, 5
 AXIS_ROWS = 2
-DOTS, MIDDLE = 4, 2
-"""Dots in a row of braille, and which of them, from below, stands for the middle of a word."""
+CURVE_ROWS = 24
+"""Lines beyond which a curve is no easier to read."""
 _X, _Y = itemgetter(0), itemgetter(1)
 BRAILLE = ((0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08))
 """The bit of each dot in its character: left and right, from below."""
 LONGEST_LABEL = 40
-SMALLEST_TOP = 1e-9
-GOOD_TICKS = 4
 CURSOR, BAR, EDGE = "◉", "│", "┊"
 
 
@@ -50,8 +49,8 @@ class Line:
     ``tag``: one character drawn at its end and before its legend; colour is not all that tells.
     ``band``: what nobody measured: the line is dashed, and ends between these values.
     ``marks``: points of it that are drawn as ``mark``. ``bars``: (x, low, high) of intervals.
-    ``alone``: its points are marked, and no line joins them. Without a label it is not in the
-    legend.
+    ``alone``: its points are marked, and no line joins them. ``solid``: the character that a level
+    line is made of, for a bar. Without a label it is not in the legend.
     """
 
     label: str
@@ -65,6 +64,7 @@ class Line:
     mark: str = ""
     bars: tuple[tuple[float, float, float], ...] = ()
     alone: bool = False
+    solid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,8 @@ class Plot:
     Ticks: (place, words). ``more``: curves that are left out. ``label_width``: columns that the
     words of the value axis take at least. ``cursor``: a point that is drawn over everything else.
     ``unit`` stands behind the words of the value axis. ``edges``: places of vertical lines, which
-    lie below everything else.
+    lie below everything else. ``names``: of rows, from above, in the place of the value axis; the
+    lowest is at 0, and the one above it at 1.
     """
 
     lines: tuple[Line, ...] = ()
@@ -89,6 +90,7 @@ class Plot:
     bottom: float = 0.0
     unit: str = ""
     edges: tuple[float, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 def finite(points: Sequence[Point]) -> list[Point]:
@@ -129,78 +131,6 @@ def decimated(points: Sequence[Point], limits: tuple[float, float], columns: int
     return result
 
 
-def nice_step(span: float, steps: int) -> float:
-    """The smallest of 1, 2, 2.5, 5 × 10^n that divides ``span`` into at most ``steps``."""
-    if span <= 0 or steps < 1:
-        return 1.0
-    raw = span / steps
-    power = 10.0 ** math.floor(math.log10(raw))
-    return next((m * power for m in (1, 2, 2.5, 5) if m * power >= raw * 0.999), 10 * power)
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """A value axis in rows of four dots, the finest that braille draws. ``bottom`` is in the middle
-    of the lowest row.
-
-    ``dot``: the value from one dot to the next; every tick is the middle of a row.
-    """
-
-    rows: int
-    dot: float
-    ticks: tuple[tuple[float, str], ...]
-    bottom: float = 0.0
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The values of the lowest and of the highest dot."""
-        low = self.bottom - MIDDLE * self.dot
-        return low, low + (DOTS * self.rows - 1) * self.dot
-
-    def middle(self, value: float) -> float:
-        """The middle of the row in which a curve shows ``value``."""
-        row = int((value - self.limits[0]) / self.dot + 0.5) // DOTS
-        return self.bottom + min(max(row, 0), self.rows - 1) * DOTS * self.dot
-
-    def between(self, low: float, high: float) -> list[float]:
-        """The middles of the rows from the one of ``low`` to the one of ``high``."""
-        first, last = self.middle(low), self.middle(high)
-        apart = DOTS * self.dot
-        return [first + row * apart for row in range(round((last - first) / apart) + 1)]
-
-
-def value_scale(top: float, rows: int, bottom: float = 0.0, unit: str = "") -> Scale:
-    """The axis from ``bottom``, or a little below, to at least ``top`` whose ticks are round and
-    equally many rows apart.
-
-    Of all such axes: about four ticks, and as little space beside the values as that allows.
-    """
-    dots = DOTS * rows - 1 - MIDDLE
-    dot = max(top - bottom, SMALLEST_TOP) / dots
-    highest = top - 0.002 * (top - bottom)
-    found: list[tuple[float, int, float, float]] = []
-    for apart in range(min(2, rows - 1), rows):
-        step = nice_step(DOTS * apart * dot, 1)
-        while (start := _at_or_below(bottom, step)) + dots * step / (DOTS * apart) < highest:
-            step = nice_step(1.5 * step, 1)
-        waste = step / (DOTS * apart * dot) - 1
-        number = (rows - 1) // apart + 1
-        found.append((waste + 0.15 * abs(number - GOOD_TICKS), apart, step, start))
-    _, apart, step, start = min(found)
-    values = (start + i * step for i in range((rows - 1) // apart + 1))
-    ticks = tuple((value, f"{_tick(value)}{unit}") for value in values)
-    return Scale(rows, step / (DOTS * apart), ticks, start)
-
-
-def _tick(value: float) -> str:
-    """1,500,000, and not 1.5e+06; what nobody could read either way is short."""
-    return f"{value:,.0f}" if 1e6 <= abs(value) < 1e9 else f"{value:,.6g}"
-
-
-def _at_or_below(value: float, step: float) -> float:
-    return math.floor(value / step + 1e-9) * step
-
-
 def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
     """The picture as lines of at most ``width`` columns; the UI thread only."""
     import plotext as plt  # noqa: PLC0415 - 58 ms that the first paint does not need
@@ -211,7 +141,7 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
     plt.canvas_color("default")
     plt.axes_color("default")
     plt.ticks_color(_rgb(MUTED))
-    scale = value_scale(plot.top, height - AXIS_ROWS, plot.bottom, plot.unit)
+    scale = _scale(plot, height - AXIS_ROWS)
     plt.xlim(*plot.x_limits)
     plt.ylim(*scale.limits)
     plt.xticks([x for x, _ in plot.x_ticks], [plain(words) for _, words in plot.x_ticks])
@@ -231,14 +161,13 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
         if line.band is not None:
             _draw_dashed(plt, line, line.band, scale, 2 * column)
             continue
-        if lead:
-            dots = [(x, scale.middle(y)) for x, y in lead]
-            plt.scatter(*_columns(dots), color=_rgb(MUTED), marker="·")
+        _draw_marks(plt, lead, "·", MUTED, scale)
         if rest:
             if not line.alone:
-                curve = _curve(rest, plot.x_limits, scale, columns)
-                dots_set = [*curve.values()]
-                plt.scatter(*_columns(list(curve)), color=_rgb(line.colour), marker=dots_set)
+                along = _solid if line.solid else _curve
+                cells = along(rest, plot.x_limits, scale, columns)
+                signs = line.solid or [*cells.values()]
+                plt.scatter(*_columns(list(cells)), color=_rgb(line.colour), marker=signs)
             _draw_bars(plt, line, scale)
             marks = finite(line.marks)
             _draw_marks(plt, marks, line.mark, line.colour, scale)
@@ -257,6 +186,12 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
         text.no_wrap = True
         strips.append(Strip(text.render(console)).crop(0, width))
     return strips[:height]
+
+
+def _scale(plot: Plot, rows: int) -> Scale:
+    if plot.names:
+        return named_scale(plot.names, rows)
+    return value_scale(plot.top, rows, plot.bottom, plot.unit)
 
 
 def _curve(
@@ -284,6 +219,16 @@ def _curve(
         (left + column * wide, scale.bottom + row * DOTS * scale.dot): chr(0x2800 + dots_set)
         for (column, row), dots_set in cells.items()
     }
+
+
+def _solid(
+    points: Sequence[Point], x_limits: tuple[float, float], scale: Scale, columns: int
+) -> dict[Point, str]:
+    """Places in every column from the first point to the last, which are level."""
+    (start, _), (end, y) = points[0], points[-1]
+    apart = (x_limits[1] - x_limits[0]) / max(1, columns - 1)
+    steps = int((end - start) / apart)
+    return {(start + step * apart, scale.middle(y)): "" for step in range(steps + 1)}
 
 
 def _draw_marks(
@@ -387,12 +332,20 @@ class Chart(Widget, can_focus=False):
             self._plot = plot
             self.refresh()
 
+    def rows_needed(self, most: int) -> int:
+        """Lines that it takes, without its frame: as many as it has names, or enough to read a
+        curve."""
+        plot = self._plot
+        if not plot.names:
+            return min(most, CURVE_ROWS)
+        return len(plot.names) + AXIS_ROWS + len(legend(plot, self.size.width, most))
+
     @property
     def axis(self) -> tuple[int, tuple[float, float]]:
         """The column in which the curves begin, and what lies at both ends of it."""
         rows = max(2, self.size.height - AXIS_ROWS - len(legend(self._plot, *self.size)))
         plot = self._plot
-        scale = value_scale(plot.top, rows, plot.bottom, plot.unit)
+        scale = _scale(plot, rows)
         words = [len(words) for _, words in scale.ticks]
         return max(self._plot.label_width, *words) + 1, self._plot.x_limits
 
@@ -417,7 +370,8 @@ class Chart(Widget, can_focus=False):
             words = cell(f" {self._plot.empty}", MUTED)
             return [Strip.blank(width), Strip(words.render(console), words.cell_len)]
         named = legend(self._plot, width, height)
-        if width < MIN_WIDTH or height - len(named) < MIN_HEIGHT:
+        least = AXIS_ROWS + len(self._plot.names) if self._plot.names else MIN_HEIGHT
+        if width < MIN_WIDTH or height - len(named) < least:
             words = cell(" too small for a chart", MUTED)
             return [Strip(text.render(console), text.cell_len) for text in (*named, words)]
         strips = [Strip(text.render(console), text.cell_len) for text in named]

@@ -20,9 +20,9 @@ from tui.widgets.chart import (
     Point,
     decimated,
     finite,
-    nice_step,
     series_colour,
 )
+from tui.widgets.chart_scale import nice_step
 
 TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 

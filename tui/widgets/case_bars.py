@@ -1,0 +1,83 @@
+"""Cases as bars: what each does, where they do not differ in size and no curve has a meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from backends.results.case_result import CaseResult
+from backends.results.summary import Group
+from tui.text import number, shorten
+from tui.theme import TEXT
+from tui.widgets.chart import CURSOR, Line, Plot, finite, series_colour
+from tui.widgets.chart_scale import value_ticks
+from tui.widgets.distribution import REPEAT
+from tui.widgets.scaling_plot import PUBLISHED, Published
+
+SOLID = "━"
+
+
+def is_curve(groups: Sequence[Group], unit: str) -> bool:
+    """Whether some group in this unit was measured with two numbers of devices."""
+    measured = (group.measured_cases for group in groups if group.unit == unit)
+    return any(len({case.gpus for case in cases}) > 1 for cases in measured)
+
+
+def case_bars(
+    cases: Sequence[tuple[str, CaseResult, Published | None]],
+    selected: CaseResult,
+    *,
+    width: int,
+    rows: int,
+) -> Plot:
+    """The throughput of every case from 0 on, its name before it, its repeats as marks; the
+    published figure that it is best held against. As many cases as ``rows`` has room for, around
+    the ``selected`` one."""
+    places = [place for place, (_, case, _) in enumerate(cases) if case is selected]
+    room = max(1, rows)
+    first = max(0, min((places or [0])[0] - room // 2, len(cases) - room))
+    shown = list(enumerate(cases))[first : first + room]
+    called = [
+        (f"{CURSOR if case is selected else ' '} {name}", case) for _, (name, case, _) in shown
+    ]
+    names = _names(called, width // 2)
+    lines: list[Line] = []
+    for row, (place, (_, case, theirs)) in enumerate(reversed(shown)):
+        level = float(row)
+        repeats = tuple(finite([(value, level) for value in case.throughputs]))
+        found = [(theirs.value, level)] if theirs is not None else []
+        marks = ((repeats, REPEAT), (tuple(finite(found)), PUBLISHED))
+        lines += [
+            Line("", points, TEXT, marks=points, mark=mark, alone=True)
+            for points, mark in marks
+            if points
+        ]
+        if case.throughput is not None and finite([(case.throughput, level)]):
+            ends = ((0.0, level), (case.throughput, level))
+            lines.append(Line("", ends, series_colour(place), solid=SOLID))
+    systems = dict.fromkeys(theirs.system for _, (_, _, theirs) in shown if theirs is not None)
+    top = max((x for line in lines for x, _ in line.points), default=0.0)
+    if top <= 0:
+        return Plot()
+    said = (f"{REPEAT} a repeat", *(f"{PUBLISHED} published: {system}" for system in systems))
+    lines.sort(key=lambda line: bool(line.solid))  # the first lie on top
+    return Plot(
+        tuple(lines),
+        (0.0, top * 1.02),
+        len(names) - 1.0,
+        value_ticks(top, width - max(map(len, names))),
+        legend=said,
+        more=len(cases) - len(shown),
+        names=names,
+    )
+
+
+def _names(cases: Sequence[tuple[str, CaseResult]], most: int) -> tuple[str, ...]:
+    """Each with its figure, below one another."""
+    figures = [number(case.throughput) for _, case in cases]
+    room = most - max(map(len, figures)) - 1
+    names = [shorten(name, room) for name, _ in cases]
+    wide = max(map(len, names))
+    figured = max(map(len, figures))
+    return tuple(
+        f"{name:<{wide}} {figure:>{figured}} " for name, figure in zip(names, figures, strict=True)
+    )
