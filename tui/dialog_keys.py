@@ -169,7 +169,7 @@ DIALOGS: Mapping[str, Panel] = {
                 "c",
                 "quantity",
                 "Curve",
-                "curves of samples/s per device, speedup or efficiency",
+                "curves of throughput per device, speedup or efficiency",
                 footer=2,
             ),
             Key("b", "baseline", "Baseline", "hold all against the next campaign", footer=3),

@@ -37,7 +37,10 @@ PAGES: Mapping[str, PageEntry] = {
         "Matrix", "choose profiles and cases, and start them", "tui.screens.matrix_page:MatrixPage"
     ),
     "runs": PageEntry(
-        "Runs", "runs, samples/s and logs as they happen", "tui.screens.runs_page:RunsPage", True
+        "Runs",
+        "runs, their throughput and logs as they happen",
+        "tui.screens.runs_page:RunsPage",
+        True,
     ),
     "results": PageEntry(
         "Results", "throughput, speedup and export", "tui.screens.results_page:ResultsPage", True
@@ -265,9 +268,9 @@ PANELS: Mapping[str, Panel] = {
     ),
     "runs": Panel(
         "Runs",
-        "Every run of the campaign. The panels below follow the run under the cursor: samples/s "
-        "as it happens, what its GPUs do meanwhile, its log, and why it failed where it did. "
-        "Window: the readings that count, by the profile's rule; what lies before is warm-up. "
+        "Every run of the campaign. The panels below follow the run under the cursor: "
+        "throughput as it happens, what its GPUs do meanwhile, its log, and why it failed where it "
+        "did. Window: the readings that count, by the profile's rule; what lies before is warm-up. "
         "p95: 95% of its steps took no longer; CV: how far they scatter, the standard deviation "
         "over the mean.",
         (
@@ -357,7 +360,7 @@ PANELS: Mapping[str, Panel] = {
                 "c",
                 "quantity",
                 "Curve",
-                "curves of speedup, efficiency or samples/s per device",
+                "curves of speedup, efficiency or throughput per device",
                 footer=4,
             ),
             Key("slash", "filter", "Filter", "show only rows with these words", said="/", footer=5),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -201,6 +201,17 @@ def ago(seconds: float) -> str:
 
 
 number = readable
+
+
+def throughput_heading(units: Collection[str]) -> str:
+    """The unit of the figures below it; where they have several, each figure has its own."""
+    (unit,) = units if len(units) == 1 else ("throughput",)
+    return plain(unit)
+
+
+def rate_text(value: float | None, unit: str) -> str:
+    """ "2,942", or with its ``unit`` where none stands over it."""
+    return f"{number(value)} {plain(unit)}".rstrip() if value is not None else number(value)
 
 
 def gib(mib: int | None) -> str:

@@ -39,8 +39,10 @@ from tui.screens.export_sheet import ExportSheet
 from tui.screens.repeats import Repeats, repeat_rows, repeats_text
 from tui.screens.result_text import SORTS
 from tui.screens.results_page import ResultsPage
+from tui.screens.runs_page import RunsPage
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
+from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.scaling_plot import Quantity
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "examples"
@@ -537,7 +539,8 @@ async def test_a_bandwidth_has_its_curve_over_sizes_and_no_share_of_a_device(
 
 
 @pytest.mark.parametrize(
-    ("name", "unit"), [("h200-x4-gpt-124m", "tokens/s"), ("h200-x4", "images/s")]
+    ("name", "unit"),
+    [("h200-x4-gpt-124m", "tokens/s"), ("h200-x4", "images/s"), ("h200-x4-allreduce", "GB/s")],
 )
 async def test_every_figure_stands_under_its_own_unit(
     reading: Workspace, name: str, unit: str
@@ -546,6 +549,11 @@ async def test_every_figure_stands_under_its_own_unit(
         table = (await open_example(app, pilot, name)).main_panel().table
         await until(pilot, lambda: unit in [c.label.plain for c in table.ordered_columns])
         assert "samples/s" not in screen_text(app)
+        await pilot.press("3")
+        await until(pilot, lambda: isinstance(app.screen, RunsPage))
+        table = app.screen.query_one("#runs", KeyedTable)
+        await until(pilot, lambda: unit in [c.label.plain for c in table.ordered_columns])
+        assert "samples/s" not in [c.label.plain for c in table.ordered_columns]
         await app.session.close()
 
 

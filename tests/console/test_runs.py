@@ -21,7 +21,7 @@ from tests.unit.campaign.test_campaign_state import assigned, succeeded
 from tui.app import DlperfApp
 from tui.screens.dialogs import Choice, Prompt
 from tui.screens.run_details import details_text
-from tui.screens.run_text import RunRows, summary
+from tui.screens.run_text import RunRows, run_columns, summary
 from tui.screens.runs_page import RunsPage
 from tui.widgets.chart import Chart
 from tui.widgets.details import Details
@@ -459,6 +459,25 @@ async def test_what_keeps_a_queued_run_is_told_beside_its_state_and_once(
         row = RunRows()(replace(viewed, runs=(run,)))[0]
         assert row.key == run_id
         assert [cell.plain for cell in row.cells[:2]] == ["· queued", f"{run.label}  Resources"]
+
+
+async def test_of_several_units_each_figure_has_its_own(workspace: FakeWorkspace) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        controller = begin(app, workspace)
+        await open_runs(app, pilot)
+        await pass_time(workspace, app, pilot, 20)
+        viewed = controller.snapshot()
+        rate = next(n for n, column in enumerate(run_columns(viewed)) if column.key == "rate")
+        assert run_columns(viewed)[rate].label == "images/s"
+        rows = RunRows()
+        assert {row.cells[rate].plain.rpartition(" ")[2] for row in rows(viewed)} != {"images/s"}
+        first, *rest = viewed.runs
+        mixed = replace(viewed, runs=(replace(first, unit="tokens/s"), *rest))
+        assert run_columns(mixed)[rate].label == "throughput"
+        for run, row in zip(mixed.runs, rows(mixed), strict=True):
+            value, _, unit = row.cells[rate].plain.partition(" ")
+            assert unit == ("" if value == "–" else run.unit)
+        assert run_columns(None)[rate].label == "throughput"
 
 
 async def test_a_run_that_waits_is_skipped_by_the_key_that_cancels_and_may_be_done_again(

@@ -30,7 +30,7 @@ from backends.results.translations import EN
 from backends.results.workload_figures import configuration, measurements
 from profiles.format.case_labels import CaseLabels, case_labels
 from tui.row_order import RowOrder
-from tui.text import cell, join, named_rows, number, plain
+from tui.text import cell, join, named_rows, number, plain, rate_text, throughput_heading
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, Row
 
@@ -104,7 +104,9 @@ def result_columns(groups: Sequence[Group], labels: CaseLabels) -> tuple[Column,
     devices = "Devices" if on_cpus(groups) else "GPUs"
     named = {
         "gpus": replace(_COLUMNS[1], label=devices, width=len(devices)),
-        "throughput": replace(_COLUMNS[2], label=throughput_heading(groups)),
+        "throughput": replace(
+            _COLUMNS[2], label=throughput_heading({group.unit for group in groups})
+        ),
         "case": replace(_COLUMNS[0], width=_width_of_cases(groups, labels)),
     }
     return tuple(named.get(column.key, column) for column in _COLUMNS)
@@ -114,12 +116,6 @@ def _width_of_cases(groups: Sequence[Group], labels: CaseLabels) -> int:
     """Cases that are cut may read the same; flags go on in the panel below."""
     longest = (len(labels.label(case.as_case)) for group in groups for case in group.cases)
     return max(MOST_IN_LITTLE_ROOM[0], min(max(longest, default=0), MOST_IN_LITTLE_ROOM[1]))
-
-
-def throughput_heading(groups: Sequence[Group]) -> str:
-    """The unit of the figures below it; where they have several, each figure has its own."""
-    units = {group.unit for group in groups}
-    return plain(units.pop()) if len(units) == 1 else "throughput"
 
 
 SORTS: Mapping[str, Callable[[CaseResult], Any] | None] = {  # Any: what can be put in order
@@ -156,7 +152,7 @@ def _row(group: Group, case: CaseResult, called: str, *, several: bool, units: b
         label = join([label, (f" {plain(case.profile)}", MUTED)])
     cv = case.spread.cv if case.spread else None
     colour = _cv_colour(case)
-    rate = f"{number(case.throughput)}{f' {case.unit}' * (units and case.throughput is not None)}"
+    rate = rate_text(case.throughput, case.unit * units)
     return Row(
         case.as_case.key,
         (

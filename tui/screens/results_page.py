@@ -165,7 +165,7 @@ class ResultsPage(Page):
         for group in (one for one in self._groups if one.unit == unit):
             theirs = {one.gpus: one for one in self._beyond.get(id(group), (None, ()))[1]}
             for case in group.cases:
-                called = short_label(case, self._groups)
+                called = self._labels.label(case.as_case)
                 name = f"{called} {plain(case.profile)}" if several else called
                 found.append((name, case, theirs.get(case.gpus)))
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from rich.text import Text
@@ -17,7 +18,15 @@ from backends.inventory.nodesets import fold_nodeset
 from profiles.durations import format_duration
 from profiles.format.case_labels import CaseLabels, case_labels
 from tui.kept_words import DESERTED
-from tui.text import bar, cell, join, number, plain, run_state
+from tui.text import (
+    bar,
+    cell,
+    join,
+    plain,
+    rate_text,
+    run_state,
+    throughput_heading,
+)
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import CELLS_KEPT, Column, Row
 
@@ -26,10 +35,20 @@ COLUMNS = (
     Column("label", "Run", None),
     Column("hosts", "Hosts", 16, from_width=96, most=60),
     Column("progress", "Progress", 13),
-    Column("rate", "samples/s", 10, right=True),
+    Column("rate", "throughput", 10, right=True, most=24),
     Column("eta", "ETA", 7, right=True),
     Column("elapsed", "Elapsed", 7, right=True, from_width=96),
 )
+
+
+def run_columns(viewed: CampaignSnapshot | None) -> tuple[Column, ...]:
+    """What stands over the rows: the unit of the figures."""
+    heading = throughput_heading(_units(viewed))
+    return tuple(replace(one, label=heading) if one.key == "rate" else one for one in COLUMNS)
+
+
+def _units(viewed: CampaignSnapshot | None) -> set[str]:
+    return {run.unit for run in viewed.runs} if viewed else set()
 
 
 PROGRESS = next(n for n, column in enumerate(COLUMNS) if column.key == "progress")
@@ -89,19 +108,20 @@ class RunRows:
 
     def __call__(self, viewed: CampaignSnapshot) -> list[Row]:
         several = len({run.profile for run in viewed.runs}) > 1
+        units = len(_units(viewed)) > 1
         labels = self.labels(viewed)
-        by = several, labels
+        by = several, units, labels
         known, self._known = self._known, {}
         for run in viewed.runs:
             before = known.get(run.run_id)
             same = before is not None and (before[0] is run or before[0] == run)
             if before is None or not same or before[1] != by:
-                before = (run, by, _row(run, labels, several=several))
+                before = (run, by, _row(run, labels, several=several, units=units))
             self._known[run.run_id] = before
         return [row for _, _, row in self._known.values()]
 
 
-def _row(run: RunView, labels: CaseLabels, *, several: bool) -> Row:
+def _row(run: RunView, labels: CaseLabels, *, several: bool, units: bool) -> Row:
     called = labels.label(run.case) + run.label.removeprefix(run.case.label)
     rate = run.throughput_now if run.state.active else run.throughput
     said = _said(run.state, run.reason if run.state is RunState.FAILED else run.state_text)
@@ -122,7 +142,7 @@ def _row(run: RunView, labels: CaseLabels, *, several: bool) -> Row:
             _label(called, run.profile if several else "", "" if there else said, colour),
             _kept_cell(fold_nodeset(run.hosts) or "–", "" if run.hosts else MUTED),
             progress,
-            _kept_cell(number(rate), _rate_style(run), right=True),
+            _kept_cell(rate_text(rate, run.unit * units), _rate_style(run), right=True),
             _duration(None if run.state.ended else run.eta_s),
             _duration(run.elapsed_s),
         ),

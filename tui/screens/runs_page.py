@@ -33,7 +33,7 @@ from tui.screens.possible_changes import (
     why_not,
 )
 from tui.screens.run_panels import RunPanels
-from tui.screens.run_text import COLUMNS, RunRows, rows_signature, summary
+from tui.screens.run_text import RunRows, rows_signature, run_columns, summary
 from tui.session import Session
 from tui.text import plain, ranges
 from tui.widgets.filter_table import TablePanel
@@ -68,7 +68,7 @@ class RunsPage(Page):
         self._of = ""
 
     def body(self) -> Iterable[Widget]:
-        yield TablePanel(KeyedTable(COLUMNS, id="runs"), "Runs", id="runs-panel")
+        yield TablePanel(KeyedTable(run_columns(None), id="runs"), "Runs", id="runs-panel")
         yield self.panels
 
     def main_panel(self) -> TablePanel:
@@ -90,7 +90,7 @@ class RunsPage(Page):
         shown = rows_signature(viewed)
         if shown != self._shown:
             self._shown = shown
-            panel.table.refill(self._rows(viewed) if viewed else [])
+            panel.table.refill(self._rows(viewed) if viewed else [], run_columns(viewed))
             self._steer(viewed)
         counts = summary(viewed, leaving=self.session.leaving)
         shared = self._rows.labels(viewed).shared if viewed else ""
