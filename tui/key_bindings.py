@@ -87,7 +87,7 @@ NOT_IN_A_REPLAY = ("campaigns", "page('matrix')")
 """A replay shows one campaign, and starts none."""
 
 _REPLAY = (
-    Key("full_stop", "play", "Play", "stand still, or go on", -1, said="."),
+    Key("full_stop", "play", "Play", "stand still, or go on", -3, said="."),
     Key("greater_than_sign", "faster(1)", "Faster", "up to 100 times", 20, said=">"),
     Key("less_than_sign", "faster(-1)", "Slower", "down to as it was", 21, said="<"),
     Key("0", "restart", "Again", "from the beginning", 22),
@@ -96,7 +96,7 @@ _REPLAY = (
         "turn(1)",
         "Next",
         "to where the next run begins or ends",
-        23,
+        -2,
         said="]",
     ),
     Key(
@@ -104,11 +104,11 @@ _REPLAY = (
         "turn(-1)",
         "Last",
         "back to where the last run began or ended",
-        24,
+        -1,
         said="[",
     ),
-    Key("right_curly_bracket", "skip(30)", "+30s", "half a minute ahead", 25, said="}"),
-    Key("left_curly_bracket", "skip(-30)", "−30s", "half a minute back", 26, said="{"),
+    Key("right_curly_bracket", "skip(30)", "+30s", "half a minute ahead", 23, said="}"),
+    Key("left_curly_bracket", "skip(-30)", "−30s", "half a minute back", 24, said="{"),
 )
 
 PANELS: Mapping[str, Panel] = {
