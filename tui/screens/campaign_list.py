@@ -51,12 +51,12 @@ class CampaignList(Dialog[str]):
     BINDINGS = bindings("campaigns")
     AHEAD = Dialog.AHEAD | {"open", "mark", "compare", "filter", "sort", "reverse"}  # start nothing
     WORDS = (
-        "Any campaign can be looked at; one that is not finished can be resumed; two or more that "
-        "are marked can be compared."
+        "Any campaign can be looked at; one that is not finished can be resumed; those that are "
+        "marked can be compared."
     )
     WORDS_READONLY = (
-        "Any campaign can be looked at; two or more that are marked can be compared. This console "
-        "is read-only."
+        "Any campaign can be looked at; those that are marked can be compared. This console is "
+        "read-only."
     )
 
     def __init__(
