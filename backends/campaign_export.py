@@ -29,6 +29,7 @@ from backends.launchers.symbols import (
     with_devices_together,
 )
 from profiles.cleantext import clean_text
+from profiles.counted import counted
 from profiles.errors import SelectionError
 from profiles.logs.own_log_names import log_path, safe_name
 
@@ -150,7 +151,7 @@ class Export:
             f"    dlperf-tui import -p {name}/profile.toml {name}/logs -o {name}-campaign\n"
             for name in names
         )
-        runs = f"{count} run" if count == 1 else f"{count} runs"
+        runs = counted(count, "run")
         one_job = _ONE_JOB if self.queue.one_job else ""
         engine = self.queue.engine
         return _README.format(runs=runs, engine=engine, one_job=one_job, imports=imports)

@@ -10,6 +10,7 @@ from itertools import groupby
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.inventory.nodesets import expand_nodeset, fold_nodeset
 from profiles.cleantext import clean_text
+from profiles.counted import counted
 
 _HEAD = """\
 # Hosts for dlperf-tui, from {source}; docs/inventory.md has every key.
@@ -58,7 +59,7 @@ def devices_text(snapshot: HostSnapshot) -> str:
         return "–"
     models = Counter(gpu.name for gpu in snapshot.facts.gpus)
     if not models:
-        return f"no GPU, {snapshot.slots} slot{'s' * (snapshot.slots != 1)}"
+        return f"no GPU, {counted(snapshot.slots, 'slot')}"
     return ", ".join(f"{number} × {_line(name)}" for name, number in models.items())
 
 

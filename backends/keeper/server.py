@@ -31,6 +31,7 @@ from backends.campaign.record.state import (
 from backends.file_modes import Share, share_of
 from backends.keeper.request import MOST_RUNS, Answer, Request, Verb, unique
 from backends.keeper.spool import GOOD_FOR_S, Spool, Taken
+from profiles.counted import counted
 from profiles.errors import SelectionError
 
 LOOK_EVERY_S = 0.5
@@ -281,8 +282,7 @@ def _words(wish: Wish, changed: tuple[str, ...]) -> str:
         return "all runs asked to end"
     if wish.verb == Verb.CANCEL and not changed:
         return "nothing to end: it has ended before"
-    runs = "1 run" if len(changed) == 1 else f"{len(changed)} runs"
-    words = f"{runs} {_DONE[Verb(wish.verb)]}"
+    words = f"{counted(len(changed), 'run')} {_DONE[Verb(wish.verb)]}"
     left = len(wish.run_ids) - len(changed)
     if wish.verb == Verb.PAUSE and left > 0:
         words = f"{words}; {left} had started"

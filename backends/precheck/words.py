@@ -12,6 +12,7 @@ from backends.precheck.record import Precheck
 from backends.results.escaping import md_text
 from backends.results.numbers import percent, significant
 from backends.results.render import Column, Table, render_markdown
+from profiles.counted import counted
 from profiles.durations import format_duration
 
 MOST_ROWS = 66
@@ -23,10 +24,6 @@ _STAGES: Mapping[str, str] = {
     "pairs": "two hosts together",
     "all": "all hosts together",
 }
-
-
-def count_text(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 # What is named -----------------------------------------------------------------------------------
@@ -262,8 +259,7 @@ def step_text(step: Step) -> str:
     how = f" by {step.way}" if step.way else ""
     times = ""
     if step.stage == "pairs":
-        rounds = "round" if step.times == 1 else "rounds"
-        times = f", {step.runs} pairs in {step.times} {rounds}"
+        times = f", {step.runs} pairs in {counted(step.times, 'round')}"
     return f"{_DOES[step.stage]}{how}{times}, ≈ {format_duration(step.expected_s)}"
 
 
@@ -296,7 +292,7 @@ def precheck_markdown(precheck: Precheck, heading: str = "#") -> str:
     if not precheck.finished:
         lines.append("> **It was stopped before its end.**")
     lines.append(
-        f"{count_text(len(measured.hosts), 'host')} ({fold_nodeset(measured.hosts)}) in"
+        f"{counted(len(measured.hosts), 'host')} ({fold_nodeset(measured.hosts)}) in"
         f" {format_duration(precheck.seconds)}."
         if measured.hosts
         else "No host was measured."

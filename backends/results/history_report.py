@@ -15,6 +15,7 @@ from backends.results.render import Column, Table
 from backends.results.sparkline import sparkline
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
+from profiles.counted import counted
 
 FEW = 8
 """Campaigns below which it is said how little is known of their scatter: docs/statistics.md."""
@@ -132,7 +133,7 @@ def _ground(case: CaseHistory) -> str:
             change = case.last_change or case.changes[-1]
             n = sum(point.measured for point in case.points[change.point :])
             ratio = signed_percent(change.change.evidence.ratio - 1)
-            return f"level {ratio}, for {n} campaign{'s' * (n != 1)}"
+            return f"level {ratio}, for {counted(n, 'campaign')}"
         case Why.TREND:
             change_by = case.trend.change if case.trend is not None else 0.0
             return f"trend {signed_percent(change_by)}, no single step"

@@ -10,6 +10,7 @@ from backends.results.run_result import BANDWIDTH, RunResult
 from backends.results.telemetry_figures import typical
 from backends.results.telemetry_words import coinciding
 from backends.results.translations import Lang, pick
+from profiles.counted import counted
 from profiles.throughput.steady import FEWEST_READINGS, Disturbance, Shape
 
 
@@ -65,10 +66,9 @@ def steadiness_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
     fewest = min((run.used for run in unseen if run.used), default=FEWEST_READINGS)
     if fewest >= FEWEST_READINGS:
         return pick(lang, "not looked at", "未检查")
-    counted = "reading" if fewest == 1 else "readings"
     return pick(
         lang,
-        f"not looked at ({fewest} {counted}, it takes {FEWEST_READINGS})",
+        f"not looked at ({counted(fewest, 'reading')}, it takes {FEWEST_READINGS})",
         f"未检查（{fewest} 个读数，需要 {FEWEST_READINGS} 个）",
     )
 

@@ -8,6 +8,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from profiles.case_tag import parse_tag
+from profiles.counted import counted
 from profiles.errors import SelectionError
 from profiles.format.case import GLOBAL_BATCH, Case
 from profiles.format.expression import parse_expression
@@ -130,13 +131,13 @@ def shared_out(profile: Profile, total: int, gpus: int) -> Scalar:
     share = total // gpus
     if not share or share * gpus != total:
         raise SelectionError(
-            f"{GLOBAL_BATCH}={total} cannot be shared out evenly among {_count(gpus, 'device')}",
+            f"{GLOBAL_BATCH}={total} cannot be shared out evenly among {counted(gpus, 'device')}",
             remedy="give a multiple of the devices of every case",
         )
     try:
         return _parsed("batch_size", profile.parameters["batch_size"], str(share))
     except SelectionError as error:
-        where = f"{GLOBAL_BATCH}={total} among {_count(gpus, 'device')}"
+        where = f"{GLOBAL_BATCH}={total} among {counted(gpus, 'device')}"
         raise SelectionError(error.what, where=where, remedy=error.remedy) from None
 
 
@@ -189,16 +190,16 @@ def exclusion(profile: Profile, case: Case) -> str | None:
 def infeasible(profile: Profile, case: Case, hosts: Sequence[HostCapacity]) -> str | None:
     """Why these hosts cannot run it (``needs 8 hosts, 4 can be used``); None when they can."""
     if len(hosts) < case.nodes:
-        return f"needs {_count(case.nodes, 'host')}, {len(hosts)} can be used"
+        return f"needs {counted(case.nodes, 'host')}, {len(hosts)} can be used"
     gpu_only = profile.devices == "gpu"
     noun = "GPU" if gpu_only else "device"
     able = (host for host in hosts if host.holds(case.gpus_per_node, gpu_only=gpu_only))
     enough = len(list(itertools.islice(able, case.nodes)))  # a cluster has many more
     if not enough:
         most = max((host.devices(gpu_only=gpu_only) or 0 for host in hosts), default=0)
-        return f"needs {_count(case.gpus_per_node, noun)} per host, {most} at most"
+        return f"needs {counted(case.gpus_per_node, noun)} per host, {most} at most"
     if enough < case.nodes:
-        needed = f"{_count(case.nodes, 'host')} with {_count(case.gpus_per_node, noun)}"
+        needed = f"{counted(case.nodes, 'host')} with {counted(case.gpus_per_node, noun)}"
         return f"needs {needed}, {enough} {'has' if enough == 1 else 'have'} them"
     return None
 
@@ -208,10 +209,6 @@ def _no_parameter(profile: Profile, name: str) -> SelectionError:
         f"profile {profile.name} has no parameter {name!r}",
         remedy="it has " + (", ".join(profile.parameters) or "none"),
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _values(name: str, parameter: Parameter, given: Sequence[str]) -> tuple[Scalar, ...]:

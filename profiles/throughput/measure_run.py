@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from profiles.counted import counted
 from profiles.format.case import GLOBAL_BATCH, Case
 from profiles.format.measure_section import Scope
 from profiles.format.profile import Profile, Rule
@@ -190,7 +191,9 @@ def _window(rule: Rule, case: Case, facts: Facts, tally: Tally) -> _Result:
     if not total:
         return none("no line of the log matches the profile's reading")
     if not used:
-        return none(f"the log has {_count(total)}, none of them in the window: {window}")
+        return none(
+            f"the log has {counted(total, 'reading')}, none of them in the window: {window}"
+        )
     if rule.kind == "step_time" and facts.work(rule.work) is None:
         return none(_no_work(facts.unknown(rule.work)))
     warnings = list(_short(rule, total))
@@ -201,7 +204,7 @@ def _window(rule: Rule, case: Case, facts: Facts, tally: Tally) -> _Result:
                 "the timestamps do not span the window; measured by its readings instead"
             )
         if tally.untrimmed:
-            warnings.append(f"{_count(used)} are too few to trim; plain mean")
+            warnings.append(f"{counted(used, 'reading')} are too few to trim; plain mean")
         result = global_throughput(rule, case, tally.value, facts)
     if not math.isfinite(result) or result <= 0:
         return none("the readings in the window give no positive throughput")
@@ -229,7 +232,3 @@ def _no_work(unknown: Sequence[str]) -> str:
         return _NO_BATCH
     names = " and ".join(unknown)
     return f"the log says seconds per step, and neither it nor the case says {names}"
-
-
-def _count(number: int) -> str:
-    return "1 reading" if number == 1 else f"{number} readings"

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from backends.campaign.cleanup_words import command_text, reason_text
+from profiles.counted import counted
 from tui.cli.shared.chosen_runs import chosen_run_ids
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_json, open_workspace
@@ -79,9 +80,8 @@ def _say(
     for one in unverified:
         say(f"unverified: {one['host']}: {one['reason']}")
         say(f"    look with: {one['command']}")
-    many = len(cancelled)
-    if many:
-        say(f"{name}: {many} {'run' if many == 1 else 'runs'} cancelled")
+    if cancelled:
+        say(f"{name}: {counted(len(cancelled), 'run')} cancelled")
     elif not unverified:
         say(f"{name}: nothing to cancel")
     if unverified and not finished:

@@ -17,6 +17,7 @@ from backends.inventory.host_entry import Host, Inventory, InventoryError
 from backends.inventory.load import default_inventory_path
 from backends.transports.ssh_target import resolve
 from backends.use_cases import Workspace
+from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.cli.shared.confirm import agreed
 from tui.cli.shared.exit_codes import FAILED, OK, WRONG
@@ -94,7 +95,7 @@ async def _probed(hosts: tuple[Host, ...], nodeset: str) -> tuple[HostSnapshot, 
     workspace = Workspace(Inventory(hosts), None, Path(), prompter=terminal_prompter())
     try:
         chosen = workspace.cluster.chosen(nodeset)
-        say(f"looking at {len(chosen)} host{'s' * (len(chosen) != 1)} of {SSH_CONFIG}")
+        say(f"looking at {counted(len(chosen), 'host')} of {SSH_CONFIG}")
         await workspace.cluster.probe([host.name for host in chosen])
         return tuple(workspace.cluster.snapshot(host) for host in chosen)
     finally:

@@ -10,6 +10,7 @@ from backends.results.flop_words import flop_notes
 from backends.results.numbers import fixed, trimmed
 from backends.results.steady_words import disturbance_text
 from profiles.case_tag import parse_tag
+from profiles.counted import counted
 from profiles.errors import LogError, SelectionError
 from profiles.format.case import Case
 from profiles.format.profile import Profile
@@ -127,7 +128,7 @@ def _print(document: dict[str, Any], device: str) -> None:
     figure = "not measured" if value is None else f"{fixed(value, 3)} {document['unit']}"
     if SIMULATED_LOG in document["warnings"]:
         figure = f"SIMULATED {figure}"
-    devices = f"{document['gpus']} {device}{'s' * (document['gpus'] != 1)}"
+    devices = counted(document["gpus"], device)
     rule = f"{document['statistic']}; {document['window']}; {devices}"
     print(f"{document['path']}: {figure} ({rule})")
     for name, metric in document["metrics"].items():

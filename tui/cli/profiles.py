@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from profiles.cleantext import clean_text
+from profiles.counted import counted
 from profiles.errors import ProfileError
 from profiles.format.catalog import load_file
 from profiles.format.profile import Profile
@@ -76,5 +77,5 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _described(profile: Profile) -> str:
-    cases = len(profile.matrix.cases)
-    return clean_text(f"{profile.framework} {profile.model}, {cases} case{'s' * (cases != 1)}")
+    cases = counted(len(profile.matrix.cases), "case")
+    return clean_text(f"{profile.framework} {profile.model}, {cases}")

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 
 from backends.keeper.request import MOST_REPEATS
+from profiles.counted import counted
 from profiles.errors import SelectionError
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_json, open_workspace
@@ -38,5 +39,5 @@ async def _repeat(arguments: argparse.Namespace) -> int:
     )
     kept = await asyncio.to_thread(workspace.writer, path) is not None
     then = "they start when their turn comes" if kept else "'resume' starts them"
-    say(f"{path.name}: {len(planned)} run{'s' * (len(planned) != 1)} more; {then}")
+    say(f"{path.name}: {counted(len(planned), 'run')} more; {then}")
     return planned_by_others(path, planned, arguments) if arguments.json else OK

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
+from profiles.counted import counted
 from tui.cli.shared.chosen_runs import chosen_run_ids
 from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_json, open_workspace
@@ -38,7 +39,7 @@ async def _retry(arguments: argparse.Namespace) -> int:
         controller, again = await workspace.changes.retry(
             path, chosen, take_over=arguments.take_over, say=say
         )
-        say(f"{path.name}: {len(again)} run{'s' * (len(again) != 1)} again")
+        say(f"{path.name}: {counted(len(again), 'run')} again")
         if controller is None:  # somebody else goes on with it
             return planned_by_others(path, again, arguments)
         return await see_through(workspace, controller, arguments)

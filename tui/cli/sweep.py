@@ -13,6 +13,7 @@ from backends.campaign.run.end_and_fetch import pids_text
 from backends.leftovers import Claim, Sweep
 from backends.remote.wrapper_messages import Leftover, RunPhase
 from backends.use_cases import Workspace
+from profiles.counted import counted
 from tui.cli.shared.engine_option import add_engine
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_hosts, chosen_hosts, open_workspace
@@ -86,7 +87,7 @@ def _describe(leftover: Leftover, claim: Claim | None) -> str:
     if claim is not None and claim.state == "copy":
         who = f", for a campaign of which only a copy is here{who}"
     if leftover.processes:
-        many = "1 process" if leftover.processes == 1 else f"{leftover.processes} processes"
+        many = counted(leftover.processes, "process")
         if leftover.phase is not RunPhase.RUNNING:
             state = "orphaned"
         elif claim is None:

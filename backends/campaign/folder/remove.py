@@ -23,6 +23,7 @@ from backends.campaign.record import journal, lock
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
 from backends.inventory.nodesets import fold_nodeset
+from profiles.counted import counted
 from profiles.errors import DlperfError
 
 _OURS = (
@@ -137,9 +138,8 @@ def _left_on_hosts(state: CampaignState) -> str:
         run for run in state.runs.values() if run.state.active or run.state is RunState.QUEUED
     ]
     if open_runs:
-        many = "1 run" if len(open_runs) == 1 else f"{len(open_runs)} runs"
         hosts = fold_nodeset({host for run in open_runs for host in run.hosts})
-        return f"{many} may be at work{f' on {hosts}' if hosts else ''}"
+        return f"{counted(len(open_runs), 'run')} may be at work{f' on {hosts}' if hosts else ''}"
     doubts = {d.host for run in state.runs.values() for d in run.cleanup.doubts if d.host}
     if doubts or any(run.cleanup.doubts for run in state.runs.values()):
         return f"what is left on {fold_nodeset(doubts) or 'its hosts'} is unverified"

@@ -18,6 +18,7 @@ from backends.results.html_report import html_report
 from backends.results.summary import summarise
 from backends.results.svg_figures import Drawing, draw_figures
 from backends.results.translations import Lang
+from profiles.counted import counted
 from profiles.errors import DlperfError
 
 
@@ -55,5 +56,5 @@ def cite_of(state: CampaignState, bundle: Bundle) -> str:
     if state.created_at:
         began = datetime.fromtimestamp(state.created_at, UTC).strftime("%Y-%m-%d")
     simulated = "SIMULATED, " if state.simulated else ""
-    runs = f"{simulated}{len(state.runs)} run{'s' * (len(state.runs) != 1)}"
+    runs = f"{simulated}{counted(len(state.runs), 'run')}"
     return cite_line(state.campaign, state.version, began, runs, bundle)

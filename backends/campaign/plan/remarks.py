@@ -8,6 +8,7 @@ from operator import itemgetter
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.results.auto_repeats import LOOKS, AutoRepeats
 from profiles.case_tag import format_tag, parse_tag
+from profiles.counted import counted
 from profiles.durations import format_duration
 from profiles.format.case import GLOBAL_BATCH
 from profiles.format.case_matrix import exclusion, make_case
@@ -63,9 +64,7 @@ def _explain_remarks(plan: Plan) -> tuple[str, ...]:
     silent = dict.fromkeys(p.profile.name for p in plan.cases if p.profile.explain is None)
     remarks = []
     if plan.profiled:
-        runs = (
-            "1 profiled run" if len(plan.profiled) == 1 else f"{len(plan.profiled)} profiled runs"
-        )
+        runs = counted(len(plan.profiled), "profiled run")
         remarks.append(f"{runs}, one per case, when all repeats are done; they count for nothing")
     if silent:
         remarks.append(
@@ -121,5 +120,4 @@ def _remark(repeats: int, cases: Sequence[PlannedCase], plan: Plan) -> str:
         said = "it cannot tell how far repeats scatter, or whether a difference is one"
     else:
         said = "they give no interval, so that no difference can be told from noise"
-    count = "1 repeat" if repeats == 1 else f"{repeats} repeats"
-    return f"{count} per case{whose}{why}: {said}; 7 repeats can"
+    return f"{counted(repeats, 'repeat')} per case{whose}{why}: {said}; 7 repeats can"

@@ -32,6 +32,7 @@ from backends.campaign.record.run_state import RunState
 from backends.engines.engine import Held
 from backends.hosts.preflight_finding import Bearing
 from backends.results.auto_repeats import AutoRepeats, Quantity, Stop
+from profiles.counted import counted
 from profiles.errors import SelectionError
 from profiles.format.case import Case
 
@@ -118,10 +119,9 @@ class CampaignState:
         """What the operator must know of a damaged campaign; empty when it is whole."""
         told = [self.frozen_damage] if self.frozen_damage else []
         if self.lost_lines:
-            lines = "1 line" if self.lost_lines == 1 else f"{self.lost_lines} lines"
             told.append(
-                f"{lines} of the journal could not be read: runs may be missing, and with them the "
-                "base of the speedups"
+                f"{counted(self.lost_lines, 'line')} of the journal could not be read: runs may be "
+                "missing, and with them the base of the speedups"
             )
         return "; ".join(told)
 

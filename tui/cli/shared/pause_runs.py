@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
+from profiles.counted import counted
 from tui.cli.shared.chosen_runs import chosen_run_ids
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.options import add_json, open_workspace
@@ -37,8 +38,7 @@ async def _pause(arguments: argparse.Namespace, *, pause: bool) -> int:
     if arguments.json:
         print_json({"campaign": path.name, "path": str(path.absolute()), done: list(changed)})
     else:
-        runs = "run" if len(changed) == 1 else "runs"
         starts = "they start when their turn comes" if kept else "'resume' starts them"
         then = "'unpause' lets them start" if pause else starts
-        say(f"{path.name}: {len(changed)} {runs} {done}; {then}")
+        say(f"{path.name}: {counted(len(changed), 'run')} {done}; {then}")
     return OK

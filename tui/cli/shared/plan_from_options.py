@@ -11,6 +11,7 @@ from backends.campaign.plan.selection import MANY_RUNS
 from backends.hosts.software import sought_for
 from backends.inventory.nodesets import fold_nodeset
 from backends.use_cases import Workspace
+from profiles.counted import counted
 from profiles.durations import format_duration
 from profiles.errors import SelectionError
 from tui.cli.shared.options import open_workspace
@@ -102,12 +103,8 @@ def say_summary(made: Plan) -> None:
 
 def _summary(made: Plan) -> str:
     expected = f", ≈ {format_duration(made.expected_s)}" if made.expected_s else ""
-    cases, runs = _count(len(made.cases), "case"), _count(made.run_count, "run")
+    cases, runs = counted(len(made.cases), "case"), counted(made.run_count, "run")
     most = max((planned.case.nodes for planned in made.cases), default=0)
     any_of = "any of " if len(made.hosts) > most else ""
     hosts = fold_nodeset(host.name for host in made.hosts)
     return f"{cases}, {runs} on {any_of}{hosts}{expected}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -11,6 +11,7 @@ from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.results.numbers import fixed
 from backends.transports.transport import Prompter
 from profiles.cleantext import clean_text
+from profiles.counted import counted
 from profiles.durations import format_duration
 from profiles.logs.failures import REMEDIES
 from tui.cli.shared.output import say
@@ -78,7 +79,7 @@ class Changes:
                         out(f"  → {REMEDIES[view.reason]}")
                 self._shown[view.run_id] = state
         if now.held and not self._held:
-            runs = "1 run" if now.paused == 1 else f"{now.paused} runs"
+            runs = counted(now.paused, "run")
             out(f"all that is left is paused, {runs}: nothing starts before they are unpaused")
         self._held = now.held
         for _t, level, text in now.notes[self._notes :]:
