@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from backends.campaign.record.lock import CampaignLock, Holder, Role
 from backends.cluster import Cluster
@@ -128,6 +128,12 @@ class Workspace:
         from profiles.format.catalog import Catalog  # noqa: PLC0415 (the models: loads when needed)
 
         return Catalog.load(self.profile_dirs, user_profiles_dir())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
     async def close(self) -> None:
         """Detach from live campaigns and close all connections."""

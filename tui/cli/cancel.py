@@ -33,8 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _cancel(arguments: argparse.Namespace) -> int:
-    workspace = open_workspace(arguments)
-    try:
+    async with open_workspace(arguments) as workspace:
         path = workspace.find_campaign(arguments.campaign)
         state = await asyncio.to_thread(workspace.state, path)
         chosen = chosen_run_ids(state, arguments.run, path)
@@ -42,8 +41,6 @@ async def _cancel(arguments: argparse.Namespace) -> int:
             path, chosen, take_over=arguments.take_over, say=say
         )
         after = await asyncio.to_thread(workspace.state, path)
-    finally:
-        await workspace.close()
     unverified = [
         {
             "host": doubt.host,

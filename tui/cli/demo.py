@@ -77,8 +77,7 @@ def _workspace(arguments: argparse.Namespace, speed: float) -> Workspace:
 async def _headless(arguments: argparse.Namespace, speed: float) -> int:
     from backends.demo import SELECTION, not_as_scripted  # noqa: PLC0415 (as above)
 
-    workspace = _workspace(arguments, speed)
-    try:
+    async with _workspace(arguments, speed) as workspace:
         say("SIMULATED: four hosts that are not there, and nothing is measured")
         await workspace.cluster.probe()
         made = workspace.plan(SELECTION)
@@ -93,5 +92,3 @@ async def _headless(arguments: argparse.Namespace, speed: float) -> int:
         for problem in problems:
             say(f"not as scripted: {problem}")
         return FAILED if problems else OK
-    finally:
-        await workspace.close()

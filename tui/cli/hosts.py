@@ -31,15 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _hosts(arguments: argparse.Namespace) -> int:
-    workspace = open_workspace(arguments)
-    try:
+    async with open_workspace(arguments) as workspace:
         await workspace.cluster.learn_hosts()
         chosen = workspace.cluster.chosen(chosen_hosts(arguments))
         await workspace.cluster.probe_unknown(chosen)
         known = {snapshot.name: snapshot for snapshot in workspace.cluster.probed}
         snapshots = [known[host.name] for host in chosen if host.name in known]
-    finally:
-        await workspace.close()
     if arguments.json:
         print_json([host_document(snapshot) for snapshot in snapshots])
     else:

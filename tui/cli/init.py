@@ -92,14 +92,11 @@ def _addresses(snapshots: Sequence[HostSnapshot]) -> dict[str, str]:
 
 
 async def _probed(hosts: tuple[Host, ...], nodeset: str) -> tuple[HostSnapshot, ...]:
-    workspace = Workspace(Inventory(hosts), None, Path(), prompter=terminal_prompter())
-    try:
+    async with Workspace(Inventory(hosts), None, Path(), prompter=terminal_prompter()) as workspace:
         chosen = workspace.cluster.chosen(nodeset)
         say(f"looking at {counted(len(chosen), 'host')} of {SSH_CONFIG}")
         await workspace.cluster.probe([host.name for host in chosen])
         return tuple(workspace.cluster.snapshot(host) for host in chosen)
-    finally:
-        await workspace.close()
 
 
 def _meant(path: Path, *, yes: bool) -> bool:

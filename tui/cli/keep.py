@@ -48,7 +48,7 @@ async def _keep(arguments: argparse.Namespace) -> int:
     except DlperfError as error:
         teller.tell({"error": str(error), "code": error.exit_code})
         raise
-    try:
+    async with workspace:
         try:
             controller = await _begin(workspace, path, arguments, teller)
         except DlperfError as error:
@@ -60,8 +60,6 @@ async def _keep(arguments: argparse.Namespace) -> int:
             return await _to_its_end(workspace, controller)
         finally:
             limiting.cancel()
-    finally:
-        await workspace.close()
 
 
 async def _begin(

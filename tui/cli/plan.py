@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _plan(arguments: argparse.Namespace) -> int:
     workspace, made = await make_plan(arguments, must_run=arguments.export is not None)
-    try:
+    async with workspace:
         if arguments.export is not None:
             return _export(workspace, made, arguments)
         runs = workspace.dry_run(made)
@@ -86,8 +86,6 @@ async def _plan(arguments: argparse.Namespace) -> int:
             print(line)
         say_summary(made)
         return OK
-    finally:
-        await workspace.close()
 
 
 def _export(workspace: Workspace, made: Plan, arguments: argparse.Namespace) -> int:

@@ -119,8 +119,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _precheck(arguments: argparse.Namespace, wishes: Wishes) -> int:
-    workspace = open_workspace(arguments)
-    try:
+    async with open_workspace(arguments) as workspace:
         asking = workspace.prechecks
         if arguments.list:
             _list(await asyncio.to_thread(asking.latest, _LISTED), json=arguments.json)
@@ -138,8 +137,6 @@ async def _precheck(arguments: argparse.Namespace, wishes: Wishes) -> int:
         else:
             print_precheck(precheck)
         return FAILED if precheck.ranking.named else OK
-    finally:
-        await workspace.close()
 
 
 def print_precheck(precheck: Precheck) -> None:

@@ -35,8 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _resume(arguments: argparse.Namespace) -> int:
-    workspace = open_workspace(arguments)
-    try:
+    async with open_workspace(arguments) as workspace:
         path = workspace.find_campaign(arguments.campaign)
         if arguments.detach:
             return await _leave(workspace, path, arguments)
@@ -44,8 +43,6 @@ async def _resume(arguments: argparse.Namespace) -> int:
             path, take_over=arguments.take_over, adopt=arguments.adopt
         )
         return await see_through(workspace, controller, arguments)
-    finally:
-        await workspace.close()
 
 
 async def _leave(workspace: Workspace, path: Path, arguments: argparse.Namespace) -> int:

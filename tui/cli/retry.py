@@ -31,8 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _retry(arguments: argparse.Namespace) -> int:
-    workspace = open_workspace(arguments)
-    try:
+    async with open_workspace(arguments) as workspace:
         path = workspace.find_campaign(arguments.campaign)
         state = await asyncio.to_thread(workspace.state, path)
         chosen = chosen_run_ids(state, arguments.run, path)
@@ -43,5 +42,3 @@ async def _retry(arguments: argparse.Namespace) -> int:
         if controller is None:  # somebody else goes on with it
             return planned_by_others(path, again, arguments)
         return await see_through(workspace, controller, arguments)
-    finally:
-        await workspace.close()

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _run(arguments: argparse.Namespace) -> int:
     workspace, made = await make_plan(arguments)
-    try:
+    async with workspace:
         say_left_out(made)
         refuse_unmeant(made, arguments)
         findings = await workspace.preflight(made, say)
@@ -80,8 +80,6 @@ async def _run(arguments: argparse.Namespace) -> int:
             await asyncio.to_thread(carry, precheck, controller.path)
         say(f"campaign {controller.path}")
         return await see_through(workspace, controller, arguments)
-    finally:
-        await workspace.close()
 
 
 async def _detach(workspace: Workspace, path: Path, arguments: argparse.Namespace) -> int:

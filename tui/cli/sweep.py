@@ -52,8 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _sweep(arguments: argparse.Namespace) -> int:
-    workspace = open_workspace(arguments)
-    try:
+    async with open_workspace(arguments) as workspace:
         if (queue := workspace.cluster.queue_hosts) is not None:
             return await sweep_jobs(workspace, queue, yes=arguments.yes, agreed=_agreed)
         chosen = workspace.cluster.chosen(chosen_hosts(arguments))
@@ -75,8 +74,6 @@ async def _sweep(arguments: argparse.Namespace) -> int:
         if not (arguments.yes or _agreed(len(rest))):
             return FAILED
         return await _end(workspace, sweep, rest) or (FAILED if away else OK)
-    finally:
-        await workspace.close()
 
 
 def _describe(leftover: Leftover, claim: Claim | None) -> str:
