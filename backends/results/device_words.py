@@ -3,43 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from backends.results.summary import Group, on_cpus
-from backends.results.translations import EN, ZH, Lang, Words, pick, words
+from backends.results.translations import Both, Lang, Words, pick
 
-_EN = replace(
-    EN,
-    gpus_per_node="devices/node",
-    gpus="device num",
-    batch="bsz/device",
-    memory="memory (MiB)",
-    oneflow_gpus_per_node="devices/node",
-    oneflow_memory="Memory Usage",
-    cards="devices",
-    card_rows=("{gpus} device", "{gpus} devices"),
-    compare_gpus="device num",
-)
-_ZH = replace(
-    ZH,
-    gpus_per_node="每节点设备数",
-    gpus="设备数",
-    batch="单设备batch size",
-    memory="内存(MiB)",
-    oneflow_gpus_per_node="每节点设备数",
-    oneflow_memory="内存占用",
-    oneflow_title="分组：单设备batch size = {batch}",
-    cards="设备数",
-    card_rows=("{gpus}个设备", "{gpus}个设备"),
-    compare_gpus="设备数",
-)
+
+class _DeviceWords(Words):
+    gpus_per_node = Both("devices/node", "每节点设备数")
+    gpus = Both("device num", "设备数")
+    batch = Both("bsz/device", "单设备batch size")
+    memory = Both("memory (MiB)", "内存(MiB)")
+    oneflow_gpus_per_node = Both("devices/node", "每节点设备数")
+    oneflow_memory = Both("Memory Usage", "内存占用")
+    oneflow_title = Both(
+        "Group: batch size per device = {batch}", "分组：单设备batch size = {batch}"
+    )
+    cards = Both("devices", "设备数")
+    card_rows = Both(("{gpus} device", "{gpus} devices"), ("{gpus}个设备", "{gpus}个设备"))
+    compare_gpus = Both("device num", "设备数")
 
 
 def words_of(groups: Sequence[Group], lang: Lang) -> Words:
     """The words for a table of these groups."""
-    if not on_cpus(groups):
-        return words(lang)
-    return _ZH if lang == "zh" else _EN
+    return _DeviceWords(lang) if on_cpus(groups) else Words(lang)
 
 
 def devices_text(groups: Sequence[Group], lang: Lang = "en") -> str:
