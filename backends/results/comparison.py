@@ -168,10 +168,7 @@ def compare(
     SelectionError: a threshold out of 0 … 1, units that differ, an ``across`` that is no parameter.
     NoCommonCaseError: not one common case.
     """
-    if not 0 <= threshold < 1:
-        raise SelectionError(
-            f"threshold {threshold:g} is out of range", remedy="give a percentage such as 2%"
-        )
+    check_threshold(threshold)
     sides, assumed = with_defaults((tuple(baseline), tuple(candidate)), defaults)
     ours, theirs = (_by_key(summarise(side)) for side in sides)
     check_across(across, [*ours, *theirs])
@@ -190,6 +187,14 @@ def compare(
         tuple(across),
         same_runs=len(_identities(sides[0]) & _identities(sides[1])),
     )
+
+
+def check_threshold(threshold: float) -> None:
+    """Raise SelectionError where it is out of 0 … 1."""
+    if not 0 <= threshold < 1:
+        raise SelectionError(
+            f"threshold {threshold:g} is out of range", remedy="give a percentage such as 2%"
+        )
 
 
 def _by_key(groups: Sequence[Group]) -> dict[Key, CaseResult]:
@@ -311,21 +316,26 @@ def repeats_needed(ours: Sequence[float], theirs: Sequence[float], threshold: fl
 
 
 def _with_decisive(cases: Sequence[ComparedCase]) -> list[ComparedCase]:
-    """Holm's step-down over the one-sided tests for a slow-down, so that however many unchanged
-    cases are compared, hardly ever one of them makes the comparison fail.
-
-    Holm, Scandinavian Journal of Statistics 6 (1979).
-    """
-    tested = [(p_slower(case.evidence), i) for i, case in enumerate(cases) if case.evidence]
-    stands: set[int] = set()
-    for rank, (p, index) in enumerate(sorted(tested)):
-        if p > FAMILY_ALPHA / (len(tested) - rank):
-            break
-        stands.add(index)
+    """Over the one-sided tests for a slow-down: however many unchanged cases are compared, hardly
+    ever one of them makes the comparison fail."""
+    stands = standing([(p_slower(c.evidence), i) for i, c in enumerate(cases) if c.evidence])
     return [
         replace(case, decisive=case.verdict is Verdict.REGRESSION and i in stands)
         for i, case in enumerate(cases)
     ]
+
+
+def standing(tests: Sequence[tuple[float, int]]) -> set[int]:
+    """Holm's step-down: of (p, number) the numbers of those that stand among all of them.
+
+    Holm, Scandinavian Journal of Statistics 6 (1979).
+    """
+    stands: set[int] = set()
+    for rank, (p, number) in enumerate(sorted(tests)):
+        if p > FAMILY_ALPHA / (len(tests) - rank):
+            break
+        stands.add(number)
+    return stands
 
 
 def p_slower(evidence: Welch) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -17,110 +17,99 @@ from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.numbers import NOTHING, fixed, signed_percent, trimmed
 from backends.results.paired_cases import differing, differing_words
 from backends.results.provenance import provenance
-from backends.results.ratios import Method, RatioInterval
+from backends.results.ratios import Method
 from backends.results.render import Column, Table, render_markdown
+from backends.results.statistics import low_high
 from backends.results.summary import parameters_text
-from backends.results.translations import Lang, Words, pick, words
+from backends.results.translations import EN
 
 if TYPE_CHECKING:
     from profiles.format.case_labels import CaseLabels
 
 
-def comparison_markdown(comparison: Comparison, lang: Lang = "en") -> str:
+_SIDES = ("baseline", "candidate")
+_GROUNDS: Mapping[Ground, str] = {
+    Ground.BEYOND: "the means differ by {change}, 95% {low} to {high}",
+    Ground.WITHIN: "the means differ by {change}, 95% {low} to {high}, all within {threshold}",
+    Ground.NOISE: "the means differ by {change}, but by 95% {low} to {high}: it may be noise",
+    Ground.UNPROVEN: "the means differ by {change}, 95% {low} to {high}: it may be {threshold}",
+    Ground.TOO_FEW: "{n}, a verdict takes three",
+    Ground.NOT_IN_BASELINE: "not in the baseline",
+    Ground.NOT_IN_CANDIDATE: "not in the candidate",
+    Ground.BASELINE_FAILED: "no successful run in the baseline",
+    Ground.CANDIDATE_FAILED: "no successful run in the candidate",
+}
+
+
+def comparison_markdown(comparison: Comparison) -> str:
     """What differs between the environments, the table, and what the exit code rests on."""
-    before, after = comparison_words(comparison, lang)
+    before, after = comparison_words(comparison)
     parts = [f"> **{md_text(line)}**" for line in before]
-    parts.append(render_markdown([comparison_table(comparison, lang)]).rstrip("\n"))
-    lines = (*after, *comparison_footer(comparison, lang))
+    parts.append(render_markdown([comparison_table(comparison)]).rstrip("\n"))
+    lines = (*after, *comparison_footer(comparison))
     return "\n\n".join([*parts, *map(md_text, lines)]) + "\n"
 
 
-def comparison_footer(comparison: Comparison, lang: Lang = "en") -> tuple[str, ...]:
+def comparison_footer(comparison: Comparison) -> tuple[str, ...]:
     """Where the figures of either side come from."""
-    w = words(lang)
     sides = (
-        (w.baseline, [case.baseline for case in comparison.cases]),
-        (w.candidate, [case.candidate for case in comparison.cases]),
+        [case.baseline for case in comparison.cases],
+        [case.candidate for case in comparison.cases],
     )
     return tuple(
-        f"{name}: {provenance([case for case in cases if case is not None], version(), lang)}"
-        for name, cases in sides
+        f"{name}: {provenance([case for case in cases if case is not None], version())}"
+        for name, cases in zip(_SIDES, sides, strict=True)
     )
 
 
-def comparison_words(
-    comparison: Comparison, lang: Lang = "en"
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def comparison_words(comparison: Comparison) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is said before the table and after it."""
-    w = words(lang)
     apart_there = dict.fromkeys(apart(pair) for pair in comparison.environments)
     before = [
-        w.environments_differ.format(baseline=ours, candidate=theirs)
+        "The environments differ, so that more than the change under test may show. "
+        f"Baseline: {ours}. Candidate: {theirs}."
         for ours, theirs in apart_there
     ]
-    after = (*_assumed(comparison, lang), *_exit_lines(comparison, w))
-    return (*before, *cautions(comparison, lang), *_not_known(comparison, lang)), after
+    after = (*_assumed(comparison), *_exit_lines(comparison))
+    return (*before, *cautions(comparison), *_not_known(comparison)), after
 
 
-def _not_known(comparison: Comparison, lang: Lang) -> list[str]:
+def _not_known(comparison: Comparison) -> list[str]:
     """Of which side nobody can tell what was different there."""
-    w = words(lang)
     pairs = [(c.baseline, c.candidate) for c in comparison.cases if c.baseline and c.candidate]
     sides = [
         {text for case in side for text in case.fingerprints} for side in zip(*pairs, strict=True)
     ]
     texts = [joined(side) if side else "" for side in sides]
     if not any(texts):
-        return [pick(lang, "The environments are not known.", "双方的环境均未知。")]
-    whole = pick(lang, "The {side}'s environment is not known.", "{side}的环境未知。")
-    some = pick(
-        lang, "Not known of the {side}'s environment: {keys}.", "{side}的环境中未知：{keys}。"
-    )
+        return ["The environments are not known."]
+    whole = "The {side}'s environment is not known."
+    some = "Not known of the {side}'s environment: {keys}."
     return [
         (some if text else whole).format(side=side, keys=", ".join(keys))
-        for side, text, keys in zip((w.baseline, w.candidate), texts, not_known(texts), strict=True)
+        for side, text, keys in zip(_SIDES, texts, not_known(texts), strict=True)
         if keys
     ]
 
 
-def cautions(comparison: Comparison, lang: Lang = "en") -> tuple[str, ...]:
+def cautions(comparison: Comparison) -> tuple[str, ...]:
     """What else than the environments may show in the ratios."""
-    w = words(lang)
     before = []
-    if comparison.same_runs:
-        said = pick(
-            lang,
-            "{n} runs are on both sides: one campaign is the other, or a copy of it.",
-            "两侧有 {n} 个相同的运行：一方就是另一方，或是其副本。",
+    if n := comparison.same_runs:
+        before.append(f"{n} runs are on both sides: one campaign is the other, or a copy of it.")
+    if found := differing(case.keys for case in comparison.cases):
+        before.append(
+            f"Not the same cases are compared: {differing_words(found)}. "
+            "All other parameters are the same."
         )
-        before.append(said.format(n=comparison.same_runs))
-    if across := across_words(comparison, lang):
-        before.append(across)
     if _simulated(comparison):
-        before.append(w.simulated)
+        before.append(EN.simulated)
     both = [case for case in comparison.cases if case.baseline and case.candidate]
     if any(len({Concern.PACKED in side.concerns for side in _sides(case)}) > 1 for case in both):
         before.append(
-            pick(
-                lang,
-                "Some cases shared their hosts (packed) on one side alone: ratios show that too.",
-                "部分用例仅一方为打包运行（共用主机）：比值也包含其影响。",
-            )
+            "Some cases shared their hosts (packed) on one side alone: ratios show that too."
         )
     return tuple(before)
-
-
-def across_words(comparison: Comparison, lang: Lang = "en") -> str:
-    """In which parameters the cases of a pair differ; empty where they are the same cases."""
-    found = differing(case.keys for case in comparison.cases)
-    if not found:
-        return ""
-    text = pick(
-        lang,
-        "Not the same cases are compared: {differing}. All other parameters are the same.",
-        "比较的不是相同的用例：{differing}。其余参数相同。",
-    )
-    return text.format(differing=differing_words(found, lang))
 
 
 def parameters_compared(case: ComparedCase) -> str:
@@ -134,83 +123,72 @@ def parameters_compared(case: ComparedCase) -> str:
     return ", ".join(said)
 
 
-def _caption(comparison: Comparison, lang: Lang) -> str:
+def _caption(comparison: Comparison) -> str:
     """Which campaigns these are, of what and in what they were measured, and what counts."""
     units = ", ".join(dict.fromkeys(case.unit for case in comparison.cases))
-    figures = pick(
-        lang,
-        f"Medians in {units}; a change counts beyond {comparison.threshold * 100:g}%.",
-        f"中位数，单位 {units}；变化超过 {comparison.threshold * 100:g}% 才计入。",
-    )
+    figures = f"Medians in {units}; a change counts beyond {comparison.threshold * 100:g}%."
     ours, theirs = comparison.names
-    named = pick(lang, f"Baseline: {ours}. Candidate: {theirs}.", f"基线：{ours}。候选：{theirs}。")
-    said = (_of_all(comparison, lang), named if any(comparison.names) else "", figures)
-    return words(lang).gap.join(filter(None, said))
+    named = f"Baseline: {ours}. Candidate: {theirs}." if ours or theirs else ""
+    return " ".join(filter(None, (_of_all(comparison), named, figures)))
 
 
-def _of_all(comparison: Comparison, lang: Lang) -> str:
+def _of_all(comparison: Comparison) -> str:
     """What all cases have in common, and no row says."""
     profiles = list(dict.fromkeys(case.profile for case in comparison.cases))
     shared = compared_labels(comparison.cases).shared
     if len(profiles) > 1:
-        return pick(lang, f"All {shared}.", f"均为 {shared}。") if shared else ""
-    if not shared:
-        return f"{profiles[0]}{pick(lang, '.', '。')}"
-    return pick(lang, f"{profiles[0]}, all {shared}.", f"{profiles[0]}，均为 {shared}。")
+        return f"All {shared}." if shared else ""
+    return f"{profiles[0]}, all {shared}." if shared else f"{profiles[0]}."
 
 
-def _assumed(comparison: Comparison, lang: Lang) -> list[str]:
+def _assumed(comparison: Comparison) -> list[str]:
     """Whose profile did not have which parameters yet."""
-    w = words(lang)
-    text = pick(
-        lang,
-        "{side}: {profile} had no such parameter yet, so its default is taken: {values}.",
-        "{side}：{profile} 当时还没有该参数，按默认值计：{values}。",
-    )
     return [
-        text.format(
-            side=(w.baseline, w.candidate)[assumed.campaign],
-            profile=assumed.profile,
-            values=parameters_text(dict(assumed.parameters)),
-        )
+        f"{_SIDES[assumed.campaign]}: {assumed.profile} had no such parameter yet, so its default "
+        f"is taken: {parameters_text(dict(assumed.parameters))}."
         for assumed in comparison.assumed
     ]
 
 
-def _exit_lines(comparison: Comparison, w: Words) -> list[str]:
+def _exit_lines(comparison: Comparison) -> list[str]:
     """Which of the regressions in the table the exit code rests on."""
     n, decisive = comparison.judged, comparison.decisive
     labels = compared_labels(comparison.cases)
-    among = w.among.format(n=n) if n > 1 else ""
+    among = f" among all {n} cases (Holm)" if n > 1 else ""
     lines = []
     if decisive:
-        lines.append(w.decisive.format(among=among, cases=_names(decisive, labels)))
+        cases = _names(decisive, labels)
+        lines.append(f"Slower{among}, so that the exit code is 1: {cases}.")
     elif n:
-        lines.append(w.nothing_decisive.format(among=among))
+        lines.append(f"No case is slower beyond what chance does{among}.")
     chance = [case for case in comparison.regressions if not case.decisive]
     if chance:
-        lines.append(w.by_chance.format(n=n, cases=_names(chance, labels)))
+        lines.append(
+            f"A regression by itself, but among {n} cases one may look so by chance (Holm), and "
+            f"the exit code does not rest on it: {_names(chance, labels)}."
+        )
     failed = [c for c in comparison.cases if c.ground is Ground.CANDIDATE_FAILED]
     if failed:
-        lines.append(w.no_longer.format(cases=_names(failed, labels)))
+        lines.append(
+            "Succeeded in the baseline and never in the candidate; the exit code is 1: "
+            f"{_names(failed, labels)}."
+        )
     return lines
 
 
-def comparison_table(comparison: Comparison, lang: Lang = "en") -> Table:
+def comparison_table(comparison: Comparison) -> Table:
     """One row per case: both medians with their n, ratio, verdict and what it rests on."""
-    w = words(lang)
     profiles = len({case.profile for case in comparison.cases}) > 1
     units = len({case.unit for case in comparison.cases}) > 1
     labels = compared_labels(comparison.cases)
-    unit = pick(lang, "unit", "单位")
-    headings = (*[w.profile] * profiles, w.case, *[unit] * units)
+    headings = (*["profile"] * profiles, "case", *["unit"] * units)
     figures = (
-        Column(w.baseline),
-        Column(w.count, rank=2),
-        Column(w.candidate),
-        Column(w.count, rank=2),
-        Column(w.ratio),
-        Column(w.ratio_interval, rank=1),
+        Column("baseline"),
+        Column("n", rank=2),
+        Column("candidate"),
+        Column("n", rank=2),
+        Column("ratio"),
+        Column("95% interval", rank=1),
     )
     rows = [
         (
@@ -221,8 +199,8 @@ def comparison_table(comparison: Comparison, lang: Lang = "en") -> Table:
             *_side(case.candidate),
             fixed(case.ratio, 3),
             range_cell(case.interval, lambda value: fixed(value, 3)),
-            w.verdicts[case.verdict],
-            reason(case, comparison.threshold, w),
+            str(case.verdict),
+            reason(case, comparison.threshold),
         )
         for case in comparison.cases
     ]
@@ -232,16 +210,16 @@ def comparison_table(comparison: Comparison, lang: Lang = "en") -> Table:
         columns=(
             *(Column(heading, "left") for heading in headings),
             *figures,
-            Column(w.verdict, "left"),
-            Column(w.reason, "left"),
+            Column("verdict", "left"),
+            Column("why", "left"),
         ),
         rows=tuple(rows),
-        caption=_caption(comparison, lang),
-        notes=(w.mark_welch,) if Method.WELCH in methods else (),
+        caption=_caption(comparison),
+        notes=(EN.mark_welch,) if Method.WELCH in methods else (),
     )
 
 
-def reason(case: ComparedCase, threshold: float, w: Words) -> str:
+def reason(case: ComparedCase, threshold: float) -> str:
     """What the verdict rests on, and what would decide where there is none."""
     figures = {"threshold": f"{threshold * 100:g}%", "n": _fewest(case)}
     if case.evidence is not None:
@@ -249,28 +227,24 @@ def reason(case: ComparedCase, threshold: float, w: Words) -> str:
         figures["change"] = signed_percent(case.evidence.ratio - 1)
         figures["low"] = signed_percent(interval.low - 1)
         figures["high"] = signed_percent(interval.high - 1)
-    text = w.grounds[case.ground].format(**figures) + _by_medians(case, w)
+    text = _GROUNDS[case.ground].format(**figures) + _by_medians(case)
     if case.verdict is not Verdict.INCONCLUSIVE or case.ground is Ground.TOO_FEW:
         return text
     if case.repeats_needed is None:
-        return text + w.hopeless
-    return text + w.needed.format(n=case.repeats_needed)
+        return f"{text}; too close to the threshold for more repeats to decide"
+    return f"{text}; about {case.repeats_needed} repeats on either side would decide"
 
 
-def _by_medians(case: ComparedCase, w: Words) -> str:
+def _by_medians(case: ComparedCase) -> str:
     """Where the printed ratio's interval and the one that decides do not say the same."""
     if case.interval is None or case.by_medians is None or case.by_medians is case.verdict:
         return ""
     low, high = (signed_percent(end - 1) for end in (case.interval.low, case.interval.high))
-    return w.by_medians.format(low=low, high=high, verdict=w.verdicts[case.by_medians])
+    return f"; the interval of the ratio of medians ({low} to {high}) would say: {case.by_medians}"
 
 
 def _simulated(comparison: Comparison) -> bool:
     return any(side.simulated for case in comparison.cases for side in _sides(case))
-
-
-def _ends(interval: RatioInterval | None) -> list[float] | None:
-    return [interval.low, interval.high] if interval else None
 
 
 def _fewest(case: ComparedCase) -> str:
@@ -302,7 +276,6 @@ def _name(case: ComparedCase) -> str:
 
 def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
     """The keys are a contract with other programs: docs/reports.md lists them."""
-    w = words("en")
     return {
         "threshold": comparison.threshold,
         "baseline_campaign": comparison.names[0] or None,
@@ -317,7 +290,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
         ],
         "assumed": [
             {
-                "side": ("baseline", "candidate")[assumed.campaign],
+                "side": _SIDES[assumed.campaign],
                 "profile": assumed.profile,
                 "parameters": dict(assumed.parameters),
             }
@@ -333,11 +306,11 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:  # JSON
                 "baseline": _median(case.baseline),
                 "candidate": _median(case.candidate),
                 "ratio": case.ratio,
-                "ratio_interval": _ends(case.interval),
+                "ratio_interval": low_high(case.interval),
                 "estimate": case.evidence.ratio if case.evidence else None,
-                "estimate_interval": _ends(case.evidence.interval() if case.evidence else None),
+                "estimate_interval": low_high(case.evidence.interval() if case.evidence else None),
                 "verdict": str(case.verdict),
-                "reason": reason(case, comparison.threshold, w),
+                "reason": reason(case, comparison.threshold),
                 "repeats_needed": case.repeats_needed,
             }
             for case in comparison.cases
@@ -351,7 +324,6 @@ def comparison_junit(comparison: Comparison, *, strict: bool = False) -> str:
     What is not decided, and a regression that may be chance among so many cases, is skipped with
     its reason: it must not turn a pipeline red that ``compare`` leaves green.
     """
-    w = words("en")
     failing = comparison.fails(strict=strict)
     undecided = [
         case
@@ -371,7 +343,7 @@ def comparison_junit(comparison: Comparison, *, strict: bool = False) -> str:
         test = ET.SubElement(
             suite, "testcase", classname=one_line(case.profile), name=one_line(name)
         )
-        said = one_line(f"{case.verdict}: {reason(case, comparison.threshold, w)}")
+        said = one_line(f"{case.verdict}: {reason(case, comparison.threshold)}")
         if case in failing:
             ET.SubElement(test, "failure", message=said, type=str(case.verdict)).text = said
         elif case in undecided:

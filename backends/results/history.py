@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from backends.hosts.fingerprint import apart, joined, several
 from backends.results.case_result import CaseResult
 from backends.results.change_points import Change, change_points, last_against_level
-from backends.results.comparison import FAMILY_ALPHA, Verdict, judge
+from backends.results.comparison import FAMILY_ALPHA, Verdict, check_threshold, judge, standing
 from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
 from backends.results.ratios import Welch
 from backends.results.run_result import RunResult
@@ -161,10 +161,7 @@ def history(
     ------
     SelectionError: a threshold out of 0 … 1, or no campaign.
     """
-    if not 0 <= threshold < 1:
-        raise SelectionError(
-            f"threshold {threshold:g} is out of range", remedy="give a percentage such as 2%"
-        )
+    check_threshold(threshold)
     if not campaigns:
         raise SelectionError("no campaigns", remedy="name some, or a tag that some have")
     ordered = sorted(campaigns, key=lambda campaign: campaign.began_at)
@@ -175,7 +172,7 @@ def history(
             series.setdefault(_key(case), []).append(Point(place, case))
     cases = [_case_history(key, points, threshold) for key, points in series.items()]
     tests = [(p, at) for at, case in enumerate(cases) for p in _tests(case)]
-    stands = _standing(tests)
+    stands = standing(tests)
     cases = [
         replace(case, decisive=case.verdict is Verdict.REGRESSION and at in stands)
         for at, case in enumerate(cases)
@@ -270,13 +267,3 @@ def _tests(case: CaseHistory) -> Iterator[float]:
     if len(case.measured) >= FEWEST_FOR_TREND:
         trend = case.trend
         yield trend.p / 2 if trend is not None and trend.change < 0 else 1.0
-
-
-def _standing(tests: Sequence[tuple[float, int]]) -> set[int]:
-    """Holm's step-down, as in a comparison."""
-    stands: set[int] = set()
-    for rank, (p, at) in enumerate(sorted(tests)):
-        if p > FAMILY_ALPHA / (len(tests) - rank):
-            break
-        stands.add(at)
-    return stands

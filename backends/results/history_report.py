@@ -13,6 +13,7 @@ from backends.results.numbers import NOTHING, percent, signed_percent, trimmed
 from backends.results.ratios import RatioInterval
 from backends.results.render import Column, Table
 from backends.results.sparkline import sparkline
+from backends.results.statistics import low_high
 from backends.results.summary import parameters_text
 from backends.results.translations import EN
 from profiles.counted import counted
@@ -282,7 +283,7 @@ def _case_document(history: History, case: CaseHistory) -> dict[str, Any]:
             place(case.points[change.point])
             | {
                 "ratio": change.change.evidence.ratio,
-                "ratio_interval": _ends(change.change.evidence.interval()),
+                "ratio_interval": low_high(change.change.evidence.interval()),
                 "p": change.change.p,
                 "verdict": str(change.verdict),
                 "environment": _differs(case.points[change.point]),
@@ -301,10 +302,9 @@ def _case_document(history: History, case: CaseHistory) -> dict[str, Any]:
 
 def _point_document(point: Point) -> dict[str, Any]:
     case = point.case
-    interval = case.spread.interval if case.spread else None
     return {
         "throughput": case.throughput,
-        "interval": [interval.low, interval.high] if interval else None,
+        "interval": low_high(case.spread.interval if case.spread else None),
         "cv": case.spread.cv if case.spread else None,
         "repeats": case.repeats,
         "succeeded": case.succeeded,
@@ -318,7 +318,3 @@ def _differs(point: Point) -> dict[str, str] | None:
     if point.environment is None:
         return None
     return {"before": point.environment[0], "after": point.environment[1]}
-
-
-def _ends(interval: RatioInterval) -> list[float]:
-    return [interval.low, interval.high]

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from backends.results.run_result import RunResult
-from backends.results.translations import Lang, pick
 from profiles.errors import SelectionError
 from profiles.nearest import did_you_mean
 from profiles.scalars import scalar_text
@@ -125,15 +124,10 @@ def no_common_case(ours: Sequence[Key], theirs: Sequence[Key]) -> NoCommonCaseEr
     )
 
 
-def differing_words(found: Differing, lang: Lang = "en") -> str:
+def differing_words(found: Differing) -> str:
     """``compile is off in the baseline, on in the candidate``"""
-    text = pick(
-        lang,
-        "{name} is {ours} in the baseline, {theirs} in the candidate",
-        "{name} 在基线中为 {ours}，在候选中为 {theirs}",
-    )
-    return pick(lang, "; ", "；").join(
-        text.format(name=name, ours=_listed(ours), theirs=_listed(theirs))
+    return "; ".join(
+        f"{name} is {_listed(ours)} in the baseline, {_listed(theirs)} in the candidate"
         for name, (ours, theirs) in found.items()
     )
 

@@ -112,9 +112,7 @@ def welch(base: Sequence[float], values: Sequence[float]) -> Welch:
     return Welch(difference, math.sqrt(variance), 1 / sum(parts))
 
 
-def median_ratio_interval(
-    base: Sequence[float], values: Sequence[float], confidence: float = CONFIDENCE
-) -> RatioInterval:
+def median_ratio_interval(base: Sequence[float], values: Sequence[float]) -> RatioInterval:
     """The bootstrap's percentile interval of median(values) / median(base).
 
     Not resampled but enumerated: how often a resample has which median is known exactly, so the
@@ -139,7 +137,7 @@ def median_ratio_interval(
                 high = middle
         return high
 
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     return RatioInterval(reached_by(tail), reached_by(1 - tail), Method.BOOTSTRAP)
 
 

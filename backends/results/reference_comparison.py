@@ -16,15 +16,12 @@ _TIMES = ("time_to_train_s", "time_to_train")
 """Metrics in seconds that are the time to train."""
 
 
-def held_figures(
-    case: CaseResult, references: Iterable[Reference] | None = None
-) -> tuple[Held, ...]:
-    """The published figures that a case can be held against, then the nearest others; without
-    ``references`` the bundled ones. Empty for what was not measured, or was simulated."""
+def held_figures(case: CaseResult) -> tuple[Held, ...]:
+    """The published figures that a case can be held against, then the nearest others; empty for
+    what was not measured, or was simulated."""
     if case.simulated or not (runs := [run for run in case.runs if run.succeeded]):
         return ()
-    subject = _subject(case, runs)
-    return held_against(subject, bundled_references() if references is None else references)
+    return held_against(_subject(case, runs), bundled_references())
 
 
 def held_document(held: Held) -> dict[str, Any]:  # JSON

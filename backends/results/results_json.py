@@ -15,11 +15,10 @@ from backends.hangs.verdict_words import verdict_line
 from backends.results.case_result import CaseResult
 from backends.results.grade_words import grade_reasons
 from backends.results.projection import Projected, Projection, project_group
-from backends.results.ratios import RatioInterval
 from backends.results.reference_comparison import held_document, held_figures
 from backends.results.run_result import RunResult
 from backends.results.scaling_loss import Cause, explain, node_set, scaling
-from backends.results.statistics import Interval
+from backends.results.statistics import low_high
 from backends.results.summary import Group
 from backends.results.telemetry_figures import cost_per_1e9_tokens, joules_per_sample, typical
 
@@ -186,12 +185,12 @@ def case_document(case: CaseResult, group: Group) -> dict[str, Any]:  # JSON
         "max": spread.maximum if spread else None,
         "cv": spread.cv if spread else None,
         "half_width": spread.half_width if spread else None,
-        "interval": _low_high(spread.interval if spread else None),
+        "interval": low_high(spread.interval if spread else None),
         "base": group.base,
         "speedup": case.speedup,
-        "speedup_interval": _low_high(ratio),
+        "speedup_interval": low_high(ratio),
         "efficiency": case.efficiency,
-        "efficiency_interval": _low_high(case.efficiency_interval),
+        "efficiency_interval": low_high(case.efficiency_interval),
         "ratio_method": str(ratio.method) if ratio else None,
         "throughput_per_device": case.throughput_per_device,
         "scaling": scaling(group),
@@ -260,10 +259,6 @@ def _projected(point: Projected, group: Group) -> dict[str, Any]:  # JSON
         "speedup_band": [speedup.low, speedup.high] if speedup else None,
         "efficiency": speedup.throughput * base.gpus / point.gpus if speedup else None,
     }
-
-
-def _low_high(interval: Interval | RatioInterval | None) -> list[float] | None:
-    return [interval.low, interval.high] if interval else None
 
 
 def _plain(items: Iterable[tuple[str, Scalar]]) -> dict[str, Scalar | None]:

@@ -58,15 +58,15 @@ def explained_lines(group: Group, lang: Lang = "en") -> list[str]:
     return [_line(case, group, lang) for case in cases] if len(cases) > 1 and group.scales else []
 
 
-def explained_text(case: CaseResult, group: Group, lang: Lang = "en") -> str:
+def explained_text(case: CaseResult, group: Group) -> str:
     """What the case is lost to and how that is known; empty of the base, and of what has none."""
     explained = explain(case, group.base_case) if group.scales else None
     if explained is None or case is group.base_case:
         return ""
-    told = [shares_text(explained, lang)]
+    told = [shares_text(explained)]
     if explained.profiled is not None:
-        told.append(_measured_by(explained, lang))
-    return pick(lang, "; ", "；").join(told)
+        told.append(_measured_by(explained, "en"))
+    return "; ".join(told)
 
 
 def shares_text(explained: Explanation, lang: Lang = "en") -> str:

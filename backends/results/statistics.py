@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from backends.results.ratios import CONFIDENCE
+from backends.results.ratios import CONFIDENCE, RatioInterval
 from backends.results.student import quantile
 
 CV_AMBER = 0.02
@@ -36,8 +36,10 @@ class Interval:
     high: float
     coverage: float
 
-    def overlaps(self, other: Interval) -> bool:
-        return self.low <= other.high and other.low <= self.high
+
+def low_high(interval: Interval | RatioInterval | None) -> list[float] | None:
+    """As JSON has it."""
+    return [interval.low, interval.high] if interval else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ def coefficient_of_variation(values: Sequence[float]) -> float | None:
     return statistics.stdev(values) / statistics.fmean(values)
 
 
-def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
+def median_interval(values: Sequence[float]) -> Interval | None:
     """The narrowest symmetric pair of order statistics that covers the median often enough.
 
     The number of values below the median is Binomial(n, 1/2) whatever the distribution, so
@@ -119,7 +121,7 @@ def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> 
         below += math.comb(n, r - 1)
         # Integers first: 2**n overflows a float from n = 1024 on, the quotient does not.
         coverage = 1 - 2 * below / 2**n
-        if coverage < confidence:
+        if coverage < CONFIDENCE:
             break
         best = Interval(ordered[r - 1], ordered[n - r], coverage)
     return best

@@ -17,6 +17,7 @@ from backends.results.grade import base_finding, findings
 from backends.results.ratios import ratio_interval
 from backends.results.run_result import RunResult, batch_size, kept_parameters, precision
 from backends.results.statistics import describe, efficiency, speedup
+from profiles.scalars import scalar_text
 
 if TYPE_CHECKING:
     from profiles.format.profile import Scalar
@@ -97,10 +98,6 @@ def on_cpus(groups: Iterable[Group]) -> bool:
 def parameters_text(parameters: Mapping[str, Scalar]) -> str:
     """``batch_size=128, precision=fp32``"""
     return ", ".join(f"{name}={scalar_text(value)}" for name, value in parameters.items())
-
-
-def scalar_text(value: Scalar) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _parameter_key(parameters: Mapping[str, Scalar]) -> tuple[tuple[str, int, float, str], ...]:

@@ -153,12 +153,14 @@ def typical(runs: Sequence[RunResult], figure: Callable[[RunResult], float | Non
     return median(known) if known else None
 
 
-def mean_of_gpus(run: RunResult, figure: Callable[[GpuUse], float | None]) -> float | None:
-    return _mean(figure(gpu) for gpu in (run.telemetry.gpus if run.telemetry else ()))
+def of_gpus(figure: Callable[[GpuUse], float | None]) -> Callable[[RunResult], float | None]:
+    """The mean over the GPUs of a run."""
+    return lambda run: _mean(map(figure, run.telemetry.gpus if run.telemetry else ()))
 
 
-def mean_of_hosts(run: RunResult, figure: Callable[[HostUse], float | None]) -> float | None:
-    return _mean(figure(host) for host in (run.telemetry.hosts if run.telemetry else ()))
+def cpus_busy(run: RunResult) -> float | None:
+    """The mean over its hosts."""
+    return _mean(host.cpu_busy for host in (run.telemetry.hosts if run.telemetry else ()))
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -12,9 +12,9 @@ from backends.results.run_result import RunResult
 from backends.results.summary import Group
 from backends.results.telemetry_figures import (
     counted_word,
+    cpus_busy,
     joules_per_sample,
-    mean_of_gpus,
-    mean_of_hosts,
+    of_gpus,
     typical,
     unwatched,
 )
@@ -52,10 +52,6 @@ def telemetry_table(groups: Sequence[Group], lang: Lang = "en") -> Table | None:
 
 def _watched(runs: Sequence[RunResult]) -> str:
     return f"{sum(not unwatched(run) for run in runs)}/{len(runs)}" if runs else ""
-
-
-def _of_gpus(figure: Callable[[GpuUse], float | None]) -> Callable[[RunResult], float | None]:
-    return lambda run: mean_of_gpus(run, figure)
 
 
 def _throttled_s(run: RunResult) -> float | None:
@@ -96,12 +92,12 @@ _FIGURES: tuple[
     ],
     ...,
 ] = (
-    (("GPU busy %", "GPU利用率%"), _of_gpus(lambda gpu: gpu.utilization_mean), _number),
-    (("W per GPU", "每GPU功率W"), _of_gpus(lambda gpu: gpu.power_w_mean), _number),
+    (("GPU busy %", "GPU利用率%"), of_gpus(lambda gpu: gpu.utilization_mean), _number),
+    (("W per GPU", "每GPU功率W"), of_gpus(lambda gpu: gpu.power_w_mean), _number),
     (("J per {sample}", "每{sample}焦耳"), joules_per_sample, _joules),
-    (("SM clock MHz", "SM频率MHz"), _of_gpus(lambda gpu: gpu.sm_clock_mhz_mean), _number),
-    (("of its maximum", "频率占最高值"), _of_gpus(_of_maximum), _share),
+    (("SM clock MHz", "SM频率MHz"), of_gpus(lambda gpu: gpu.sm_clock_mhz_mean), _number),
+    (("of its maximum", "频率占最高值"), of_gpus(_of_maximum), _share),
     (("hottest °C", "最高温度°C"), _hottest, _number),
     (("throttled s", "降频秒数"), _throttled_s, _number),
-    (("CPUs busy", "CPU忙碌"), lambda run: mean_of_hosts(run, lambda h: h.cpu_busy), _share),
+    (("CPUs busy", "CPU忙碌"), cpus_busy, _share),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,9 +13,9 @@ from backends.results.telemetry_figures import (
     Throttled,
     Trouble,
     counted_word,
+    cpus_busy,
     joules_per_sample,
-    mean_of_gpus,
-    mean_of_hosts,
+    of_gpus,
     typical,
     unwatched,
     watched_s,
@@ -23,7 +23,7 @@ from backends.results.telemetry_figures import (
 from backends.results.translations import Lang, pick
 
 if TYPE_CHECKING:
-    from backends.hosts.telemetry_summary import GpuUse
+    pass
 
 _ZH_REASONS = {
     "power cap": "功耗上限",
@@ -93,11 +93,11 @@ def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
     counted = counted_word(run.unit for run in runs)
     whole, share = partial(trimmed, decimals=0), partial(percent, decimals=0)
     lines = (
-        ("GPUs", "{}% busy", _of_gpus(lambda gpu: gpu.utilization_mean), whole),
-        ("GPUs", "{} W each", _of_gpus(lambda gpu: gpu.power_w_mean), whole),
-        ("GPUs", "SM clock {} MHz", _of_gpus(lambda gpu: gpu.sm_clock_mhz_mean), whole),
+        ("GPUs", "{}% busy", of_gpus(lambda gpu: gpu.utilization_mean), whole),
+        ("GPUs", "{} W each", of_gpus(lambda gpu: gpu.power_w_mean), whole),
+        ("GPUs", "SM clock {} MHz", of_gpus(lambda gpu: gpu.sm_clock_mhz_mean), whole),
         ("energy", f"{{}} J per {counted}", joules_per_sample, significant),
-        ("CPUs", "{} busy", lambda run: mean_of_hosts(run, lambda host: host.cpu_busy), share),
+        ("CPUs", "{} busy", cpus_busy, share),
     )
     said: dict[str, list[str]] = {}
     for name, words, figure, text in lines:
@@ -108,10 +108,6 @@ def usual_lines(runs: Sequence[RunResult]) -> tuple[tuple[str, str], ...]:
         longest = significant(max(map(watched_s, seen), default=0.0))
         said["watched"] = [f"{len(seen)} of {len(runs)} repeats, for {longest} s"]
     return tuple((name, ", ".join(words)) for name, words in said.items())
-
-
-def _of_gpus(figure: Callable[[GpuUse], float | None]) -> Callable[[RunResult], float | None]:
-    return lambda run: mean_of_gpus(run, figure)
 
 
 def _other_processes(found: Disturbed) -> tuple[str, str]:

@@ -55,96 +55,16 @@ class Words:
     time_to_train = "Time2train(sec)"
     airank_throughput = Both("throughput({unit})", "吞吐({unit})")
     accuracy = Both("accuracy(%)", "准确率(%)")
-    # the table of statistics, the comparison of two campaigns
+    # the table of statistics
     case = Both("case", "配置")
     median = Both("median", "中位数")
     mean = Both("mean", "平均值")
     minimum = Both("min", "最小值")
     maximum = Both("max", "最大值")
     interval = Both("95% interval of the median", "中位数95%置信区间")
-    ratio_interval = Both("95% interval", "95%置信区间")
     flags = Both("flags", "标记")
     flags_heading = Both("Flags and warnings", "标记与警告")
-    baseline = Both("baseline", "基线")
-    candidate = Both("candidate", "候选")
-    ratio = Both("ratio", "比值")
-    verdict = Both("verdict", "结论")
-    reason = Both("why", "原因")
-    profile = "profile"
     parameters = Both("parameters", "参数")
-    verdicts = Both(
-        {
-            "regression": "regression",
-            "improvement": "improvement",
-            "same": "same",
-            "inconclusive": "inconclusive",
-            "insufficient": "insufficient",
-        },
-        {
-            "regression": "退化",
-            "improvement": "提升",
-            "same": "持平",
-            "inconclusive": "无法判定",
-            "insufficient": "数据不足",
-        },
-    )
-    grounds = Both(
-        {
-            "beyond": "the means differ by {change}, 95% {low} to {high}",
-            "within": "the means differ by {change}, 95% {low} to {high}, all within {threshold}",
-            "noise": "the means differ by {change}, but by 95% {low} to {high}: it may be noise",
-            "unproven": "the means differ by {change}, 95% {low} to {high}: it may be {threshold}",
-            "too_few": "{n}, a verdict takes three",
-            "not_in_baseline": "not in the baseline",
-            "not_in_candidate": "not in the candidate",
-            "baseline_failed": "no successful run in the baseline",
-            "candidate_failed": "no successful run in the candidate",
-        },
-        {
-            "beyond": "均值变化 {change}，95%区间 {low} 至 {high}",
-            "within": "均值变化 {change}，95%区间 {low} 至 {high}，全部在 {threshold} 以内",
-            "noise": "均值变化 {change}，但95%区间 {low} 至 {high}：可能是噪声",
-            "unproven": "均值变化 {change}，95%区间 {low} 至 {high}：不能排除超过 {threshold}",
-            "too_few": "{n}，判定需要三次重复",
-            "not_in_baseline": "基线中没有",
-            "not_in_candidate": "候选中没有",
-            "baseline_failed": "基线没有成功的运行",
-            "candidate_failed": "候选没有成功的运行",
-        },
-    )
-    needed = Both(
-        "; about {n} repeats on either side would decide", "；两侧各约 {n} 次重复可以判定"
-    )
-    hopeless = Both(
-        "; too close to the threshold for more repeats to decide",
-        "；变化太接近阈值，增加重复也无法判定",
-    )
-    by_medians = Both(
-        "; the interval of the ratio of medians ({low} to {high}) would say: {verdict}",
-        "；而中位数之比的区间（{low} 至 {high}）则为：{verdict}",
-    )
-    environments_differ = Both(
-        "The environments differ, so that more than the change under test may show. "
-        "Baseline: {baseline}. Candidate: {candidate}.",
-        "两侧环境不同，差异可能不只来自被测改动。基线：{baseline}。候选：{candidate}。",
-    )
-    among = Both(" among all {n} cases (Holm)", "（全部 {n} 个配置，Holm）")
-    decisive = Both(
-        "Slower{among}, so that the exit code is 1: {cases}.",
-        "确实变慢{among}，退出码为1：{cases}。",
-    )
-    by_chance = Both(
-        "A regression by itself, but among {n} cases one may look so by chance (Holm), and the "
-        "exit code does not rest on it: {cases}.",
-        "单独看是退化，但 {n} 个配置中可能偶然出现（Holm）：{cases}。退出码不取决于它。",
-    )
-    nothing_decisive = Both(
-        "No case is slower beyond what chance does{among}.", "没有超出偶然的变慢{among}。"
-    )
-    no_longer = Both(
-        "Succeeded in the baseline and never in the candidate; the exit code is 1: {cases}.",
-        "基线成功而候选从未成功，退出码为1：{cases}。",
-    )
     # captions and marks
     centers = Both({"median": "median", "mean": "mean"}, {"median": "中位数", "mean": "平均值"})
     caption = Both(

@@ -24,7 +24,6 @@ from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.numbers import fixed, percent
 from backends.results.summary import Group
 from backends.results.telemetry_words import usual_lines
-from backends.results.translations import EN
 from profiles.format.case import Case
 from profiles.format.case_labels import CaseLabels
 from tui.screens.campaign_text import summary_words, tag_words
@@ -110,14 +109,14 @@ def _side_cells(case: CaseResult | None) -> tuple[Text, Text]:
 
 def verdict_text(case: ComparedCase, place: int, found: SideBySide) -> Text:
     symbol, colour = VERDICTS[case.verdict]
-    word = EN.verdicts[case.verdict]
+    word = str(case.verdict)
     if case.ground in ON_ONE_SIDE:
         word = f"only in {(place if case.baseline is None else found.baseline) + 1}"
     return cell(f"{symbol} {word}", colour)
 
 
 def _reason(case: ComparedCase, found: SideBySide) -> str:
-    return "" if case.ground in ON_ONE_SIDE else plain(reason(case, found.threshold, EN))
+    return "" if case.ground in ON_ONE_SIDE else plain(reason(case, found.threshold))
 
 
 def tally(found: SideBySide) -> str:

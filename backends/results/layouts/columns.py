@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from backends.results.summary import Group, parameters_text, scalar_text
+from backends.results.summary import Group, parameters_text
 from backends.results.translations import Lang, pick
+from profiles.scalars import scalar_text
 
 if TYPE_CHECKING:
     from profiles.scalars import Scalar

@@ -23,7 +23,8 @@ from backends.results.layouts.common import (
 from backends.results.layouts.layout import layout_of_tables
 from backends.results.numbers import trimmed
 from backends.results.render import Column, Table
-from backends.results.summary import Group, scalar_text
+from backends.results.summary import Group
+from profiles.scalars import scalar_text
 
 
 def compare_tables(groups: Sequence[Group], options: LayoutOptions = DEFAULT) -> tuple[Table, ...]:

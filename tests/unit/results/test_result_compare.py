@@ -29,7 +29,6 @@ from backends.results.comparison_report import (
 )
 from backends.results.ratios import Welch
 from backends.results.run_result import RunResult
-from backends.results.translations import Lang
 from profiles.errors import SelectionError
 
 Runs = Callable[..., list[RunResult]]
@@ -296,15 +295,12 @@ def test_threshold_out_of_range_is_refused(runs_of):
         compare(runs_of("1n1g", [100]), runs_of("1n1g", [100]), 2)
 
 
-def test_comparison_prints_in_both_languages(runs_of):
+def test_comparison_prints_what_its_verdict_rests_on(runs_of):
     comparison = compare(runs_of("1n1g", STEADY), runs_of("1n1g", times(0.9, STEADY)))
     text = comparison_markdown(comparison)
     assert "| 1n1g b64 fp32 | 100 | 5 | 90 | 5 | 0.900 | " in text
     assert "the means differ by -10.0%, 95% -10.2% to -9.8%" in text
     assert "w: Welch's interval" in text
-    chinese = comparison_markdown(comparison, "zh")
-    assert "退化" in chinese
-    assert "均值变化 -10.0%" in chinese
 
 
 def test_document_has_what_other_programs_rely_on(runs_of):
@@ -397,12 +393,10 @@ def test_junit_takes_any_text(runs_of):
 
 @pytest.mark.parametrize("tags", [("1n1g",), ("1n1g", "1n2g"), ("1n1g", "1n2g", "1n4g")])
 @pytest.mark.parametrize("factor", [1.0, 0.8])
-@pytest.mark.parametrize("lang", ["en", "zh"])
 def test_one_case_is_not_said_to_be_among_others(
-    runs_of: Runs, tags: Sequence[str], factor: float, lang: Lang
+    runs_of: Runs, tags: Sequence[str], factor: float
 ) -> None:
     ours = [run for tag in tags for run in runs_of(tag, STEADY)]
     theirs = [run for tag in tags for run in runs_of(tag, times(factor, STEADY))]
-    text = comparison_markdown(compare(ours, theirs, threshold=0.02), lang)
-    among = {"en": f"among all {len(tags)} cases", "zh": f"全部 {len(tags)} 个配置"}[lang]
-    assert (among in text) == (len(tags) > 1)
+    text = comparison_markdown(compare(ours, theirs, threshold=0.02))
+    assert (f"among all {len(tags)} cases" in text) == (len(tags) > 1)

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from backends.results.statistics import (
-    Interval,
     coefficient_of_variation,
     dependence,
     describe,
@@ -72,11 +71,6 @@ def test_interval_holds_the_median(values: list[float]):
     spread = describe(values)
     assert spread.interval is not None
     assert spread.interval.low <= spread.median <= spread.interval.high
-
-
-def test_intervals_that_touch_overlap():
-    assert Interval(1, 2, 0.97).overlaps(Interval(2, 3, 0.97))
-    assert not Interval(1, 2, 0.97).overlaps(Interval(2.1, 3, 0.97))
 
 
 def test_outlier_is_named_by_the_median_absolute_deviation():
