@@ -28,7 +28,6 @@ Worth = tuple[Closeness, tuple[int, int], int, int]
 """Of a set: its farthest link, the sums over its links, its places, the sum of its nearest NICs."""
 _NOTHING: Worth = ((0, 0), (0, 0), 0, 0)
 _Rated = tuple[Worth, tuple[int, ...]]
-_Matrix = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...]]
 
 
 def closeness(link: str) -> Closeness:
@@ -143,16 +142,9 @@ class DeviceGraph:
         return {}
 
 
+@lru_cache(maxsize=256)  # hosts are alike, and asked about for every run
 def graph_of(topology: Topology) -> DeviceGraph:
     """Never raises. Of two cells that say something else of one link the farther counts."""
-    told = topology
-    matrix = (told.labels, told.links, told.cpu_affinity, told.numa_affinity)
-    return _graph_of(matrix, tuple(told.nic_names.items()))
-
-
-@lru_cache(maxsize=256)  # hosts are alike, and asked about for every run
-def _graph_of(matrix: _Matrix, nic_names: tuple[tuple[str, str], ...]) -> DeviceGraph:
-    topology = Topology(*matrix, dict(nic_names))
     rows = dict(zip(topology.labels, topology.links, strict=False))
     cells = {
         (one, other): cell

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any  # JSON
@@ -13,7 +13,7 @@ from backends.hosts.software import software_by_role
 
 # Facts of a moment: they belong to the console, not to a campaign's record.
 _MOMENTARY = (
-    *("load1", "load5", "users", "memory_available_mib", "gpu_processes", "round_trip_s"),
+    *("load1", "users", "memory_available_mib", "gpu_processes", "round_trip_s"),
     *("lease", "lease_problem", "sought"),
 )
 _MOMENTARY_OF_GPU = (
@@ -27,11 +27,7 @@ _MOMENTARY_OF_GPU = (
 
 
 def environment_document(
-    snapshots: Iterable[HostSnapshot],
-    *,
-    version: str,
-    recorded_at: float,
-    revisions: Mapping[str, Any] | None = None,
+    snapshots: Iterable[HostSnapshot], *, version: str, recorded_at: float
 ) -> dict[str, Any]:
     """The content of a campaign's environment.json.
 
@@ -40,12 +36,10 @@ def environment_document(
     snapshots: the campaign's hosts; unreachable ones are listed by name and reason.
     version: of dlperf-tui.
     recorded_at: seconds since the epoch.
-    revisions: what only the campaign knows (git revisions, images, framework versions), by name.
     """
     return {
         "dlperf_tui": version,
         "recorded_at": datetime.fromtimestamp(recorded_at, UTC).isoformat(timespec="seconds"),
-        **(revisions or {}),
         "hosts": [_host(snapshot) for snapshot in snapshots],
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal
 
@@ -92,7 +92,8 @@ class Topology:
     links: tuple[tuple[str, ...], ...]
     cpu_affinity: tuple[str, ...]
     numa_affinity: tuple[str, ...]
-    nic_names: dict[str, str]  # NIC0 -> mlx5_0, from the legend; empty when rows carry real names
+    nic_names: dict[str, str] = field(hash=False)
+    """NIC0 -> mlx5_0, from the legend; empty when rows carry real names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,6 @@ class HostFacts:
     container_runtimes: tuple[str, ...] = ()
     hostname: str = ""  # what the machine calls itself
     architecture: str = ""  # x86_64, aarch64
-    load5: float = 0.0
     interconnects: tuple[str, ...] = ()  # InfiniBand ports: "mlx5_0 100 Gb/sec (4X EDR)"
     disk_free_mib: int | None = None  # of the file system that holds the host's work_dir
     disk_total_mib: int | None = None

@@ -243,7 +243,6 @@ def parse_probe(
         container_runtimes=tuple(_lines(sections.get("containers", ""))),
         hostname=fact("hostname", "host name"),
         architecture=fact("architecture", "architecture"),
-        load5=loads[1] if len(loads) > 1 else 0.0,
         interconnects=tuple(_interconnects(sections.get("interconnects", ""))),
         disk_free_mib=disk_free,
         disk_total_mib=disk_total,

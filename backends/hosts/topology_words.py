@@ -16,35 +16,19 @@ _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight"
 _SIZES = {2: "pairs", 3: "triples", 4: "quads"}
 _NEXT_TO = (LinkClass.PCIE_SWITCH, LinkClass.PCIE_SWITCHES)
 Group = tuple[int, ...]
-Words = tuple[str, ...]
 
 
 def summary_of(facts: HostFacts) -> str:
     """Of a probed host; empty where it has no GPU, or its driver says nothing of links."""
-    told = facts.topology
-    if told is None:
+    if facts.topology is None:
         return ""
-    cells = (told.labels, told.links, told.cpu_affinity, told.numa_affinity)
     partitioned = tuple(gpu.index for gpu in facts.gpus if gpu.mig_enabled)
-    return _read_once(cells, tuple(told.nic_names.items()), facts.interconnects, partitioned)
+    return topology_summary(facts.topology, facts.interconnects, partitioned)
 
 
 @lru_cache(maxsize=256)  # screens ask again and again, and all sets of 16 GPUs take a while
-def _read_once(
-    cells: tuple[Words, tuple[Words, ...], Words, Words],
-    nic_names: tuple[tuple[str, str], ...],
-    interconnects: Words,
-    partitioned: Group,
-) -> str:
-    topology = Topology(*cells, dict(nic_names))
-    return topology_summary(topology, interconnects=interconnects, partitioned=partitioned)
-
-
 def topology_summary(
-    topology: Topology,
-    *,
-    interconnects: Iterable[str] = (),
-    partitioned: Iterable[int] = (),
+    topology: Topology, interconnects: tuple[str, ...] = (), partitioned: Group = ()
 ) -> str:
     """The sentence; empty where there is no GPU. Never raises.
 

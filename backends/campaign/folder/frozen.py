@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any  # JSON
 
 from backends import version
+from backends.campaign.folder.regular_file import sync_directory
 from backends.campaign.plan.selection import REQUEST_NAME
 from backends.campaign.record import events as ev
 from backends.campaign.record.codec import event_of
@@ -135,7 +136,7 @@ def freeze(
     )
     _write(folder / MANIFEST, manifest)
     for path in (folder / "profiles", folder / "stage", folder, directory):
-        _sync(path)
+        sync_directory(path)
     return _sha256(manifest)
 
 
@@ -277,14 +278,6 @@ def _write(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync(directory: Path) -> None:
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _sha256(data: bytes) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from backends import version
 from backends.campaign.folder.artifacts import rewrite_results
 from backends.campaign.folder.bundle import is_bundle
-from backends.campaign.folder.opened_bundles import import_bundle
+from backends.campaign.folder.opened_bundles import import_bundle, refuse_existing
 from backends.campaign.folder.paths import check_shows
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.record import events as ev
@@ -54,8 +54,7 @@ def import_campaign(
     check_shows(output)
     if profile is None and is_bundle(str(source)):
         return _unbundled(source, output, share)
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise SelectionError("exists already", where=str(output), remedy="give another -o")
+    refuse_existing(output)
     if profile is None and source.suffix.lower() not in (".toml", ".csv"):
         raise SelectionError(
             "reading logs takes a profile",

@@ -54,8 +54,7 @@ def import_bundle(bundle: Path, output: Path, share: Share) -> None:
     ------
     SelectionError: ``output`` exists already. BundleError: it is none. DlperfError: no room.
     """
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise SelectionError("exists already", where=str(output), remedy="give another -o")
+    refuse_existing(output)
     draft = output.with_name(f".{output.name}.unpacking-{secrets.token_hex(4)}")
     try:
         make_directory(draft, share)
@@ -68,6 +67,12 @@ def import_bundle(bundle: Path, output: Path, share: Share) -> None:
         raise _cannot(bundle, error) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def refuse_existing(output: Path) -> None:
+    """Raise SelectionError unless a campaign can be made there."""
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise SelectionError("exists already", where=str(output), remedy="give another -o")
 
 
 def _cannot(bundle: Path, error: OSError) -> DlperfError:

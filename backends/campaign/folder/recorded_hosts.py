@@ -23,7 +23,6 @@ MOST_DIGITS = 15
 _NOW_UNKNOWN = {
     "memory_available_mib": 0,
     "load1": math.nan,
-    "load5": 0.0,
     "round_trip_s": 0.0,
     "users": (),
     "gpu_processes": (),

@@ -71,7 +71,7 @@ def remove_campaign(path: Path, clock: Callable[[], float], *, force: bool = Fal
     except BaseException:
         writer.release()
         raise
-    _remove_tree(gone)
+    remove_half_removed(gone)
 
 
 def check_removable(path: Path, clock: Callable[[], float]) -> None:
@@ -179,10 +179,6 @@ def half_removed(campaigns: Path) -> Iterator[Path]:
 
 def remove_half_removed(path: Path) -> None:
     """Finish a removal. Raises CannotRemoveError. Blocking."""
-    _remove_tree(path)
-
-
-def _remove_tree(path: Path) -> None:
     try:
         shutil.rmtree(path)  # follows no link, in whatever moment one is put there
     except OSError as error:

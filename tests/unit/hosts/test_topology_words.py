@@ -186,15 +186,15 @@ def test_bridged_pairs_and_those_without_a_bridge() -> None:
 
 
 def test_partitioned_gpus_are_named_for_their_slices_have_no_links() -> None:
-    summary = topology_summary(dgx_a100(), partitioned=[1, 2, 3, 99])
+    summary = topology_summary(dgx_a100(), partitioned=(1, 2, 3, 99))
     assert summary.startswith("every pair NV12")
     assert summary.endswith("partitioned (MIG): GPU1…3, whose slices have none of these links")
 
 
 def test_rates_of_nics_stand_with_them() -> None:
-    ports = ["mlx5_0 100 Gb/sec (4X EDR)", "eth9 25 Gb/sec"]
+    ports = ("mlx5_0 100 Gb/sec (4X EDR)", "eth9 25 Gb/sec")
     assert "mlx5_0 (100 Gb/sec) next to GPU2" in topology_summary(cube_mesh(), interconnects=ports)
-    down = ["mlx5_0 10 Gb/sec (4X SDR) down"]
+    down = ("mlx5_0 10 Gb/sec (4X SDR) down",)
     assert "mlx5_0 (10 Gb/sec, down)" in topology_summary(cube_mesh(), interconnects=down)
 
 
@@ -338,8 +338,8 @@ def test_only_links_that_are_there_are_spoken_of(topology: Topology) -> None:
         numa_affinity=st.lists(st.text(max_size=4), max_size=4).map(tuple),
         nic_names=st.dictionaries(st.text(max_size=4), st.text(max_size=4), max_size=2),
     ),
-    st.lists(st.text(max_size=20), max_size=3),
+    st.lists(st.text(max_size=20), max_size=3).map(tuple),
 )
-def test_no_matrix_raises(topology: Topology, ports: list[str]) -> None:
-    topology_summary(topology, interconnects=ports, partitioned=[0])
+def test_no_matrix_raises(topology: Topology, ports: tuple[str, ...]) -> None:
+    topology_summary(topology, interconnects=ports, partitioned=(0,))
     best_by_size(graph_of(topology))
