@@ -8,19 +8,14 @@ from collections.abc import Mapping, Sequence
 
 from backends.campaign.cleanup_words import command_text, reason_text
 from profiles.counted import counted
-from tui.cli.shared.chosen_runs import chosen_run_ids
+from tui.cli.shared.chosen_runs import add_campaign_and_runs, campaign_and_runs
 from tui.cli.shared.exit_codes import FAILED, OK
-from tui.cli.shared.options import add_json, open_workspace
-from tui.cli.shared.output import print_json, say
+from tui.cli.shared.options import open_workspace
+from tui.cli.shared.output import print_campaign, say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("campaign", metavar="CAMPAIGN")
-    parser.add_argument(
-        "--run", nargs="+", metavar="RUN_ID", help="only these; 'status CAMPAIGN' lists them"
-    )
-    parser.add_argument("--take-over", action="store_true", help="see resume")
-    add_json(parser)
+    add_campaign_and_runs(parser, "only these; 'status CAMPAIGN' lists them")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -34,9 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _cancel(arguments: argparse.Namespace) -> int:
     async with open_workspace(arguments) as workspace:
-        path = workspace.find_campaign(arguments.campaign)
-        state = await asyncio.to_thread(workspace.state, path)
-        chosen = chosen_run_ids(state, arguments.run, path)
+        path, chosen = await campaign_and_runs(workspace, arguments)
         outcome = await workspace.changes.cancel(
             path, chosen, take_over=arguments.take_over, say=say
         )
@@ -51,14 +44,7 @@ async def _cancel(arguments: argparse.Namespace) -> int:
         for doubt in doubts
     ]
     if arguments.json:
-        print_json(
-            {
-                "campaign": path.name,
-                "path": str(path.absolute()),
-                "cancelled": outcome.cancelled,
-                "unverified": unverified,
-            }
-        )
+        print_campaign(path, cancelled=outcome.cancelled, unverified=unverified)
     else:
         _say(path.name, outcome.cancelled, unverified, finished=after.finished)
     if after.held is not None and after.finished:  # what is held for all runs did not go back

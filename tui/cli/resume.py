@@ -7,11 +7,11 @@ import asyncio
 from pathlib import Path
 
 from backends.use_cases import Workspace
-from tui.cli.shared.detach import add_detach, detach, print_campaign
+from tui.cli.shared.detach import add_detach, detach
 from tui.cli.shared.exit_codes import OK
 from tui.cli.shared.follow import see_through
 from tui.cli.shared.options import add_json, open_workspace
-from tui.cli.shared.output import say
+from tui.cli.shared.output import print_campaign, say
 from tui.kept_words import kept_words
 
 

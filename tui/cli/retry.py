@@ -6,22 +6,14 @@ import argparse
 import asyncio
 
 from profiles.counted import counted
-from tui.cli.shared.chosen_runs import chosen_run_ids
+from tui.cli.shared.chosen_runs import add_campaign_and_runs, campaign_and_runs
 from tui.cli.shared.follow import see_through
-from tui.cli.shared.options import add_json, open_workspace
+from tui.cli.shared.options import open_workspace
 from tui.cli.shared.output import planned_by_others, say
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("campaign", metavar="CAMPAIGN")
-    parser.add_argument(
-        "--run",
-        nargs="+",
-        metavar="RUN_ID",
-        help="only these, also cancelled ones; without it all that failed",
-    )
-    parser.add_argument("--take-over", action="store_true", help="see resume")
-    add_json(parser)
+    add_campaign_and_runs(parser, "only these, also cancelled ones; without it all that failed")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -32,9 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 async def _retry(arguments: argparse.Namespace) -> int:
     async with open_workspace(arguments) as workspace:
-        path = workspace.find_campaign(arguments.campaign)
-        state = await asyncio.to_thread(workspace.state, path)
-        chosen = chosen_run_ids(state, arguments.run, path)
+        path, chosen = await campaign_and_runs(workspace, arguments)
         controller, again = await workspace.changes.retry(
             path, chosen, take_over=arguments.take_over, say=say
         )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from tui.cli.shared.pause_runs import add_options, pause_runs
+from tui.cli.shared.chosen_runs import add_campaign_and_runs
+from tui.cli.shared.pause_runs import pause_runs
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    add_options(parser, "all that are paused")
+    add_campaign_and_runs(parser, "only these; without it all that are paused")
 
 
 def run(arguments: argparse.Namespace) -> int:

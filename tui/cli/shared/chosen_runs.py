@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import argparse
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState
+from backends.use_cases import Workspace
 from profiles.case_tag import format_tag
 from profiles.errors import SelectionError
 from profiles.nearest import did_you_mean
+from tui.cli.shared.options import add_json
 
 
 def chosen_run(state: CampaignState, text: str, path: Path) -> RunRecord:
@@ -59,13 +63,23 @@ def _names(run: RunRecord) -> tuple[str, str]:
     return format_tag(run.case.nodes, run.case.gpus_per_node), run.case.label
 
 
-def chosen_run_ids(
-    state: CampaignState, texts: Sequence[str] | None, path: Path
-) -> list[str] | None:
-    """Their whole ids; None where none was named. Raises like :func:`chosen_run`."""
-    if texts is None:
-        return None
-    return list(dict.fromkeys(chosen_run(state, text, path).run_id for text in texts))
+def add_campaign_and_runs(parser: argparse.ArgumentParser, only: str) -> None:
+    """``only``: what is said of --run."""
+    parser.add_argument("campaign", metavar="CAMPAIGN")
+    parser.add_argument("--run", nargs="+", metavar="RUN_ID", help=only)
+    parser.add_argument("--take-over", action="store_true", help="see resume")
+    add_json(parser)
+
+
+async def campaign_and_runs(
+    workspace: Workspace, arguments: argparse.Namespace
+) -> tuple[Path, list[str] | None]:
+    """The runs' whole ids; None where none was named. Raises like :func:`chosen_run`."""
+    path = workspace.find_campaign(arguments.campaign)
+    state = await asyncio.to_thread(workspace.state, path)
+    if arguments.run is None:
+        return path, None
+    return path, list({chosen_run(state, text, path).run_id: None for text in arguments.run})
 
 
 def latest_run(state: CampaignState) -> RunRecord | None:

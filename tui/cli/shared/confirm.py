@@ -8,7 +8,7 @@ from profiles.cleantext import clean_text
 from profiles.errors import SelectionError
 
 
-def agreed(question: str, *, unasked: str, remedy: str = "add --yes") -> bool:
+def agreed(question: str, *, unasked: str) -> bool:
     """Whether whoever sits at the terminal says yes.
 
     Raises
@@ -16,6 +16,6 @@ def agreed(question: str, *, unasked: str, remedy: str = "add --yes") -> bool:
     SelectionError: nobody is there to ask; ``unasked`` says what was not done.
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise SelectionError(unasked, remedy=remedy)
+        raise SelectionError(unasked, remedy="add --yes")
     print(f"{clean_text(question)} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -10,7 +10,7 @@ from backends.keeper.process import Begun
 from backends.use_cases import Workspace
 from profiles.errors import SelectionError
 from tui.cli.shared.exit_codes import OK
-from tui.cli.shared.output import print_json, say
+from tui.cli.shared.output import print_campaign, say
 from tui.keeping import common_options, cron_line, leave_to_keeper
 
 
@@ -60,11 +60,6 @@ def _say_begun(campaign: Path, begun: Begun, cron: str, *, as_json: bool) -> Non
         print_campaign(campaign)
     else:
         print(campaign.absolute(), flush=True)
-
-
-def print_campaign(campaign: Path) -> None:
-    """The document of a campaign that others go on with."""
-    print_json({"campaign": campaign.name, "path": str(campaign.absolute())})
 
 
 def options_of(workspace: Workspace) -> list[str]:

@@ -16,6 +16,11 @@ def print_json(document: object) -> None:
     sys.stdout.write("\n")
 
 
+def print_campaign(path: Path, **more: object) -> None:
+    """The document of a campaign that was changed, or that others go on with."""
+    print_json({"campaign": path.name, "path": str(path.absolute()), **more})
+
+
 def say(text: str) -> None:
     """A line for the person at the terminal; never on stdout, which may be a document."""
     print(text, file=sys.stderr, flush=True)
@@ -24,5 +29,5 @@ def say(text: str) -> None:
 def planned_by_others(path: Path, planned: Sequence[str], arguments: argparse.Namespace) -> int:
     """Whoever goes on with the campaign starts these runs. The exit code."""
     if arguments.json:
-        print_json({"campaign": path.name, "path": str(path.absolute()), "planned": list(planned)})
+        print_campaign(path, planned=list(planned))
     return OK
