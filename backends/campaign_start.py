@@ -42,7 +42,7 @@ from backends.file_modes import Share
 from backends.hosts.environment import fingerprint_of
 from backends.hosts.host_facts import Sought
 from backends.hosts.placement import Placement, placement_of
-from backends.hosts.preflight_finding import InSpiteOf
+from backends.hosts.preflight_finding import Finding, in_spite_of
 from backends.hosts.software import sought_for
 from backends.inventory.host_entry import Host, reached_as
 from backends.inventory.queue import Queue, queue_of_inventory
@@ -107,28 +107,25 @@ class Starter:
 
     def _refuse(self, plan: Plan) -> None:
         inventory = self._cluster.inventory
-        if len(inventory.clusters) > 1 and inventory.job_options.allocation == "campaign":
+        one_job = inventory.job_options.allocation == "campaign"
+        if len(inventory.clusters) > 1 and one_job:
             raise SelectionError(
                 "one job is of one cluster, and there are several",
                 remedy="use --allocation run, or a campaign for each: --clusters NAME",
             )
         asked = {planned.profile.job_keys: planned.profile.name for planned in plan.cases}
-        if len(asked) > 1 and inventory.job_options.allocation == "campaign":
+        if len(asked) > 1 and one_job:
             raise SelectionError(
                 f"one job for {' and '.join(asked.values())}, which ask Slurm for different things",
                 remedy="use --allocation run, or a campaign for each",
             )
-        if (
-            plan.selection.pack
-            and inventory.login
-            and inventory.job_options.allocation == "campaign"
-        ):
+        if plan.selection.pack and inventory.login and one_job:
             raise SelectionError(
                 "one job for all runs holds no more devices of a node than its widest run takes",
                 where="--pack",
                 remedy="leave it out, or use --allocation run or --engine direct",
             )
-        ours = inventory.login is None or inventory.job_options.allocation == "campaign"
+        ours = inventory.login is None or one_job
         if not ours and plan.selection.placement is Placement.LINKED:
             raise SelectionError(
                 f"placement linked: {inventory.engine} chooses the devices of its jobs by itself",
@@ -136,25 +133,27 @@ class Starter:
             )
 
     async def start(
-        self, plan: Plan, force: bool, against: InSpiteOf, share: Share
+        self, plan: Plan, findings: Sequence[Finding], force: bool, share: Share | None
     ) -> CampaignController:
         """:meth:`create` a campaign and set to work; returns at once."""
-        path, lock, basis = await self.create(plan, force, against, share)
+        path, lock, basis = await self.create(plan, findings, force, share)
         return await self._go_on(CampaignReader(path), lock, basis)
 
     async def create(
-        self, plan: Plan, force: bool, against: InSpiteOf, share: Share
+        self, plan: Plan, findings: Sequence[Finding], force: bool, share: Share | None
     ) -> tuple[Path, CampaignLock, Basis]:
         """A campaign's directory, ready to be gone on with: what is asked for, and frozen.
 
-        ``force``: the operator overrode preflight's stops, which the report will say;
-        ``against``: what it found; ``share``: who may read the campaign.
+        ``findings``: of preflight; ``force``: the operator overrode its stops, which the report
+        will say; ``share``: who may read the campaign, None: as the inventory says.
 
         Raises
         ------
+        StoppedError: a finding stops it.
         SelectionError: the plan holds nothing that can run.
         DlperfError: the campaigns directory cannot be written, a staged file is missing.
         """
+        against = in_spite_of(findings, force=force)
         if not plan.cases:
             reasons = "; ".join(f"{p.case.tag}: {p.infeasible}" for p in plan.refused[:3])
             raise SelectionError(
@@ -174,7 +173,7 @@ class Starter:
             tuple(setups.values()),
             against,
             self._clock,
-            share,
+            share or self._cluster.inventory.share,
             simulated=self._cluster.simulated,
         )
         return path, lock, Basis(setups, plan.hosts, plan.selection.attempts, queue=queue)
@@ -300,7 +299,8 @@ class Starter:
         order: CancelOrder | None = None,
     ) -> CampaignController:
         try:
-            await self._cluster.know(basis.hosts, basis.sought, basis.queue)
+            if basis.queue is None:  # else whoever gets the hosts looks at them
+                await self._cluster.probe_unknown(basis.hosts, basis.sought)
             return await self._controller(reader, lock, basis, order)
         except BaseException:
             lock.release()

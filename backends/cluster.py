@@ -50,17 +50,13 @@ class Cluster:
         self.inventory = inventory
         self._simulated = simulated
         self.login_host = socket.gethostname().split(".")[0]
-        self._prompter = prompter
+        self.prompter = prompter
         self._clock = clock
         self._known: dict[str, HostSnapshot] = {}
         self._nodes = inventory.hosts  # of the queue, whatever partitions are asked for
         self._asked_queue_at: float | None = None
         self.problem = ""
         """Why the queue did not tell its hosts when it was last asked."""
-
-    @property
-    def prompter(self) -> Prompter | None:
-        return self._prompter
 
     @property
     def simulated(self) -> bool:
@@ -73,10 +69,11 @@ class Cluster:
             return self._simulated
         from backends.transports.pool import TransportPool  # noqa: PLC0415 (loads when needed)
 
-        return TransportPool(self._all_hosts(), prompter=self._prompter)
+        return TransportPool(self._all_hosts(), prompter=self.prompter)
 
     @cached_property
-    def _queue(self) -> QueueHosts | None:
+    def queue_hosts(self) -> QueueHosts | None:
+        """The queue that gives the hosts, to be asked; None: they are the inventory's own."""
         login = self.inventory.login
         if login is None:
             return None
@@ -93,11 +90,11 @@ class Cluster:
         DlperfError: the queue does not answer; what it said last is still known. Or it has no such
             partition as jobs are to be in.
         """
-        if self._queue is None:
+        if self.queue_hosts is None:
             return
         self._asked_queue_at = self._clock()
         try:
-            found = await self._queue.ask()
+            found = await self.queue_hosts.ask()
             self._nodes = tuple(host for host, _ in found)
             self._known = {snapshot.name: snapshot for _, snapshot in found}
             self.inventory = self.inventory_for()
@@ -123,15 +120,10 @@ class Cluster:
         hosts = (host for host in self._nodes if wanted.intersection(of_node.get(host.name, ())))
         return replace(self.inventory, hosts=tuple(hosts))
 
-    @property
-    def queue_hosts(self) -> QueueHosts | None:
-        """The queue that gives the hosts, to be asked; None: they are the inventory's own."""
-        return self._queue
-
     def use_engine(self, engine: str) -> None:
         """From now on another one gives the hosts."""
         self.inventory = by_engine(self.inventory, engine)
-        self.__dict__.pop("_queue", None)
+        self.__dict__.pop("queue_hosts", None)
         self._known.clear()
         self._nodes = self.inventory.hosts
 
@@ -163,7 +155,7 @@ class Cluster:
         here = self.snapshots()
         asked = all(snapshot.facts is not None for snapshot in here)
         gpus = any(snapshot.capacity.gpus for snapshot in here)
-        if self.inventory.path is not None or self._queue is not None or not asked or gpus:
+        if self.inventory.path is not None or self.queue_hosts is not None or not asked or gpus:
             return ""
         from backends.engines.queue_hosts import engine_on_path, queue_hosts  # noqa: PLC0415
 
@@ -239,12 +231,12 @@ class Cluster:
         login is asked again.
         """
         self.pool.ask_again()
-        if self._queue is not None:
+        if self.queue_hosts is not None:
             await self._probe_queue()
             return
-        hosts = [h for h in self._all_hosts() if names is None or h.name in names]
-        if names is None:
-            hosts = list(self.inventory.hosts)
+        hosts: Sequence[Host] = self.inventory.hosts
+        if names is not None:
+            hosts = [host for host in self._all_hosts() if host.name in names]
         for host in hosts:
             self._known[host.name] = replace(self.snapshot(host), state=HostState.PROBING)
         await self._probe(hosts, sought)
@@ -267,7 +259,7 @@ class Cluster:
         """Look again at hosts that were looked at so long ago, quietly: what is known of them stays
         until they have answered, and nobody is asked again for what a login wants to know."""
         before = self._clock() - older_than_s
-        if self._queue is not None:
+        if self.queue_hosts is not None:
             if self._asked_queue_at is not None and self._asked_queue_at <= before:
                 with contextlib.suppress(DlperfError):
                     await self.learn_hosts()
@@ -296,17 +288,9 @@ class Cluster:
         command = telemetry_command(gpus=bool(seen.facts.gpus))
         await self.pool.get(host).stream(command, take, spare=True)
 
-    async def know(
-        self, hosts: Sequence[Host], sought: Sequence[Sought], queue: Queue | None
-    ) -> None:
-        """Look at those of a campaign's ``hosts`` of which nothing is known; where ``queue`` gives
-        them, whoever gets them looks."""
-        if queue is None:
-            await self.probe_unknown(hosts, sought)
-
     async def probe_unknown(self, hosts: Sequence[Host], sought: Sequence[Sought] = ()) -> None:
         """Look at those of ``hosts`` that were never looked at, or not for this software."""
-        if self._queue is not None:
+        if self.queue_hosts is not None:
             if not all(host.name in self._known for host in hosts):
                 await self.learn_hosts()
             return

@@ -224,11 +224,7 @@ class Workspace:
         ------
         StoppedError: a finding stops it.
         """
-        from backends.hosts.preflight_finding import in_spite_of  # noqa: PLC0415 (when needed)
-
-        against = in_spite_of(findings, force=force)
-        share = share or self.cluster.inventory.share
-        return self._attached(await self._starter.start(plan, force, against, share))
+        return self._attached(await self._starter.start(plan, findings, force, share))
 
     async def create(
         self,
@@ -239,11 +235,7 @@ class Workspace:
         share: Share | None = None,
     ) -> Path:
         """As :meth:`start`, but nobody goes on with it yet: for a keeper."""
-        from backends.hosts.preflight_finding import in_spite_of  # noqa: PLC0415 (when needed)
-
-        against = in_spite_of(findings, force=force)
-        share = share or self.cluster.inventory.share
-        path, lock, _ = await self._starter.create(plan, force, against, share)
+        path, lock, _ = await self._starter.create(plan, findings, force, share)
         lock.release()
         return path
 
