@@ -20,7 +20,7 @@ from backends.hosts.host_condition import host_findings
 from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
 from backends.hosts.needs import BINDING, FETCHING, Need, Planned, needs_of
 from backends.hosts.placement import LINKS_REMEDY, Placement, links_known
-from backends.hosts.preflight_finding import Bearing, Finding, Level, worst
+from backends.hosts.preflight_finding import Bearing, Finding, Level
 from backends.hosts.probe import Transports, probe
 from backends.hosts.reach import reach
 from backends.hosts.software import short_digest
@@ -29,8 +29,6 @@ from backends.inventory.nodesets import fold_nodeset
 from backends.remote.installation import part
 from backends.transports.transport import HostUnreachableError, Transport
 from profiles.cleantext import clean_text
-
-__all__ = ["Finding", "Level", "Planned", "preflight", "worst"]
 
 CHECK_SCRIPT = part("trust.sh") + (Path(__file__).parent / "preflight.sh").read_bytes()
 CHECK_TIMEOUT_S = 60.0

@@ -41,22 +41,6 @@ from backends.remote.wrapper_messages import (
 from backends.transports.transport import Completed, Transport
 from profiles.cleantext import clean_text
 
-__all__ = [
-    "CancelReport",
-    "LeaseHeldError",
-    "Leftover",
-    "LogDigest",
-    "LogNotKeptError",
-    "LogShorterError",
-    "RemoteError",
-    "RemoteHost",
-    "RunPhase",
-    "RunSpec",
-    "RunStatus",
-    "StagedTree",
-    "checked_name",
-]
-
 # Names that become part of a path on the host. The wrapper checks them again.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,119}", re.ASCII)
 

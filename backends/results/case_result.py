@@ -14,7 +14,7 @@ from backends.results.statistics import Spread
 from profiles.format.case import Case
 
 if TYPE_CHECKING:
-    from profiles.format.profile import Scalar
+    from profiles.scalars import Scalar
 
 
 @dataclass(frozen=True, slots=True)

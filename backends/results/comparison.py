@@ -33,7 +33,7 @@ from backends.results.summary import Group, summarise
 from profiles.errors import SelectionError
 
 if TYPE_CHECKING:
-    from profiles.format.profile import Scalar
+    from profiles.scalars import Scalar
 
 FAMILY_ALPHA = 0.05
 """How often a comparison without any true slow-down may exit with 1, however many cases it has."""

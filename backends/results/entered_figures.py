@@ -20,8 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from backends.results.run_result import RunResult
 from profiles.case_tag import format_tag, parse_tag
 from profiles.errors import DlperfError, SelectionError
-from profiles.format.profile import Scalar
 from profiles.nearest import did_you_mean
+from profiles.scalars import Scalar
 from profiles.schema_mistakes import SchemaMistake, mistakes, read_toml
 
 _TABLE_COLUMNS = ("profile", "framework", "model", "unit", "fingerprint")

@@ -28,7 +28,7 @@ from backends.results.summary import summarise
 from profiles.errors import SelectionError
 
 if TYPE_CHECKING:
-    from profiles.format.profile import Scalar
+    from profiles.scalars import Scalar
 
 SEEN_MOSTLY = 0.8
 """Two-sided: a drop is told as one that would be seen when nine of ten such are."""

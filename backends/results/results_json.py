@@ -23,7 +23,7 @@ from backends.results.summary import Group
 from backends.results.telemetry_figures import cost_per_1e9_tokens, joules_per_sample, typical
 
 if TYPE_CHECKING:
-    from profiles.format.profile import Scalar
+    from profiles.scalars import Scalar
 
 RESULT_COLUMNS = (
     "profile",

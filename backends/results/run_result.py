@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from backends.hangs.diagnosis import Diagnosis
     from backends.hangs.slow_rank import SlowRank
     from backends.hosts.telemetry_summary import Telemetry
-    from profiles.format.profile import Scalar
+    from profiles.scalars import Scalar
     from profiles.throughput.rank_times import RankTime
     from profiles.throughput.steady import Disturbance
 

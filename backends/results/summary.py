@@ -20,7 +20,7 @@ from backends.results.statistics import describe, efficiency, speedup
 from profiles.scalars import scalar_text
 
 if TYPE_CHECKING:
-    from profiles.format.profile import Scalar
+    from profiles.scalars import Scalar
 
 Center = Literal["median", "mean"]
 

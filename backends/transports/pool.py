@@ -21,8 +21,6 @@ from backends.transports.transport import HostUnreachableError, Problem, Prompte
 if TYPE_CHECKING:
     from backends.transports.ssh_session import Logins
 
-__all__ = ["SshSettings", "TransportPool"]
-
 
 class TransportPool:
     """Hands out the transport of each host.

@@ -28,14 +28,8 @@ from profiles.format.job_keys import JobKeys
 from profiles.format.launch_section import Launch
 from profiles.format.measure_section import (
     Explain,
-    FailurePattern,
     Measure,
-    Metric,
     OwnTimes,
-    Rule,
-    Trim,
-    Variant,
-    Window,
 )
 from profiles.format.run_fact_names import FACTS, NUMBERS
 from profiles.format.validators import (
@@ -48,29 +42,6 @@ from profiles.format.validators import (
 from profiles.format.workload_section import OTHERS, PRECISION, Workload
 from profiles.scalars import Scalar, scalar_text
 from profiles.schema_mistakes import Key
-
-__all__ = [
-    "ANY_CHOICE",
-    "CASE_NAMES",
-    "LAUNCH_NAMES",
-    "Explain",
-    "FailurePattern",
-    "ImportPaths",
-    "Matrix",
-    "Measure",
-    "Metric",
-    "Model",
-    "OwnTimes",
-    "Parameter",
-    "Profile",
-    "Rule",
-    "Scalar",
-    "Setting",
-    "Trim",
-    "Variant",
-    "Window",
-    "scalar_text",
-]
 
 CASE_NAMES = frozenset({"nodes", "gpus_per_node", "gpus"})
 """What a condition can read besides the parameters."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from profiles.format.case import Case
 from profiles.format.expression import parse_expression
-from profiles.format.profile import Profile, Rule
+from profiles.format.measure_section import Rule
+from profiles.format.profile import Profile
 
 
 def rule_for(profile: Profile, case: Case) -> Rule:

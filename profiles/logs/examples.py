@@ -12,7 +12,8 @@ from profiles.format.every_pattern import PatternAt, Reads, every_pattern
 from profiles.format.line_reading import LineReading
 from profiles.format.measure_section import Metric, Rule
 from profiles.format.profile import Profile
-from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
+from profiles.format.regex.backtracking import LINE_LIMIT
+from profiles.format.regex.line_pattern import line_pattern
 from profiles.format.validators import OWN_TIME_GROUPS, RANK_GROUPS
 from profiles.logs.lines import cut_long_lines
 from profiles.logs.ranks import MPI_PREFIX, RankFilter

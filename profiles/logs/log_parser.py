@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from profiles.cleantext import ESCAPE_BYTES, clean_text
 from profiles.format.case import Case
 from profiles.format.line_reading import LineReading
-from profiles.format.measure_section import Window
-from profiles.format.profile import Metric, Profile
-from profiles.format.regex.line_pattern import LINE_LIMIT
+from profiles.format.measure_section import Metric, Window
+from profiles.format.profile import Profile
+from profiles.format.regex.backtracking import LINE_LIMIT
 from profiles.format.rule_for_case import rule_for
 from profiles.logs.failures import (
     BUILT_IN,
@@ -36,15 +36,13 @@ from profiles.logs.lines import cut_long_lines, lines_with
 from profiles.logs.metric_window import Edge, WindowedValues
 from profiles.logs.metrics import Curve, MarkedSpan, MetricValues
 from profiles.logs.ranks import MPI_PREFIX, RankFilter
-from profiles.logs.readings import Columns, Reading, Readings
+from profiles.logs.readings import Columns, Readings
 from profiles.logs.search import Search
 from profiles.logs.sinks import FigureSink, ReadingSink, Sink, TextSink
 from profiles.logs.timestamps import TimestampParser
 
 if TYPE_CHECKING:
     from profiles.logs.shapes import Shapes
-
-__all__ = ["LINE_LIMIT", "Failure", "LogParser", "Reading", "Readings"]
 
 DENSE = 1 << 20
 """Bytes of dense blocks after which numpy, which takes a while to import, makes good for that."""

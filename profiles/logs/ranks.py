@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
+from profiles.format.regex.backtracking import LINE_LIMIT
+from profiles.format.regex.line_pattern import line_pattern
 from profiles.logs.literals import digits_that_count, required_literals, stays_in_line
 
 _TIMESTAMP = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}"

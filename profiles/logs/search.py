@@ -8,7 +8,8 @@ from operator import itemgetter
 from typing import Any
 
 from profiles.format.line_reading import LineReading
-from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
+from profiles.format.regex.backtracking import LINE_LIMIT
+from profiles.format.regex.line_pattern import line_pattern
 from profiles.logs.json_fields import NOWHERE, JsonFields, Places
 from profiles.logs.lines import has_longer, lines_backwards, lines_with
 from profiles.logs.literals import digits_that_count, required_literals, stays_in_line

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from profiles.format.case import Case
-from profiles.format.profile import Profile, Rule
+from profiles.format.measure_section import Rule
+from profiles.format.profile import Profile
 from profiles.gpu_models import peak_tflop_per_s
 from profiles.throughput.run_facts import Facts
 

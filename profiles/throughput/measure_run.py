@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 from profiles.counted import counted
 from profiles.format.case import GLOBAL_BATCH, Case
-from profiles.format.measure_section import Scope
-from profiles.format.profile import Profile, Rule
+from profiles.format.measure_section import Rule, Scope
+from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
 from profiles.throughput.derived import derived_metrics
 from profiles.throughput.mfu import MFU, beyond, credible, is_fp8

@@ -6,7 +6,8 @@ import math
 
 from profiles.cleantext import ESCAPE_BYTES
 from profiles.format.measure_section import OwnTimes
-from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
+from profiles.format.regex.backtracking import LINE_LIMIT
+from profiles.format.regex.line_pattern import line_pattern
 from profiles.logs.literals import required_literals
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from profiles.cleantext import ESCAPE_BYTES
 from profiles.format.profile import Profile
-from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
+from profiles.format.regex.backtracking import LINE_LIMIT
+from profiles.format.regex.line_pattern import line_pattern
 from profiles.logs.literals import required_literals
 from profiles.throughput.rank_times import RankTime
 

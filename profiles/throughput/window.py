@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from profiles.format.profile import Window
+from profiles.format.measure_section import Window
 from profiles.logs.readings import Readings
 
 

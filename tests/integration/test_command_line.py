@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from backends.inventory.host_entry import Host
-from backends.remote.client import RemoteHost, RunSpec
+from backends.remote.client import RemoteHost
+from backends.remote.wrapper_messages import RunSpec
 from backends.transports.local import LocalTransport
 from tests.support.program import run_program
 

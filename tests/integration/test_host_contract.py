@@ -13,16 +13,16 @@ import pytest
 
 from backends.hangs.processes import read_processes
 from backends.hangs.sections import split
-from backends.remote.client import (
+from backends.remote.wrapper_messages import (
     LeaseHeldError,
     LogDigest,
     LogNotKeptError,
     LogShorterError,
     RemoteError,
     RunPhase,
+    RunStatus,
     StagedTree,
 )
-from backends.remote.wrapper_messages import RunStatus
 from backends.simulated.fake_run import FOREVER, Child, Output, Workload
 from backends.transports.transport import Transport
 from tests.support.players import Player, RealPlayer, SimulatedPlayer

@@ -18,7 +18,8 @@ from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.hosts.probe import probe_all
 from backends.inventory.host_entry import Host
 from backends.inventory.host_to_toml import host_table
-from backends.transports.pool import SshSettings, TransportPool
+from backends.transports.pool import TransportPool
+from backends.transports.ssh_settings import SshSettings
 from tests.support.sshd import ServedHost, SshHosts, renamed, sshd_program
 from tests.support.waiting import until
 

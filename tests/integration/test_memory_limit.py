@@ -12,7 +12,8 @@ import pytest
 from backends.campaign.record.cause import Cause
 from backends.campaign.run.end_reason import judge_end
 from backends.inventory.host_entry import Host
-from backends.remote.client import RemoteHost, RunSpec, RunStatus
+from backends.remote.client import RemoteHost
+from backends.remote.wrapper_messages import RunSpec, RunStatus
 from backends.transports.local import LocalTransport
 from backends.transports.transport import Completed
 from tests.support.waiting import wait_until

@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 
 from backends.inventory.host_entry import Host
-from backends.remote.client import (
+from backends.remote.client import RemoteHost
+from backends.remote.installation import wrapper
+from backends.remote.wrapper_messages import (
     LeaseHeldError,
     RemoteError,
-    RemoteHost,
     RunPhase,
     RunSpec,
     StagedTree,
 )
-from backends.remote.installation import wrapper
 from tests.support.processes import alive, kill
 from tests.support.users import Accounts, Machine, User, user_on, why_not
 from tests.support.waiting import until

@@ -21,7 +21,8 @@ from backends.hosts.probe import probe, probe_all
 from backends.hosts.reach import reach
 from backends.inventory.host_entry import Host
 from backends.transports.local import LocalTransport
-from backends.transports.pool import SshSettings, TransportPool
+from backends.transports.pool import TransportPool
+from backends.transports.ssh_settings import SshSettings
 from backends.transports.transport import Completed
 from profiles.format.case import Case
 from profiles.format.profile import Profile

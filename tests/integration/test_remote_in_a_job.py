@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from backends.inventory.host_entry import Host
-from backends.remote.client import RemoteError, RemoteHost, RunPhase, RunSpec, RunStatus
+from backends.remote.client import RemoteHost
 from backends.remote.installation import command_of, wrapper
+from backends.remote.wrapper_messages import RemoteError, RunPhase, RunSpec, RunStatus
 from backends.transports.local import LocalTransport
 from tests.support.waiting import until
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from backends.remote.client import LeaseHeldError, RemoteHost, RunPhase, RunSpec
-from backends.transports.pool import SshSettings, TransportPool
+from backends.remote.client import RemoteHost
+from backends.remote.wrapper_messages import LeaseHeldError, RunPhase, RunSpec
+from backends.transports.pool import TransportPool
+from backends.transports.ssh_settings import SshSettings
 from backends.transports.transport import HostUnreachableError, Problem
 from tests.support.netns import NamespaceHosts, why_not
 from tests.support.waiting import until

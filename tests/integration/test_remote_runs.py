@@ -21,16 +21,16 @@ import pytest
 from backends.hangs.processes import read_processes
 from backends.hangs.sections import split
 from backends.inventory.host_entry import Host
-from backends.remote.client import (
+from backends.remote.client import RemoteHost
+from backends.remote.installation import wrapper
+from backends.remote.wrapper_messages import (
     LeaseHeldError,
     RemoteError,
-    RemoteHost,
     RunPhase,
     RunSpec,
     RunStatus,
     StagedTree,
 )
-from backends.remote.installation import wrapper
 from backends.transports.local import LocalTransport
 from backends.transports.pool import TransportPool
 from backends.transports.transport import Completed, HostUnreachableError, Problem, Transport

@@ -20,12 +20,12 @@ import backends.remote as remote_package
 from backends.hangs.processes import read_processes
 from backends.hangs.sections import split
 from backends.inventory.host_entry import Host
-from backends.remote.client import (
+from backends.remote.client import RemoteHost
+from backends.remote.wrapper_messages import (
     LeaseHeldError,
     LogDigest,
     LogNotKeptError,
     RemoteError,
-    RemoteHost,
     RunPhase,
     RunSpec,
     StagedTree,

@@ -16,8 +16,9 @@ import pytest
 from backends.inventory.host_entry import Host
 from backends.transports import channel_limit, ssh
 from backends.transports.channel_limit import NoChannelError
-from backends.transports.pool import SshSettings, TransportPool
+from backends.transports.pool import TransportPool
 from backends.transports.ssh import SshTransport
+from backends.transports.ssh_settings import SshSettings
 from backends.transports.transport import HostUnreachableError, Problem
 from tests.support.sshd import ServedHost, SshHosts, free_port, make_key
 from tests.support.waiting import until

@@ -15,13 +15,14 @@ from backends.precheck.words import (
     ranking_table,
     step_text,
 )
+from backends.results.render import Column
 from profiles.errors import SelectionError
 from tui.cli.shared.engine_option import add_engine
 from tui.cli.shared.exit_codes import FAILED, OK
 from tui.cli.shared.options import add_hosts, add_json, add_share, chosen_hosts, open_workspace
 from tui.cli.shared.output import print_json, say
 from tui.cli.shared.precheck_first import Shown, say_left
-from tui.cli.shared.print_table import Column, Rows, print_rows, print_tables
+from tui.cli.shared.print_table import Rows, print_rows, print_tables
 from tui.cli.shared.readonly_option import refuse_change
 
 _LISTED = 50

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from backends.hosts.preflight_finding import Finding, in_spite_of
 from backends.keeper.process import KeeperError
+from backends.prechecking import carry, findings_of
 from backends.use_cases import Workspace
 from tui.cli.shared.detach import add_detach, detach, refuse_logins_by_hand
 from tui.cli.shared.exit_codes import WRONG
@@ -22,7 +23,7 @@ from tui.cli.shared.plan_from_options import (
     say_left_out,
     say_summary,
 )
-from tui.cli.shared.precheck_first import carry, findings_of, precheck_first
+from tui.cli.shared.precheck_first import precheck_first
 from tui.cli.shared.selection_options import add_selection
 
 

@@ -12,8 +12,8 @@ from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import StagedTree
 from backends.results.run_result import COST_PER_HOUR
 from profiles.format.profile import Profile
+from profiles.format.regex.backtracking import LINE_LIMIT
 from profiles.logs.failures import BUILT_IN, Failure, FailureScanner, from_profile
-from profiles.logs.log_parser import LINE_LIMIT
 from profiles.throughput.measure_run import Measurement
 
 

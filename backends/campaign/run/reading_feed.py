@@ -11,7 +11,8 @@ from backends.campaign.record import events as ev
 from backends.campaign.record.recorder import Recorder
 from backends.campaign.record.run_record import RunRecord, stride_of
 from profiles.format.profile import Profile
-from profiles.logs.log_parser import LogParser, Readings
+from profiles.logs.log_parser import LogParser
+from profiles.logs.readings import Readings
 from profiles.throughput.all_node_logs import with_all_logs
 from profiles.throughput.measure_run import Measurement, global_throughput, measure_run
 from profiles.throughput.run_facts import Facts

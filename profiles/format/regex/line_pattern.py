@@ -12,18 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from profiles.errors import ProfileError
-from profiles.format.regex.backtracking import LINE_LIMIT, judge
+from profiles.format.regex.backtracking import judge
 from profiles.format.regex.match_with_re2 import LinearPattern, available
-
-__all__ = [
-    "LINE_LIMIT",
-    "LinePattern",
-    "check_groups",
-    "check_runs",
-    "compile_pattern",
-    "costly",
-    "line_pattern",
-]
 
 # What RE2 lacks: lookaround, backreferences, conditions, atomic groups, possessive repeats.
 _BEYOND_RE2 = re.compile(r"\(\?(?:[=!>(]|<[=!]|P=)|\\[1-9]|[*+?}]\+")

@@ -11,7 +11,8 @@ from backends.campaign.cancelling import CancelOrder
 from backends.campaign.record import events as ev
 from backends.campaign.record.state import CampaignState, RunState, fold
 from backends.campaign.run.lost_runs import look_for_strays
-from backends.remote.client import RemoteHost, RunSpec
+from backends.remote.client import RemoteHost
+from backends.remote.wrapper_messages import RunSpec
 from backends.simulated.fake_run import FOREVER, Workload
 from backends.simulated.simulated_cluster import SimulatedCluster
 from backends.simulated.spec import HostSpec

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from profiles.format.case import Case
 from profiles.format.measure_section import Rule, Trim, Window
-from profiles.logs.log_parser import Readings
+from profiles.logs.readings import Readings
 from profiles.throughput.measure_run import global_throughput
 from profiles.throughput.run_facts import Facts
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from profiles.format.case import Case
 from profiles.format.case_matrix import make_case
-from profiles.format.profile import Profile, Scalar
+from profiles.format.profile import Profile
 from profiles.logs.log_parser import LogParser
+from profiles.scalars import Scalar
 from profiles.throughput.measure_run import Measurement, measure_run
 
 HEAD = """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from profiles.format.every_pattern import every_pattern
+from profiles.format.regex.backtracking import LINE_LIMIT
 from profiles.format.slow_patterns import costly_patterns
 from profiles.logs.examples import Flaw, example_flaws
-from profiles.logs.log_parser import LINE_LIMIT
 from tests.unit.profiles.builders import profile
 
 SPEED = r"reading = 'iter (?P<step>\d+) (?P<value>[\w.]+)/s'"

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from profiles.cleantext import ESCAPE
 from profiles.format.profile import Profile
-from profiles.logs.log_parser import LINE_LIMIT, LogParser, Reading
+from profiles.format.regex.backtracking import LINE_LIMIT
+from profiles.logs.log_parser import LogParser
 from profiles.logs.ranks import RankFilter
-from profiles.logs.readings import to_number
+from profiles.logs.readings import Reading, to_number
 from tests.unit.profiles.builders import READING, TIMED, case, parse, profile, readings
 
 PATTERNS = (

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from profiles.format.regex import line_pattern as patterns_module
 from profiles.format.regex import match_with_re2
-from profiles.format.regex.backtracking import SHORTEST, Judgement, judge, most_steps
-from profiles.format.regex.line_pattern import LINE_LIMIT, line_pattern
+from profiles.format.regex.backtracking import LINE_LIMIT, SHORTEST, Judgement, judge, most_steps
+from profiles.format.regex.line_pattern import line_pattern
 from profiles.format.regex.match_with_re2 import LinearPattern
 from profiles.logs.log_paths import recognise
 from tests.unit.profiles.backtracker import Backtracker, TooManyStepsError

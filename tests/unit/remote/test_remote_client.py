@@ -14,14 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.inventory.host_entry import Host
-from backends.remote.client import (
+from backends.remote.client import RemoteHost, checked_name
+from backends.remote.wrapper_messages import (
     LeaseHeldError,
     RemoteError,
-    RemoteHost,
     RunPhase,
     RunSpec,
     StagedTree,
-    checked_name,
 )
 from backends.transports.login_shell import MARK, login_shell_command
 from backends.transports.transport import Completed

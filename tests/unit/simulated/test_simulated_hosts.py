@@ -15,7 +15,8 @@ from backends.hosts.preflight import preflight
 from backends.hosts.probe import probe
 from backends.hosts.telemetry import read_telemetry, telemetry_command
 from backends.inventory.host_entry import Host
-from backends.remote.client import RemoteHost, RunPhase, RunSpec
+from backends.remote.client import RemoteHost
+from backends.remote.wrapper_messages import RunPhase, RunSpec
 from backends.simulated.fake_run import (
     FOREVER,
     Curve,

@@ -10,7 +10,8 @@ from backends.campaign.record.run_state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import NOTHING, bytes_text, fixed
-from tui.cli.shared.print_table import Column, Rows, Said, Tone
+from backends.results.render import Column
+from tui.cli.shared.print_table import Rows, Said, Tone
 
 _CAMPAIGN_TONES = {
     "live": Tone.BUSY,

@@ -11,8 +11,9 @@ from backends.hosts.topology import topology_block
 from backends.hosts.topology_words import summary_of
 from backends.results.escaping import md_text
 from backends.results.numbers import NOTHING
+from backends.results.render import Column
 from profiles.cleantext import clean_text
-from tui.cli.shared.print_table import Column, Rows, Said, Tone, print_rows
+from tui.cli.shared.print_table import Rows, Said, Tone, print_rows
 
 _TONES = {
     HostState.READY: Tone.GOOD,

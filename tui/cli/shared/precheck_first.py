@@ -10,11 +10,8 @@ from backends.precheck.measure import Progress
 from backends.precheck.plan_precheck import Wishes
 from backends.precheck.record import Precheck
 from backends.precheck.words import plan_lines
-from backends.prechecking import carry, findings_of
 from backends.use_cases import Workspace
 from tui.cli.shared.output import say
-
-__all__ = ["Shown", "carry", "findings_of", "precheck_first", "say_left"]
 
 
 async def precheck_first(

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["Column", "Rows", "Said", "Tone", "print_rows", "print_tables", "terminal_table"]
-
 Report = tuple[Sequence[str], Sequence[str]]
 """Paragraphs before the tables and after them."""
 
