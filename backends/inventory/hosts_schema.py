@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
@@ -86,25 +86,20 @@ def _none_if_empty(value: str) -> str | None:
     return value or None
 
 
-_WRITE_TRANSPORT = f"write {' or '.join(map(repr, TRANSPORTS))}"
+def _write(names: Collection[str]) -> str:
+    return f"write {' or '.join(map(repr, names))}"
 
 
-def _known_transport(name: str) -> str:
-    if name not in TRANSPORTS:
-        raise _mistake(f"{name!r} is not a transport", _WRITE_TRANSPORT)
-    return name
+def _one_of(names: Collection[str], what: str) -> AfterValidator:
+    def known(name: str) -> str:
+        if name not in names:
+            raise _mistake(f"{name!r} is not {what}", _write(names))
+        return name
+
+    return AfterValidator(known)
 
 
-_WRITE_ENGINE = f"write {' or '.join(map(repr, ENGINES))}"
-
-
-def _known_engine(name: str) -> str:
-    if name not in ENGINES:
-        raise _mistake(f"{name!r} is not an engine", _WRITE_ENGINE)
-    return name
-
-
-_Transport = Annotated[str, AfterValidator(_known_transport)]
+_Transport = Annotated[str, _one_of(TRANSPORTS, "a transport")]
 _Names = Annotated[
     tuple[str, ...], BeforeValidator(_expanded(HOST_NAME, "letters, digits, . _ and -"))
 ]
@@ -140,7 +135,7 @@ class Launching(BaseModel):
 class Keys(Launching):
     """What every table about hosts may say. None: not said. A description mends a wrong value."""
 
-    transport: _Transport | None = Field(default=None, description=_WRITE_TRANSPORT)
+    transport: _Transport | None = Field(default=None, description=_write(TRANSPORTS))
     port: int | None = Field(default=None, ge=1, le=65535, description="give 1 to 65535")
     user: _Login | None = Field(default=None, description="give a login name")
     identity: _Path | None = Field(default=None, description="give the path of a private key")
@@ -181,8 +176,8 @@ class Defaults(Keys):
     share: Literal["private", "group"] = Field(
         default="private", description="write 'private' or 'group'"
     )
-    engine: Annotated[str, AfterValidator(_known_engine)] = Field(
-        default="direct", description=_WRITE_ENGINE
+    engine: Annotated[str, _one_of(ENGINES, "an engine")] = Field(
+        default="direct", description=_write(ENGINES)
     )
 
     def said(self) -> dict[str, object]:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -81,9 +81,7 @@ class _Measured:
         return self.found.log.attempt
 
 
-def import_tree(
-    profile: Profile, tree: Path, *, on_file: Callable[[int, int], None] | None = None
-) -> ImportedTree:
+def import_tree(profile: Profile, tree: Path) -> ImportedTree:
     """Measure every log of the tree that the profile recognises, in the order of their paths.
 
     What a path does not tell of the case, its devices and parameters, the log may state. Links that
@@ -94,7 +92,6 @@ def import_tree(
     Parameters
     ----------
     tree: a directory, or a single log.
-    on_file: called with (logs measured, logs in all) after each.
 
     Raises
     ------
@@ -109,11 +106,7 @@ def import_tree(
             remedy=f"name a log {_such_as(profile)}",
         )
     beside = [metrics_beside(profile, entry.path) for entry in found]  # before the long work
-    measured: list[_Measured] = []
-    for log in found:
-        measured.append(_measured(profile, log))
-        if on_file is not None:
-            on_file(len(measured), len(found))
+    measured = [_measured(profile, log) for log in found]
     warnings += _doubtful(measured)
     runs: list[RunResult] = []
     sources: dict[str, Path] = {}

@@ -229,11 +229,11 @@ def _parts(values: Sequence[float], width: int) -> Iterator[Sequence[float]]:
 def _fits(values: Sequence[float]) -> Iterator[_Fit]:
     n, mean = len(values), statistics.fmean(values)
     yield _step(values, mean)
-    yield _regression(values, mean, [float(i) for i in range(n)], Shape.TREND, 0)
+    yield _regression(values, mean, [float(i) for i in range(n)], Shape.TREND)
     for tau in _DECAYS:
         if tau > n / 2:
             return
-        fit = _regression(values, mean, [math.exp(-i / tau) for i in range(n)], Shape.WARM_UP, 0)
+        fit = _regression(values, mean, [math.exp(-i / tau) for i in range(n)], Shape.WARM_UP)
         # Settled where what is left is no longer material.
         settled = math.ceil(tau * math.log(max(1.0, abs(fit.size) / MATERIAL_SIZE)))
         yield _Fit(fit.explained, fit.shape, fit.size, min(settled, n - 1), fit.values)
@@ -251,9 +251,7 @@ def _step(values: Sequence[float], mean: float) -> _Fit:
     return _Fit(explained, Shape.STEP, after / before - 1, at, fitted)
 
 
-def _regression(
-    values: Sequence[float], mean: float, by: Sequence[float], shape: Shape, at: int
-) -> _Fit:
+def _regression(values: Sequence[float], mean: float, by: Sequence[float], shape: Shape) -> _Fit:
     """Least squares on one regressor; the size is from the first reading to the last."""
     middle = statistics.fmean(by)
     squares = math.fsum((x - middle) ** 2 for x in by)
@@ -261,9 +259,9 @@ def _regression(
     fitted = [mean + slope * (x - middle) for x in by]
     first, last = fitted[0], fitted[-1]
     if min(first, last) <= 0:  # no shape that a speed can have
-        return _Fit(0.0, shape, 0.0, at, [mean] * len(fitted))
+        return _Fit(0.0, shape, 0.0, 0, [mean] * len(fitted))
     size = last / first - 1 if shape is Shape.TREND else first / last - 1
-    return _Fit(slope * slope * squares, shape, size, at, fitted)
+    return _Fit(slope * slope * squares, shape, size, 0, fitted)
 
 
 def _located(disturbance: Disturbance, steps: Sequence[float], first: int) -> Disturbance:

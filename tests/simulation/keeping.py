@@ -19,7 +19,7 @@ from backends.keeper import server
 from backends.keeper.process import Begun, KeeperError, Teller
 from backends.keeper.request import Answer, Request, Verb
 from backends.keeper.spool import ANSWERS, GOOD_FOR_S, Spool
-from backends.simulated.fake_run import Curve, Workload, training
+from backends.simulated.fake_run import Workload
 from backends.simulated.spec import HostSpec
 from backends.simulated.supervising import Asked
 from profiles.format.catalog import load_file
@@ -30,6 +30,7 @@ from tests.simulation.loop import OWNER
 from tests.simulation.scenario import NAME, Told, told_of
 from tests.simulation.workloads import line, profile_text
 from tests.simulation.world import EPOCH, World
+from tests.support.fake_training import Curve, training
 
 HOURS = 5.0
 KILLS = 30

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from backends.simulated.fake_run import FOREVER, Child, Curve, Workload, training
+from backends.simulated.fake_run import FOREVER, Child, Workload
 from backends.simulated.supervising import Asked
+from tests.support.fake_training import Curve, training
 
 PROFILE = """
 name = "{name}"

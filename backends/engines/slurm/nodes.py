@@ -41,7 +41,6 @@ class Node:
     flags: tuple[str, ...] = ()
     reason: str = ""
     cpus: int = 0
-    cpus_used: int = 0
     load: float = 0.0
     memory_mib: int = 0
     memory_free_mib: int | None = None
@@ -110,7 +109,6 @@ def _node(found: Mapping[str, Any]) -> Node:
         tuple(sorted(flags)),
         reason=str(found.get("reason") or ""),
         cpus=number(found.get("cpus")) or 0,
-        cpus_used=number(found.get("alloc_cpus")) or 0,
         load=(number(found.get("cpu_load")) or 0) / 100,
         memory_mib=number(found.get("real_memory")) or 0,
         memory_free_mib=number(found.get("free_mem", found.get("free_memory"))),
@@ -146,15 +144,13 @@ def parse_sinfo(text: str) -> list[Node]:
         if name in found:
             continue
         state, *flags = state_words.lower().split("+")
-        taken, _, _, total = (int(part) if is_number(part) else 0 for part in _four(cpus))
         found[name] = Node(
             name,
             (),
             state,
             tuple(sorted(flags)),
             reason="" if reason == "none" else reason,
-            cpus=total,
-            cpus_used=taken,
+            cpus=_total(cpus),
             load=float(load) if _LOAD.fullmatch(load) else 0.0,
             memory_mib=int(memory) if is_number(memory) else 0,
             memory_free_mib=int(free) if is_number(free) else None,
@@ -165,10 +161,10 @@ def parse_sinfo(text: str) -> list[Node]:
     ]
 
 
-def _four(cpus: str) -> list[str]:
-    """Allocated, idle, other, total: ``2/14/0/16``."""
+def _total(cpus: str) -> int:
+    """Of allocated, idle, other, total: ``2/14/0/16``."""
     parts = cpus.split("/")
-    return parts if len(parts) == 4 else ["0"] * 4
+    return int(parts[3]) if len(parts) == 4 and is_number(parts[3]) else 0
 
 
 async def _users(commands: SlurmCommands) -> dict[str, set[str]]:

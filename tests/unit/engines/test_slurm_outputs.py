@@ -52,7 +52,6 @@ def test_json_and_text_of_one_version_tell_the_same_nodes() -> None:
         ("gpu", "short", "urgent"),
         "mixed",
         cpus=16,
-        cpus_used=2,
         load=6.17,
         memory_mib=4000,
         memory_free_mib=20674,

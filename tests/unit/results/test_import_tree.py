@@ -146,14 +146,6 @@ def test_same_repeat_in_two_directories_is_numbered_on_and_doubted(oneflow, tmp_
     assert "counted as repeat 3" in moved
 
 
-def test_progress_is_told_file_by_file(oneflow, tmp_path: Path):
-    for repeat in (1, 2):
-        write_log(tmp_path, f"1n1g/r50_b128_fp32_{repeat}.log", 1, 2)
-    seen: list[tuple[int, int]] = []
-    import_tree(oneflow, tmp_path, on_file=lambda done, total: seen.append((done, total)))
-    assert seen == [(1, 2), (2, 2)]
-
-
 def test_tree_without_a_log_or_that_does_not_exist_is_told(oneflow, tmp_path: Path):
     with pytest.raises(LogError, match="no log of profile oneflow-resnet50 is recognised"):
         import_tree(oneflow, tmp_path)

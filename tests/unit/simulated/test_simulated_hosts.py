@@ -19,17 +19,16 @@ from backends.remote.client import RemoteHost
 from backends.remote.wrapper_messages import RunPhase, RunSpec
 from backends.simulated.fake_run import (
     FOREVER,
-    Curve,
     GpuLoad,
     Throttling,
     Workload,
-    training,
 )
 from backends.simulated.simulated_cluster import SimulatedCluster
 from backends.simulated.simulated_transport import LONGEST_TICK_S, TICK_S
 from backends.simulated.spec import ForeignProcess, HostSpec, v100_host
 from backends.simulated.supervising import Asked
 from backends.transports.transport import HostUnreachableError, Problem
+from tests.support.fake_training import Curve, training
 
 FAST = 200.0
 
