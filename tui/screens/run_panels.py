@@ -106,7 +106,8 @@ class RunPanels(Vertical):
         views = ("chart", *between, "details")
         if self.schedule.display:
             return "chart"
-        now = next((v for v in views if self.query_one(f"#{v}").display), views[0])
+        in_sight = {panel.id for panel in self.children if panel.display}
+        now = next((view for view in views if view in in_sight), views[0])
         return str(views[(views.index(now) + 1) % len(views)])
 
     def _arrange(self, run: RunView | None) -> None:
@@ -121,8 +122,8 @@ class RunPanels(Vertical):
             shown = set()
         if self.alone:
             shown = {self.alone}
-        for name in ("chart", "telemetry", "details", "schedule", "log"):
-            self.query_one(f"#{name}").display = name in shown
+        for panel in (self.chart, self.meters, self.details, self.schedule, self.log_panel):
+            panel.display = panel.id in shown
         self.display = bool(shown - {"runs-panel"})
 
     def _show_chart(self, viewed: CampaignSnapshot, run: RunView) -> None:
