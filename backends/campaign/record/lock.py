@@ -14,6 +14,7 @@ import getpass
 import json
 import os
 import socket
+import stat
 import time
 import uuid
 from collections.abc import Callable
@@ -27,6 +28,9 @@ from profiles.errors import DlperfError
 FILE_NAME = "writer.lock"
 HEARTBEAT_S = 5.0
 STALE_AFTER_S = 30.0
+_MOST_BYTES = 4096
+_MOST_TIME = 1 << 40
+"""Seconds since the epoch, which any calendar can name."""
 _OF_THE_FUTURE = "its last sign is ahead of this machine's clock"
 
 
@@ -87,6 +91,27 @@ def _start_ticks(pid: int) -> int:
     return 0 if state in ("Z", "X", "x") else int(fields[18])
 
 
+def _read_holder(path: Path) -> Holder | None:
+    """Whoever wrote it: no link is followed, no pipe waited for, nothing long read. None: it names
+    nobody. Raises OSError."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return None
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        told = json.loads(os.read(fd, _MOST_BYTES)) if stat.S_ISREG(os.fstat(fd).st_mode) else {}
+        holder = Holder(**told)
+        # Words raise TypeError where one is no text, and ValueError where it cannot be shown.
+        "".join((holder.user, holder.host, holder.nonce, holder.role)).encode()
+    except (ValueError, TypeError, RecursionError):
+        return None
+    finally:
+        os.close(fd)
+    if type(holder.pid) is not int or type(holder.start_ticks) is not int:
+        return None
+    known = type(holder.since) in (int, float) and 0 <= holder.since < _MOST_TIME
+    return holder if known else None
+
+
 class CampaignLock:
     """Held from :meth:`acquire` to :meth:`release`; :meth:`renew` every :data:`HEARTBEAT_S`."""
 
@@ -112,15 +137,14 @@ class CampaignLock:
     def holder(self) -> tuple[Holder | None, float] | None:
         """The present holder and the age of its last sign in seconds; None when it is free."""
         try:
-            age = self._clock() - self.path.stat().st_mtime
-            text = self.path.read_text(encoding="utf-8")
+            age = self._clock() - self.path.lstat().st_mtime
+        except FileNotFoundError:
+            return None
+        try:
+            return _read_holder(self.path), age
         except FileNotFoundError:
             return None
         except PermissionError:  # of a campaign that was readable for all: new files are not
-            return None, age
-        try:
-            return Holder(**json.loads(text)), age
-        except (ValueError, TypeError):
             return None, age
 
     async def silent(self) -> float | None:
@@ -212,13 +236,14 @@ class CampaignLock:
         except FileNotFoundError:
             return
         try:
-            moved = Holder(**json.loads(aside.read_text(encoding="utf-8")))
-        except (ValueError, TypeError):
+            moved = _read_holder(aside)
+        except PermissionError:  # as holder() has it
             moved = None
         if moved != seen:
             with contextlib.suppress(FileExistsError):
                 os.link(aside, self.path)
-        aside.unlink(missing_ok=True)
+        with contextlib.suppress(IsADirectoryError, PermissionError):  # it may stay: it is no lock
+            aside.unlink(missing_ok=True)
 
     def owned(self) -> bool:
         """Whether the lock is ours. A file system that cannot be read now says nothing: True."""
