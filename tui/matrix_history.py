@@ -49,11 +49,17 @@ class MarksHistory:
         return self._steps[profile].pop()
 
 
-def changed_words(step: Step, now: Marks) -> str:
-    """ "marks, values": what taking the step back changes."""
+def restored_words(step: Step, now: Marks, *, repeats: bool) -> str:
+    """ "taken back: marks, values": what of ``now`` the step restores, and whether its repeats; of
+    one that restores nothing, that."""
     words = [
         word
         for word, names in _PARTS
         if any(getattr(step.part, name) != getattr(now, name) for name in names)
     ]
-    return ", ".join([*words, *(["repeats"] if step.repeats is not None else [])])
+    if repeats:
+        words.append("repeats")
+    if words:
+        return f"taken back: {', '.join(words)}"
+    since = ": the repeats were changed since" if step.repeats is not None else ""
+    return f"nothing of it is left to take back{since}"

@@ -116,8 +116,24 @@ async def test_with_the_marks_of_the_source_its_repeats_and_settings_are_taken_b
         await pilot.press("z")
         assert asked_for(page) == before
         assert "taken back: marks, values, repeats; " in said(app)
+        app.clear_notifications()
         await pilot.press("A", "plus", "z")  # as many as were asked for since
         assert page._asked.repeats not in (None, before[1])  # type: ignore[index]
+        assert "taken back: marks, values; " in said(app)
+
+
+async def test_where_nothing_is_left_to_take_back_that_is_said(workspace: FakeWorkspace) -> None:
+    async with console(bundled(workspace), LARGE) as (app, pilot):
+        page = await open_matrix(app, pilot)
+        await pilot.press("A", "plus", "plus")
+        marks, (_, *asked) = page.focused_marks, asked_for(page)
+        await pilot.press("A", "plus")  # changed nothing but the repeats, which are others since
+        app.clear_notifications()
+        await pilot.press("z")
+        assert asked_for(page) == (marks, asked[0] - 1, asked[1])
+        assert "nothing of it is left to take back: the repeats were changed since; " in said(app)
+        await pilot.press("z")
+        assert "taken back: " in said(app)
 
 
 async def test_what_is_said_counts_the_cases_that_the_frame_counts(

@@ -20,7 +20,7 @@ from backends.hosts.preflight_finding import Finding
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.matrix_below import OtherGrid, below_text, others_lines, past_lines, published_lines
-from tui.matrix_history import MarksHistory, Repeats, changed_words
+from tui.matrix_history import MarksHistory, Repeats, restored_words
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks
 from tui.matrix_request import Asked, parse_rule
@@ -256,12 +256,14 @@ class MatrixPage(Page):
             self._do("")
             return
         step = self._history.pop(part.profile.name)
-        if step.repeats is not None and not (self._asked.repeats or self._asked.auto):
-            self._asked.repeats, self._asked.auto = step.repeats
+        asked_since = self._asked.repeats or self._asked.auto  # which stay
+        repeats = None if asked_since else step.repeats
+        if repeats is not None:
+            self._asked.repeats, self._asked.auto = repeats
         self._asked.put(step.part)
         self.pull()
-        said = marked_words(step.part, self._asked)
-        self.post_message(Said(f"taken back: {changed_words(step, part)}; {said}"))
+        restored = restored_words(step, part, repeats=repeats is not None)
+        self.post_message(Said(f"{restored}; {marked_words(step.part, self._asked)}"))
 
     @on(MatrixGrid.Toggled)
     def _toggled(self, event: MatrixGrid.Toggled) -> None:

@@ -172,6 +172,9 @@ def test_whatever_lies_in_place_of_the_lock_the_campaigns_are_listed(
     told = found["theirs"]
     mine = lies == "a pid that is too large"  # of this machine, where no such process is
     assert told.state == ("unfinished" if mine else "live") or told.problem
+    held = CampaignLock(path).holder()
+    assert held is not None
+    assert (held[0] is not None) == mine
 
 
 @pytest.mark.parametrize("lies", LOCKS)
