@@ -62,8 +62,8 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
             self.show_problem(error)
 
     def _show_moment(self) -> None:
-        """At once, and not when a page looks next."""
-        if isinstance(self.screen, Page):
+        """At once, and not when a page looks next, as one does that is still being made."""
+        if isinstance(self.screen, Page) and self.screen.is_mounted:
             self.screen.tick()
             for telemetry in self.screen.query(TelemetryPanel):
                 telemetry.look()

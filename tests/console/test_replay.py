@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -139,6 +139,19 @@ async def test_all_that_is_in_sight_is_of_the_moment_whatever_was_done_before(
         clock_of(app).seek(moment)
         again = await stand_still(app, pilot, page)
     assert again.splitlines() == shown.splitlines()
+
+
+@pytest.mark.parametrize(
+    "act", [ReplayApp._show_moment, ReplayApp.action_play, lambda app: app.action_faster(1)]
+)
+async def test_a_moment_that_comes_while_a_page_is_being_made_waits_for_it(
+    act: Callable[[ReplayApp], None],
+) -> None:
+    async with replay() as (app, pilot, _):
+        app.action_page("results")
+        assert not app.screen.query("*"), "its widgets come later"
+        act(app)
+        await until(pilot, lambda: "REPLAY" in screen_text(app) and "Results" in screen_text(app))
 
 
 async def test_who_chose_a_run_keeps_it_going_back() -> None:
