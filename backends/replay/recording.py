@@ -33,6 +33,9 @@ MOST_BYTES = 1 << 30
 """A replay is a copy on this machine's disk."""
 _HOST_LINE = b"host, "
 _AT_ONCE = 1 << 16
+_MOST_LOOKED_AT, _MOST_OF_A_LOG = 32 << 20, 8 << 20
+_A_LOG, _A_LINE = 1 << 10, 1 << 6
+"""Bytes that take as long to look at as to begin with a log, or a line."""
 _NOT_OF_THE_PAST = (
     *(journal.FILE_NAME, LOCK, KEEPER_LOG, SPOOL),
     *("results.csv", "results.json", "report.md"),
@@ -127,24 +130,28 @@ def read_recording(source: Path) -> Recording:
     of_run: dict[str, list[ev.Event]] = {}
     for event in events:
         of_run.setdefault(getattr(event, "run_id", ""), []).append(event)
-    profiles = _profiles(source, state)
-    turns: set[float] = set()
-    for run_id, run in state.runs.items():
-        if (span := _Span.of(of_run.get(run_id, []))) is not None:
-            tracks |= span.tracks(source, run, profiles.get(run.profile))
-            turns |= {span.begin, span.end}
-    others = {path: size for path, size in _files(source) if path not in tracks}
-    total = sum(others.values()) + sum(track.points[-1][1] for track in tracks.values())
-    if total > MOST_BYTES:
+    spans = [
+        span
+        for run_id, run in state.runs.items()
+        if (span := _Span.of(run, of_run.get(run_id, []))) is not None
+    ]
+    sizes = _sizes(source, (span.run for span in spans))
+    if (total := sum(sizes.values()) + size) > MOST_BYTES:
         raise DlperfError(
             f"it has {total >> 20} MiB, which a replay would write again",
             where=str(source),
             remedy=f"at most {MOST_BYTES >> 20} MiB can be replayed; see 'dlperf-tui logs'",
         )
+    begins = _first_lines(source, spans, _profiles(source, state))
+    turns: set[float] = set()
+    for span in spans:
+        tracks |= span.tracks(source, sizes, begins.get(span.run.run_id, 0))
+        turns |= {span.begin, span.end}
+    others = tuple(path for path in sizes if path not in tracks)
     begun = journal.beginning(source / journal.FILE_NAME)
     host = begun.host if begun is not None else ""
     turned = tuple(sorted(turns))
-    return Recording(source, host, b"".join(lines), tracks, tuple(others), turned, state.simulated)
+    return Recording(source, host, b"".join(lines), tracks, others, turned, state.simulated)
 
 
 def _profiles(source: Path, state: CampaignState) -> dict[str, Profile]:
@@ -171,13 +178,14 @@ def _at_home(event: ev.Event) -> ev.Event:
 class _Span:
     """When a run began and ended, and how much of rank 0's log was read when."""
 
+    run: RunRecord
     begin: float
     end: float
     read: tuple[tuple[float, int], ...]
 
     @staticmethod
-    def of(mine: Sequence[ev.Event]) -> _Span | None:
-        """By the events of one run; None where it never began."""
+    def of(run: RunRecord, mine: Sequence[ev.Event]) -> _Span | None:
+        """By its events; None where it never began."""
         began = [event.t for event in mine if isinstance(event, (ev.RunAssigned, ev.RunLaunched))]
         if not began:
             return None
@@ -188,39 +196,30 @@ class _Span:
                 read.clear()
             elif isinstance(event, ev.ReadingsSampled) and event.offset:
                 read.append((event.t, event.offset))
-        return _Span(began[-1], max(ended[-1:] or [mine[-1].t]), tuple(read))
+        return _Span(run, began[-1], max(ended[-1:] or [mine[-1].t]), tuple(read))
 
-    def tracks(self, source: Path, run: RunRecord, profile: Profile | None) -> dict[str, Track]:
-        found: dict[str, Track | None] = {}
+    def tracks(self, source: Path, sizes: Mapping[str, int], first_line: int) -> dict[str, Track]:
+        """``sizes``: of the campaign's files. ``first_line``: bytes before the first reading's."""
+        found: dict[str, Track] = {}
         rank_0: Track | None = None
-        for number, host in enumerate(run.hosts):
-            if run.log and number == 0:
-                log = str(Path(run.log))
-                rank_0 = found[log] = self._track(source, log, self._lines(source, run, profile))
-            elif run.log:
-                log = str(Path(host_log_path(run.log, host)))
-                found[log] = self._track(source, log, _as(rank_0, _size(source, log)))
-            telemetry = telemetry_path(run.run_id, host)
-            found[telemetry] = self._track(source, telemetry, _sampled(source, telemetry))
-        found.pop(journal.FILE_NAME, None)
-        return {path: track for path, track in found.items() if track is not None}
+        for number, log in enumerate(_logs(self.run)):
+            if (size := sizes.get(log)) is not None:
+                known = _as(rank_0, size) if number else self._lines(first_line)
+                found[log] = self._track(size, known)
+                rank_0 = rank_0 or found[log]
+        for telemetry in _telemetry(self.run):
+            if (size := sizes.get(telemetry)) is not None:
+                found[telemetry] = self._track(size, _sampled(source, telemetry))
+        return found
 
-    def _lines(
-        self, source: Path, run: RunRecord, profile: Profile | None
-    ) -> Iterator[tuple[float, int]]:
+    def _lines(self, there: int) -> Iterator[tuple[float, int]]:
         """Of rank 0's log: no line of a reading before it."""
-        there = 0
-        if self.read and profile is not None:
-            there = _before_readings(source, run, profile, self.read[0][1])
         for t, offset in self.read:
             yield t, there
             yield t, offset
             there = offset
 
-    def _track(self, source: Path, path: str, known: Iterable[tuple[float, int]]) -> Track | None:
-        size = _size(source, path)
-        if size is None:
-            return None
+    def _track(self, size: int, known: Iterable[tuple[float, int]]) -> Track:
         points = [(self.begin, 0)]
         for t, there in (*known, (self.end, size)):
             before = points[-1]
@@ -229,26 +228,68 @@ class _Span:
         return Track(tuple(points))
 
 
-def _before_readings(source: Path, run: RunRecord, profile: Profile, most: int) -> int:
-    """Bytes of rank 0's log before the line of its first reading; 0 where none is in ``most``."""
-    path = source / run.log
+def _logs(run: RunRecord) -> list[str]:
+    """Of rank 0's host first."""
+    if not (run.log and run.hosts):
+        return []
+    others = (host_log_path(run.log, host) for host in run.hosts[1:])
+    return [str(Path(log)) for log in (run.log, *others)]
+
+
+def _telemetry(run: RunRecord) -> Iterable[str]:
+    return dict.fromkeys(telemetry_path(run.run_id, host) for host in run.hosts)
+
+
+def _sizes(source: Path, runs: Iterable[RunRecord]) -> dict[str, int]:
+    """Bytes of all that a copy has beside the journal, by path relative to the directory."""
+    sizes = dict(_files(source))
+    for run in runs:
+        for path in (*_logs(run), *_telemetry(run)):
+            if path not in sizes and (size := _size(source, path)) is not None:
+                sizes[path] = size
+    sizes.pop(journal.FILE_NAME, None)
+    return sizes
+
+
+def _first_lines(
+    source: Path, spans: Iterable[_Span], profiles: Mapping[str, Profile]
+) -> dict[str, int]:
+    """By run: where the line of its first reading begins in rank 0's log, as far as that is found
+    in a time that somebody waits for."""
+    found: dict[str, int] = {}
+    left = _MOST_LOOKED_AT
+    for span in spans:
+        profile = profiles.get(span.run.profile)
+        if profile is not None and span.read and left > 0:
+            found[span.run.run_id], cost = _first_line(source, span, profile, left)
+            left -= cost
+    return found
+
+
+def _first_line(source: Path, span: _Span, profile: Profile, left: int) -> tuple[int, int]:
+    """Bytes of rank 0's log before the line of its first reading, 0 where that is not found; and
+    what of ``left`` it took to look."""
+    path = source / span.run.log
     fd = open_to_read(path) if lies_within(source, path) else None
+    cost = _A_LOG
     if fd is None:
-        return 0
-    parser = LogParser(profile, run.case, keep=False)
+        return 0, cost
+    left = min(left, _MOST_OF_A_LOG)
+    parser = LogParser(profile, span.run.case, keep=False)
     at = line = 0
     with os.fdopen(fd, "rb") as file:
-        while at < most and (part := file.readline(_AT_ONCE)):
+        while at < span.read[0][1] and cost < left and (part := file.readline(_AT_ONCE)):
+            cost += max(len(part), _A_LINE)
             if parser.feed(part):
-                return line
+                return line, cost
             at += len(part)
             line = at if part.endswith(b"\n") else line
-    return 0
+    return 0, cost
 
 
-def _as(other: Track | None, size: int | None) -> Iterator[tuple[float, int]]:
+def _as(other: Track | None, size: int) -> Iterator[tuple[float, int]]:
     """Of a file of so many bytes that grew as another one."""
-    if other is not None and size is not None and (whole := other.points[-1][1]):
+    if other is not None and (whole := other.points[-1][1]):
         yield from ((t, size * there // whole) for t, there in other.points)
 
 

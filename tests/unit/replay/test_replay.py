@@ -425,6 +425,58 @@ def test_a_stray_file_counts(tmp_path: Path):
         read_recording(source)
 
 
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many bytes of logs were looked at, piece by piece."""
+    pieces: list[int] = []
+    feed = LogParser.feed
+
+    def counted(parser: LogParser, data: bytes) -> object:
+        pieces.append(len(data))
+        return feed(parser, data)
+
+    monkeypatch.setattr(LogParser, "feed", counted)
+    return pieces
+
+
+def with_one_log(source: Path, size: int, line: bytes = b"") -> Path:
+    """A copy of the campaign whose runs all name one log without a reading, whose first reading
+    is said to be at its end."""
+    shutil.copytree(RECORDED, source)
+    journal, named = source / "events.jsonl", []
+    for event in map(json.loads, journal.read_text().splitlines()):
+        named.append(event | {key: "one.log" for key in ("log",) if key in event})
+        if "offset" in event:
+            named[-1]["offset"] = size
+    journal.write_text("".join(json.dumps(event) + "\n" for event in named))
+    assert {run.log for run in read_campaign(source).runs.values()} == {"one.log"}
+    with (source / "one.log").open("wb") as file:
+        file.write(line * (size // len(line)) if line else b"")
+        file.truncate(size)
+    return source
+
+
+@pytest.mark.parametrize("line", [b"", b"\n", b"x" * 200 + b"\n"], ids=["none", "short", "long"])
+def test_only_so_much_is_looked_at_for_where_the_first_reading_is(
+    tmp_path: Path, line: bytes, looked_at: list[int], monkeypatch: pytest.MonkeyPatch
+):
+    """However large a log, however many runs have it, however short its lines."""
+    monkeypatch.setattr("backends.replay.recording._MOST_LOOKED_AT", 400_000)
+    monkeypatch.setattr("backends.replay.recording._MOST_OF_A_LOG", 150_000)
+    source = with_one_log(tmp_path / "recorded", 2_000_000, line)
+    assert len(read_campaign(source).runs) > 4
+    recording = read_recording(source)
+    assert 100_000 < sum(max(piece, 64) for piece in looked_at) < 600_000
+    assert recording.tracks["one.log"].size_at(recording.end) == 2_000_000
+
+
+def test_what_is_too_large_is_refused_unread(tmp_path: Path, looked_at: list[int]):
+    source = with_one_log(tmp_path / "recorded", 100 << 30)  # takes no room here
+    with pytest.raises(DlperfError, match="MiB"):
+        read_recording(source)
+    assert not looked_at
+
+
 # Hosts ---------------------------------------------------------------------------------------
 
 
