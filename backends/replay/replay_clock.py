@@ -50,5 +50,9 @@ class ReplayClock:
         moment = min(max(moment, self.begin), self.end)
         self._shown, self._since = moment, self._monotonic()
 
+    def lately(self, within_s: float) -> float:
+        """Where it went on from, if that is less than so many real seconds ago; or where it is."""
+        return self._shown if self._monotonic() - self._since < within_s else self()
+
     def _settle(self) -> None:
         self._shown, self._since = self(), self._monotonic()

@@ -163,14 +163,13 @@ class ReplayWorkspace(Workspace):
 
     def turn(self, direction: int) -> float:
         """When a run began or ended, the next after the clock's moment; -1: the last before it, or
-        the one before that, where it was passed a moment ago by who goes back step by step."""
+        before where it was brought a moment ago, by who goes back step by step."""
         clock = self.replay_clock
-        now, turns = clock(), self._recording.turns
+        turns = self._recording.turns
         if direction > 0:
+            now = clock()
             return next((t for t in turns if t > now), clock.end)
-        last = bisect_left(turns, now) - 1
-        if clock.plays and last >= 0 and now - turns[last] < clock.speed * JUST_NOW_S:
-            last -= 1
+        last = bisect_left(turns, clock.lately(JUST_NOW_S)) - 1
         return turns[last] if last >= 0 else clock.begin
 
     def _begin(self) -> Playback:

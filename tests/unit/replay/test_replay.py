@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -270,6 +271,48 @@ async def test_one_goes_from_turn_to_turn():
         assert clock() < before - 0.05
         watch.now += 0.01
     assert clock() < recording.turns[1]
+    await workspace.close()
+
+
+def with_turns(
+    monkeypatch: pytest.MonkeyPatch, speed: float, watch: Stopwatch
+) -> tuple[ReplayWorkspace, list[float]]:
+    """A replay in which a run begins or ends every ten seconds."""
+    workspace = ReplayWorkspace(RECORDED, speed, monotonic=watch)
+    begin, end = workspace.replay_clock.begin, workspace.replay_clock.end
+    turns = [begin + after for after in range(10, int(end - begin), 10)]
+    monkeypatch.setattr(workspace, "_recording", replace(workspace._recording, turns=tuple(turns)))
+    return workspace, turns
+
+
+@pytest.mark.parametrize("speed", [1.0, 10.0, 100.0])
+@pytest.mark.parametrize("apart_s", [0.0, 0.3, 0.9])
+async def test_however_fast_it_plays_one_goes_back_turn_by_turn(
+    speed: float, apart_s: float, monkeypatch: pytest.MonkeyPatch
+):
+    watch = Stopwatch()
+    workspace, turns = with_turns(monkeypatch, speed, watch)
+    clock = workspace.replay_clock
+    clock.seek(clock.end)
+    came = []
+    while not came or came[-1] > clock.begin:
+        came.append(workspace.turn(-1))
+        clock.seek(came[-1])
+        watch.now += apart_s
+        assert len(came) <= len(turns) + 1
+    assert came == [*reversed(turns), clock.begin]
+    await workspace.close()
+
+
+async def test_who_watched_for_a_while_goes_back_to_the_last_turn(monkeypatch: pytest.MonkeyPatch):
+    watch = Stopwatch()
+    workspace, turns = with_turns(monkeypatch, 10.0, watch)
+    clock = workspace.replay_clock
+    clock.seek(turns[1])
+    watch.now += 1.6
+    assert workspace.turn(-1) == turns[2]
+    clock.toggle()
+    assert workspace.turn(-1) == turns[2], "where it stands still, too"
     await workspace.close()
 
 
