@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from backends.results.past_result import PastResult
+from profiles.counted import counted
 from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks, Rows
 from tui.matrix_past import result_words
-from tui.text import count, number, plain, shorten
+from tui.text import number, plain, shorten
 from tui.theme import ACCENT, MUTED, TEXT
 from tui.widgets.grid_text import Figures, GridText
 
@@ -38,7 +39,7 @@ class OtherGrid:
     def block(self, room: int, most: int) -> list[Text]:
         part = self.part
         marked = sum(cell.state == "marked" for row in self.cells for cell in row)
-        title = f"{plain(part.profile.name)}  {count(marked, 'case')}"
+        title = f"{plain(part.profile.name)}  {counted(marked, 'case')}"
         labels, kinds = tuple(column_labels(part)), column_kinds(part)
         grid = GridText(labels, self.cells, kinds, self.figures, room)
         head = Text(shorten(f" {title}", room), f"bold {TEXT}", end="")

@@ -12,7 +12,8 @@ from backends.hosts.host_facts import HostFacts, HostSnapshot, HostState
 from backends.hosts.preflight_finding import Finding, Level
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import significant
-from tui.text import count, number, plain
+from profiles.counted import counted
+from tui.text import number, plain
 
 SHORT_S = 60.0
 """A plan that takes no longer than this starts without a question when the checks find nothing."""
@@ -80,7 +81,7 @@ NOT_COUNTED: Mapping[HostState, str] = {
 
 def hosts_text(states: Mapping[str, str]) -> str:
     """ "3 hosts": those that can take a run as far as is known; of :func:`host_states`."""
-    return count(sum(not state for state in states.values()), "host")
+    return counted(sum(not state for state in states.values()), "host")
 
 
 def not_counted(states: Mapping[str, str]) -> str:

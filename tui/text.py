@@ -184,14 +184,6 @@ def without_middle(text: Text, width: int) -> Text:
     return kept
 
 
-def count(number: int, word: str) -> str:
-    """ "1 host", "4 hosts", "2 repeats", "3 matches"."""
-    if number == 1:
-        return f"{number} {word}"
-    plural = f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
-    return f"{number} {plural}"
-
-
 def ago(seconds: float) -> str:
     """How long something is past: "now", "40s ago", "12m ago", "3h ago", "5d ago"."""
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):

@@ -5,7 +5,6 @@ This module and :mod:`backends.results.statistics` load neither pandas nor matpl
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, stdev
@@ -13,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from profiles.format.case import GLOBAL_BATCH
+from profiles.throughput.speed import is_speed
 
 if TYPE_CHECKING:
     from backends.hangs.diagnosis import Diagnosis
@@ -137,11 +137,11 @@ class RunResult:
 
     @property
     def measured(self) -> float | None:
-        """The throughput where it may enter a statistic: of a succeeded repeat, finite, above 0."""
+        """The throughput where it may enter a statistic: of a succeeded repeat, and a speed."""
         value = self.throughput
         if self.profiled or self.state != SUCCEEDED or value is None:
             return None
-        return value if math.isfinite(value) and value > 0 else None
+        return value if is_speed(value) else None
 
     @property
     def within_cv(self) -> float | None:

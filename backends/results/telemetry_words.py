@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from backends.results.numbers import percent, significant, trimmed
 from backends.results.run_result import RunResult
@@ -21,9 +20,6 @@ from backends.results.telemetry_figures import (
     watched_s,
 )
 from backends.results.translations import Lang, pick
-
-if TYPE_CHECKING:
-    pass
 
 _ZH_REASONS = {
     "power cap": "功耗上限",

@@ -23,6 +23,7 @@ from profiles.throughput.derived import derived_metrics
 from profiles.throughput.mfu import MFU, beyond, credible, is_fp8
 from profiles.throughput.rank_times import RankTime
 from profiles.throughput.run_facts import Facts
+from profiles.throughput.speed import is_speed
 from profiles.throughput.steady import Disturbance
 from profiles.throughput.tally import Span, Tally
 from profiles.throughput.window import describe_window
@@ -206,7 +207,7 @@ def _window(rule: Rule, case: Case, facts: Facts, tally: Tally) -> _Result:
         if tally.untrimmed:
             warnings.append(f"{counted(used, 'reading')} are too few to trim; plain mean")
         result = global_throughput(rule, case, tally.value, facts)
-    if not math.isfinite(result) or result <= 0:
+    if not is_speed(result):
         return none("the readings in the window give no positive throughput")
     return _Result(result, used, window, rule.statistic, tuple(warnings))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from backends.campaign.plan.selection import Selection
@@ -34,6 +34,7 @@ from tui.widgets.distribution import REPEAT
 from tui.widgets.scaling_plot import PUBLISHED, Published
 
 SPEEDS = st.lists(st.floats(1, 1e6), min_size=1, max_size=7)
+ANY_SPEED = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
 
 
 def cases_of(speeds: list[list[float]], tag: str = "1n8g") -> list[CaseResult]:
@@ -82,6 +83,42 @@ def test_every_bar_ends_at_its_figure_and_every_repeat_has_a_mark(
         assert marked == list(case.throughputs)
         assert all(line.points[0][0] == 0 for line in here if line.solid), "bars begin at 0"
     assert plot.x_limits[1] >= max(x for line in plot.lines for x, _ in line.points)
+
+
+@given(
+    st.lists(st.lists(ANY_SPEED | st.just(0.0), min_size=1, max_size=3), min_size=1, max_size=9),
+    st.data(),
+    st.integers(40, 120),
+    st.integers(1, 9),
+)
+@example([[5e-324]], None, 60, 5)
+@example([[1e300], [1.0]], None, 60, 5)
+@example([[1.79e308], [1.0]], None, 60, 5)
+@settings(max_examples=40)
+def test_no_figure_of_a_journal_is_too_odd_to_be_drawn(
+    speeds: list[list[float]], data: st.DataObject | None, width: int, rows: int
+) -> None:
+    cases = cases_of(speeds)
+    selected = data.draw(st.sampled_from(cases)) if data is not None else cases[0]
+    bars = [(f"b{place}", case, None) for place, case in enumerate(cases)]
+    plot = case_bars(bars, selected, width=width, rows=rows)
+    measured = any(case.throughputs for case in cases)
+    assert len(plot.names) == (min(rows, len(cases)) if measured else 0)
+    if measured:
+        height = len(plot.names) + 2
+        lines = ["".join(s.text for s in strip) for strip in draw(plot, width, height, CONSOLE)]
+        assert all(len(line) <= width for line in lines)
+        assert "┤" in lines[0]
+
+
+def test_cases_without_a_figure_keep_their_place_beside_those_that_have_one() -> None:
+    cases = cases_of([*[[0.0]] * 8, [100.0]])
+    bars = [(f"b{place}", case, None) for place, case in enumerate(cases)]
+    plot = case_bars(bars, cases[0], width=80, rows=3)
+    assert len(plot.names) == 3
+    assert plot.x_limits[1] >= 100, "the scale is that of all"
+    lines = ["".join(s.text for s in strip) for strip in draw(plot, 80, 5, CONSOLE)]
+    assert [line.count("┤") for line in lines[:3]] == [1, 1, 1]
 
 
 def test_a_bar_is_as_long_as_its_figure_and_a_published_one_is_marked() -> None:

@@ -108,7 +108,7 @@ async def test_a_campaign_goes_from_the_matrix_to_its_results_by_keys(tmp_path: 
             await settled(app)
             await pilot.press("enter")
         await until(app, lambda: RunState.RUNNING in states(app))
-        await until(app, lambda: app.current_mode == "runs" and shows(app, "samples/s"))
+        await until(app, lambda: app.current_mode == "runs" and shows(app, "images/s"))
         await until(app, lambda: finished(app))
         assert states(app) == [RunState.SUCCEEDED]
         [path] = tmp_path.iterdir()

@@ -35,6 +35,8 @@ from tui.screens.results_page import ResultsPage
 from tui.widgets.cut_marks import CUT_LEFT, CUT_RIGHT
 from tui.widgets.text_lines import TextLines
 
+pytestmark = pytest.mark.usefixtures("said_for_longer")
+
 
 @pytest.mark.parametrize(
     ("name", "said"),

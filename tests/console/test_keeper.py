@@ -25,6 +25,8 @@ from tui.screens.campaign_list import Unfinished
 from tui.screens.dialogs import Choice
 from tui.screens.possible_changes import ONLY_AT_WORK
 
+pytestmark = pytest.mark.usefixtures("said_for_longer")
+
 KEEPER = Holder("alice", "login02", 4711, 1, "n", Role.KEEPER)
 
 

@@ -25,6 +25,8 @@ from tui.refused_keys import BEHIND, enabled, never
 from tui.replaying import ReplayApp
 from tui.screens.help import help_text, notes_text
 
+pytestmark = pytest.mark.usefixtures("said_for_longer")
+
 
 def panel_classes() -> Iterator[type[DOMNode]]:
     """Every class of the console that names a panel."""

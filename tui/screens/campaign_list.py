@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from backends.campaign.folder.tags_and_note import checked_note, checked_tags
 from backends.campaign.record.lock import CampaignLockedError, Role
+from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.backend_protocols import CampaignSummary
 from tui.key_bindings import bindings
@@ -28,7 +29,7 @@ from tui.screens.campaign_text import (
 )
 from tui.screens.dialogs import Answer, Choice, Dialog, Prompt
 from tui.session import Session
-from tui.text import count, plain, shorten
+from tui.text import plain, shorten
 from tui.theme import ACCENT
 from tui.typed_ahead import Sight, typed_ahead
 from tui.widgets.filter_table import TablePanel
@@ -268,7 +269,7 @@ def unfinished_question(
     left = [s for s in summaries if s.state == "unfinished" and s.simulated == session.simulated]
     if not left:
         return None
-    return Unfinished(count(len(left), "unfinished campaign"), session, left).by_itself()
+    return Unfinished(counted(len(left), "unfinished campaign"), session, left).by_itself()
 
 
 def kept_campaign(summaries: Sequence[CampaignSummary], *, simulated: bool) -> Path | None:

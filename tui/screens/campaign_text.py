@@ -10,11 +10,12 @@ from typing import Any
 from rich.text import Text
 
 from backends.results.numbers import bytes_text
+from profiles.counted import counted
 from tui.backend_protocols import CampaignSummary
 from tui.row_order import RowOrder
 from tui.screens.dialogs import Answer, Choice
 from tui.session import Session
-from tui.text import ago, cell, count, plain
+from tui.text import ago, cell, plain
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 from tui.widgets.keyed_table import Column, Row
 
@@ -136,7 +137,7 @@ def called(summary: CampaignSummary) -> str:
 
 def remove_question(summary: CampaignSummary, size: int) -> Choice:
     """The answer is "yes" or "no". ``size``: bytes on this disk."""
-    runs = f"{summary.done} of {count(summary.total, 'run')} ended"
+    runs = f"{summary.done} of {counted(summary.total, 'run')} ended"
     words = (
         f"Remove {called(summary)}, {bytes_text(size)}, with its logs? {runs}. All that was "
         "measured, its reports, tags and note are gone from this disk for good."

@@ -13,7 +13,9 @@ from textual.containers import Horizontal
 
 from backends.results.compared_labels import compared_label
 from backends.results.comparison import ComparedCase
+from profiles.counted import counted
 from profiles.errors import DlperfError
+from profiles.format.case_labels import CaseLabels
 from tui.backend_protocols import CampaignSummary
 from tui.clipboard import hand_over
 from tui.key_bindings import bindings
@@ -35,7 +37,7 @@ from tui.screens.dialogs import Dialog, Prompt
 from tui.screens.repeats import Repeats
 from tui.session import Session
 from tui.side_by_side import THRESHOLD, Side, SideBySide, held_against, varying_parameters
-from tui.text import count, plain, problem_line, shorten
+from tui.text import plain, problem_line, shorten
 from tui.theme import WARN
 from tui.threshold import parse_threshold
 from tui.widgets.chart import Chart
@@ -70,7 +72,7 @@ class Compare(Dialog[None]):
     def __init__(self, session: Session, campaigns: Sequence[CampaignSummary]) -> None:
         simulated = session.simulated or any(one.simulated for one in campaigns)
         mark = " · SIMULATED" * simulated  # the page that says so is covered
-        super().__init__(f"Compare · {count(len(campaigns), 'campaign')}{mark}")
+        super().__init__(f"Compare · {counted(len(campaigns), 'campaign')}{mark}")
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide"), (160, "-huge")]
         self._session = session
         self._campaigns = sorted(campaigns, key=lambda one: (one.created_at or 0.0, one.name))
@@ -80,6 +82,7 @@ class Compare(Dialog[None]):
         self._across: tuple[str, ...] | None = None
         self._baseline, self._threshold = 0, THRESHOLD  # as asked for; found a moment later
         self._found: SideBySide | None = None
+        self._labels = CaseLabels()
         self._pairs: Mapping[str, tuple[int, ComparedCase]] = {}
         self._said_of_campaigns = Text()
         self._problem: DlperfError | None = None
@@ -129,6 +132,7 @@ class Compare(Dialog[None]):
             self._problem = error
             self._fill()
             return
+        self._labels = labels_of(self._found)
         self._said_of_campaigns = campaigns_panel(self._found, self._now)
         self._fill()
 
@@ -139,7 +143,7 @@ class Compare(Dialog[None]):
         if not self.here:
             return
         found, panel = self._found, self.query_one(TablePanel)
-        rows = [] if found is None else compared_rows(found)
+        rows = [] if found is None else compared_rows(found, self._labels)
         pairs = () if found is None else found.cases()
         self._pairs = {row_key(place, case): (place, case) for place, case in pairs}
         panel.table.refill(rows)
@@ -147,7 +151,7 @@ class Compare(Dialog[None]):
             room = max(16, self.app.size.width - 60)
             name = shorten(plain(found.sides[found.baseline].name), room)
             left_out = Text(shorten(not_compared(found), self.app.size.width - 4), WARN)
-            below = left_out or shorten(shared_words(found), self.app.size.width - 4)
+            below = left_out or shorten(shared_words(self._labels), self.app.size.width - 4)
             panel.retitle(f"Against {found.baseline + 1} {name} · {tally(found)}", below)
         panel.say_when_empty(self._why_empty())
         self._show_selected()
@@ -197,7 +201,7 @@ class Compare(Dialog[None]):
         details = self.query_one("#verdict", Details)
         if "verdict" in shown:
             width = details.content_size.width
-            called = selected and compared_label(selected[1], labels_of(found))
+            called = selected and compared_label(selected[1], self._labels)
             title = f"Verdict · {called}" if called else "Verdict"
             words = verdict_panel(selected[1], selected[0], found, width) if selected else Text()
             details.show(title, words)

@@ -24,11 +24,12 @@ from backends.results.layouts.cells import count_cell, range_cell
 from backends.results.numbers import fixed, percent
 from backends.results.summary import Group
 from backends.results.telemetry_words import usual_lines
+from profiles.counted import counted
 from profiles.format.case import Case
 from profiles.format.case_labels import CaseLabels
 from tui.screens.campaign_text import summary_words, tag_words
 from tui.side_by_side import Side, SideBySide
-from tui.text import cell, count, join, number, plain, problem
+from tui.text import cell, join, number, plain, problem
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.chart import series_colour
 from tui.widgets.distribution import LEGEND, distribution_line, limits
@@ -67,14 +68,13 @@ def labels_of(found: SideBySide) -> CaseLabels:
     return compared_labels(case for _, case in found.cases())
 
 
-def shared_words(found: SideBySide) -> str:
+def shared_words(labels: CaseLabels) -> str:
     """What is said once of all rows: ``all compile=on``."""
-    shared = labels_of(found).shared
-    return f"all {shared}" if shared else ""
+    return f"all {labels.shared}" if labels.shared else ""
 
 
-def compared_rows(found: SideBySide) -> list[Row]:
-    pairs, labels = found.cases(), labels_of(found)
+def compared_rows(found: SideBySide, labels: CaseLabels) -> list[Row]:
+    pairs = found.cases()
     several = len({case.profile for _, case in pairs}) > 1
     return [_row(place, case, found, labels, several=several) for place, case in pairs]
 
@@ -125,7 +125,7 @@ def tally(found: SideBySide) -> str:
     cases = [case for _, case in found.cases()]
     counts = Counter(case.verdict for case in cases if case.ground not in ON_ONE_SIDE)
     said = [
-        count(n, word) if (word := str(verdict)) in COUNTED else f"{n} {word}"
+        counted(n, word) if (word := str(verdict)) in COUNTED else f"{n} {word}"
         for verdict in Verdict
         if (n := counts[verdict])
     ]
@@ -307,7 +307,7 @@ def environments_text(environments: Sequence[str]) -> Text:
     text.append("Environments  ", "bold")
     if not parts:
         return text.append("not recorded\n", WARN)
-    told = [count(len(differing), "difference")] if differing else []
+    told = [counted(len(differing), "difference")] if differing else []
     told += [f"{len(partly)} not known of all"] if partly else []
     if not differing:
         told.insert(0, "none known to differ" if partly else "no difference")

@@ -9,12 +9,13 @@ from textual.widgets import TextArea
 
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.remarks import plan_remarks
+from profiles.counted import counted
 from tui.backend_protocols import DryRun
 from tui.clipboard import hand_over
 from tui.job_text import asked_for
 from tui.key_bindings import bindings
 from tui.screens.dialogs import Dialog
-from tui.text import count, plain
+from tui.text import plain
 from tui.timeline_text import timeline_lines
 
 
@@ -57,7 +58,7 @@ class DryRunView(Dialog[str]):
     BINDINGS = bindings("dryrun")
 
     def __init__(self, plan: Plan, runs: Sequence[DryRun]) -> None:
-        super().__init__(f"Dry-run · {count(len(runs), 'run')}, nothing is started")
+        super().__init__(f"Dry-run · {counted(len(runs), 'run')}, nothing is started")
         self._content = dry_run_text(plan, runs)
 
     def compose(self) -> ComposeResult:

@@ -19,6 +19,7 @@ from textual.widget import Widget
 
 from backends.hosts.host_facts import Concern, HostFacts, HostSnapshot, HostState
 from backends.transports.login_command import login_command
+from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.lent_terminal import SSH_FAILED, lend_terminal
@@ -26,7 +27,7 @@ from tui.messages import Problem, Said
 from tui.own_leases import OwnLeases
 from tui.screens.page import NO_HOST_ASKED, ONLY_LOOKS, Page
 from tui.session import Session
-from tui.text import age, cell, count, gib, host_state, join, plain, ranges
+from tui.text import age, cell, gib, host_state, join, plain, ranges
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.host_detail import HostDetail
@@ -65,7 +66,7 @@ def devices(host: HostSnapshot) -> str:
         names = {gpu.name.removeprefix("NVIDIA ").removeprefix("Tesla ") for gpu in host.facts.gpus}
         model = names.pop() if len(names) == 1 else "GPUs, mixed"
         return f"{len(host.facts.gpus)} × {model}"
-    return count(host.slots, "slot") if host.slots else "–"
+    return counted(host.slots, "slot") if host.slots else "–"
 
 
 def where(host: HostSnapshot) -> str:

@@ -17,6 +17,7 @@ from textual.widget import Widget
 
 from backends.campaign.plan.plan import Plan
 from backends.hosts.preflight_finding import Finding
+from profiles.counted import counted
 from profiles.errors import DlperfError
 from tui.key_bindings import bindings
 from tui.matrix_below import OtherGrid, below_text, others_lines, past_lines, published_lines
@@ -39,7 +40,6 @@ from tui.screens.matrix_text import (
 )
 from tui.screens.page import REFRESH_S, Page
 from tui.session import Session
-from tui.text import count
 from tui.theme import ACCENT, MUTED, WARN
 from tui.typed_ahead import Sight
 from tui.widgets.filter_table import TablePanel, set_frame
@@ -132,7 +132,9 @@ class MatrixPage(Page):
         if self._asked.past_reading.due:
             self.read_past()
         problems = len(self.session.workspace.catalog.problems)
-        panel.retitle("Profiles", f"▲ {count(problems, 'file')} with mistakes" if problems else "")
+        panel.retitle(
+            "Profiles", f"▲ {counted(problems, 'file')} with mistakes" if problems else ""
+        )
         panel.say_when_empty(NO_PROFILE)
         self._show_grid()
         self._fill_if_read()

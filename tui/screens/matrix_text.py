@@ -12,13 +12,14 @@ from backends.campaign.plan.plan import Plan
 from backends.hosts.host_facts import HostSnapshot
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.auto_repeats import AutoRepeats, Quantity
+from profiles.counted import counted
 from profiles.durations import format_duration
 from profiles.errors import SelectionError
 from tui.matrix_marks import Cell, Marks, marked_cases
 from tui.matrix_past import past_line, time_line
 from tui.matrix_request import Asked
 from tui.plan_words import hosts_text, not_counted, price_text
-from tui.text import cell, count, join, plain
+from tui.text import cell, join, plain
 from tui.theme import BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Row
 
@@ -52,7 +53,7 @@ def cell_text(
             text.append(f"; {away}", WARN)
         text.append("\n")
         if waiting := asked.waiting:
-            left = count(waiting, "marked case")
+            left = counted(waiting, "marked case")
             text.append(f"without {left}: {plain(asked.awaited)} has to answer first\n", WARN)
     if (problem := asked.problem) is not None:
         text.append(f"▲ {plain(problem.what)}", BAD)
@@ -78,7 +79,7 @@ def _case_text(
     """Three lines, of whatever case."""
     text = Text(end="")
     text.append(f"{here.case.label}", "bold")
-    size = f"{count(here.case.nodes, 'host')} × {count(here.case.gpus_per_node, 'device')}"
+    size = f"{counted(here.case.nodes, 'host')} × {counted(here.case.gpus_per_node, 'device')}"
     mark = "marked" if here.state == "marked" else "not marked"
     about = f"  {size}, {mark}"
     if here.strong:
@@ -106,14 +107,14 @@ def fill_words(
     """What filling the holes of a grid came to. ``target``: a relative half width, where repeats go
     on until it is known."""
     able = sum(cell.state != "impossible" for cell in cells)
-    enough = f"a result of {count(repeats, 'repeat')} or more"
+    enough = f"a result of {counted(repeats, 'repeat')} or more"
     if target is not None:
         enough += f" within ±{target * 100:g}%"
     if not able:
         return "no hole to fill: none of these cases can run on these hosts"
     if not found:
         return f"no hole to fill: every case that can run here has {enough}"
-    return f"{count(len(found), 'hole')} marked; {able - len(found)} of {able} have {enough}"
+    return f"{counted(len(found), 'hole')} marked; {able - len(found)} of {able} have {enough}"
 
 
 def marked_words(part: Marks, asked: Asked) -> str:
@@ -121,7 +122,7 @@ def marked_words(part: Marks, asked: Asked) -> str:
     own = len(marked_cases(asked.cells(part)))
     others = (marked_cases(asked.cells(p)) for p in asked.taking_part if p is not part)
     total = own + sum(map(len, others))
-    words = f"{count(total, 'case')} marked"
+    words = f"{counted(total, 'case')} marked"
     if own < total:
         words += f", {own} of them of {plain(part.profile.name)}"
     if waiting := asked.waiting:
@@ -135,7 +136,7 @@ def preset_words(part: Marks, preset: Preset, hosts: Sequence[HostSnapshot]) -> 
         remarks = preset_remarks(part.with_preset(preset), preset, hosts)
     except SelectionError as error:  # said again by whoever wants it
         return error.what
-    cases = f"{count(len(preset.cases), 'case')} × {part.profile.matrix.repeats}"
+    cases = f"{counted(len(preset.cases), 'case')} × {part.profile.matrix.repeats}"
     return "; ".join([cases, *remarks])
 
 
@@ -143,7 +144,7 @@ def preset_remarks(part: Marks, preset: Preset, hosts: Sequence[HostSnapshot]) -
     """What of the source ``part``, which has its marks, leaves out."""
     able = {c.case.key for row in part.cells(hosts) for c in row if c.state == "marked"}
     tags = dict.fromkeys(case.tag for case in preset.cases if case.key not in able)
-    words = [f"{count(preset.left, 'figure')} not by this profile"] if preset.left else []
+    words = [f"{counted(preset.left, 'figure')} not by this profile"] if preset.left else []
     return [*words, f"{' '.join(tags)} cannot run here"] if tags else words
 
 
@@ -154,7 +155,7 @@ def _others(part: Marks, asked: Asked) -> str:
         for one in asked.taking_part
         if one.profile is not part.profile
     }
-    return ", ".join(f"{plain(name)} ({count(n, 'case')})" for name, n in found.items() if n)
+    return ", ".join(f"{plain(name)} ({counted(n, 'case')})" for name, n in found.items() if n)
 
 
 def plan_footer(plan: Plan, states: Mapping[str, str], room: int, *, wide: bool) -> Text:
@@ -174,7 +175,7 @@ def plan_footer(plan: Plan, states: Mapping[str, str], room: int, *, wide: bool)
 
 def _runs_text(plan: Plan, *, wide: bool) -> str:
     repeats = {planned.repeats for planned in plan.cases}
-    runs, cases = count(plan.run_count, "run"), count(len(plan.cases), "case")
+    runs, cases = counted(plan.run_count, "run"), counted(len(plan.cases), "case")
     profiled = f" + {len(plan.profiled)} profiled" if plan.profiled else ""
     if (rule := plan.selection.auto) is not None:
         if wide:
@@ -182,7 +183,7 @@ def _runs_text(plan: Plan, *, wide: bool) -> str:
         return f"{len(plan.cases) if profiled else cases} {until_text(rule)}{profiled}"
     if len(repeats) > 1:
         return f"{cases}, {runs}{profiled}"
-    times = count(repeats.pop(), "repeat") if wide else repeats.pop()
+    times = counted(repeats.pop(), "repeat") if wide else repeats.pop()
     if wide or not profiled:
         return f"{cases} × {times} = {runs}{profiled}"
     return f"{len(plan.cases)} × {times} = {runs}{profiled}"

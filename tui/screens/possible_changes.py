@@ -8,10 +8,10 @@ from backends.campaign.record.state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.inventory.nodesets import fold_nodeset
 from backends.keeper.request import Verb
+from profiles.counted import counted
 from tui.backend_protocols import Controller
 from tui.kept_words import DESERTED
 from tui.screens.dialogs import Answer, Choice
-from tui.text import count
 
 CHANGES = frozenset(
     {"cancel_run", "cancel_all", "retry", "pause", "pause_all", "repeat", "diagnose"}
@@ -89,7 +89,7 @@ def _pause(controller: Controller, run_ids: Sequence[str], *, pause: bool) -> st
     if len(run_ids) == 1:
         return "" if done else "it is about to start; c ends it"
     again = "P lets them start" if pause else "they start when their turn comes"
-    return f"{count(done, 'run')} {'' if pause else 'un'}paused; {again}"
+    return f"{counted(done, 'run')} {'' if pause else 'un'}paused; {again}"
 
 
 def change_labels(viewed: CampaignSnapshot | None, run: RunView | None) -> dict[str, str]:
@@ -144,7 +144,7 @@ def _ending(viewed: CampaignSnapshot, run: RunView) -> str:
 def _ending_all(viewed: CampaignSnapshot) -> str:
     """What ending all of them means."""
     at_work, waiting = viewed.active, viewed.total - viewed.done - viewed.active
-    asked = [f"end {count(at_work, 'run')} at work"] if at_work else []
+    asked = [f"end {counted(at_work, 'run')} at work"] if at_work else []
     asked += [f"start none of the {waiting} to come"] if waiting else []
     jobs = ""
     if viewed.state.held is not None:

@@ -9,8 +9,9 @@ from rich.text import Text
 from backends.inventory.nodesets import fold_nodeset
 from backends.precheck.naming import RankedHost, Ranking, Verdict
 from backends.precheck.words import conclusions, named_text, plan_lines, reasons_text
+from profiles.counted import counted
 from profiles.durations import format_duration
-from tui.text import ago, bar, count, plain, problem
+from tui.text import ago, bar, plain, problem
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def at_work_text(work: PrecheckAtWork) -> Text:
 def found_text(precheck: Precheck, now: float | None = None) -> Text:
     """The ranking with its reasons, the worst first, and what follows from it."""
     text = Text()
-    hosts = count(len(precheck.measured.hosts), "host")
+    hosts = counted(len(precheck.measured.hosts), "host")
     when = f", {ago(now - precheck.started_at)}" if now is not None else ""
     took = format_duration(precheck.seconds)
     text.append(f"{plain(precheck.name)}: {hosts} in {took}{when}\n", "bold")
@@ -82,7 +83,7 @@ def found_text(precheck: Precheck, now: float | None = None) -> Text:
             if ranked.verdict is Verdict.NOT_JUDGED:
                 text.append_text(_host_line(ranked))
         rest = [ranked for ranked in rest if ranked.verdict is not Verdict.NOT_JUDGED]
-        text.append(f"● {count(len(rest), 'host')} besides\n", GOOD)
+        text.append(f"● {counted(len(rest), 'host')} besides\n", GOOD)
     else:
         for ranked in rest:
             text.append_text(_host_line(ranked))

@@ -8,8 +8,9 @@ from backends.campaign.record.status_view import CampaignSnapshot
 from backends.keeper.credentials import by_hand
 from backends.keeper.process import Begun
 from backends.transports.credential import Credential
+from profiles.counted import counted
 from tui.screens.dialogs import Answer, Choice
-from tui.text import count, plain
+from tui.text import plain
 
 
 def quit_question(
@@ -27,7 +28,7 @@ def quit_question(
         return _of_simulated(live)
     left = live.total - live.done - live.active
     text = (
-        f"{plain(live.name)} has {count(live.active, 'run')} at work and {left} to come. "
+        f"{plain(live.name)} has {counted(live.active, 'run')} at work and {left} to come. "
         "Runs on the hosts go on without this console. A keeper, a process on this machine, starts "
         "the others and collects all of them; consoles and commands can ask it for changes."
     )
@@ -53,7 +54,7 @@ def quit_question(
 def _of_simulated(live: CampaignSnapshot) -> Choice:
     return Choice(
         "Quit · SIMULATED",
-        f"{plain(live.name)} has {count(live.total - live.done, 'run')} that have not ended. The "
+        f"{plain(live.name)} has {counted(live.total - live.done, 'run')} that have not ended. The "
         "simulated hosts go with this console, and what they are at with them. A later demo can "
         "go on with the campaign.",
         (
@@ -69,7 +70,7 @@ def detached_words(left: CampaignSnapshot) -> str:
     if left.simulated:
         return f"{plain(left.name)} is not finished. Go on with it in: dlperf-tui demo"
     return (
-        f"{count(left.active, 'run')} of {plain(left.name)} still at work on the hosts.\n"
+        f"{counted(left.active, 'run')} of {plain(left.name)} still at work on the hosts.\n"
         f"Re-attach with: dlperf-tui, or dlperf-tui resume {plain(left.path)}"
     )
 

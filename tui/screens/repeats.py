@@ -16,9 +16,10 @@ from backends.results.run_result import RunResult
 from backends.results.steady_words import disturbance_brief
 from backends.results.summary import Group
 from backends.results.telemetry_figures import POWER_CAPPED, THROTTLED, throttled
+from profiles.counted import counted
 from tui.key_bindings import bindings
 from tui.screens.dialogs import FRAME, WIDE_BOX, Dialog
-from tui.text import cell, count, number, plain
+from tui.text import cell, number, plain
 from tui.theme import BAD, MUTED, WARN
 from tui.widgets.distribution import LEGEND, distribution_line, limits
 from tui.widgets.keyed_table import Column, KeyedTable, Row
@@ -165,7 +166,7 @@ class Repeats(Dialog[str]):
     BINDINGS = bindings("repeats")
 
     def __init__(self, case: CaseResult) -> None:
-        done = f"{case.succeeded} of {count(case.repeats, 'repeat')} succeeded"
+        done = f"{case.succeeded} of {counted(case.repeats, 'repeat')} succeeded"
         super().__init__(f"{plain(case.as_case.label)} · {done}")
         self._case = case
 

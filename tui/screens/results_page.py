@@ -32,7 +32,7 @@ from tui.session import Session
 from tui.text import plain
 from tui.widgets.busbw_plot import busbw_plot
 from tui.widgets.case_bars import case_bars, is_curve
-from tui.widgets.chart import AXIS_ROWS, Chart
+from tui.widgets.chart import AXIS_ROWS, Chart, rows_of
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable
@@ -138,8 +138,12 @@ class ResultsPage(Page):
             set_frame(chart, "GB/s over the size of a message")
             return
         if not is_curve(self._groups, group.unit):
-            rows = self._room - FRAME - AXIS_ROWS - 1  # the legend's
-            chart.show(case_bars(self._bars(group.unit), case, width=width, rows=rows))
+            bars, room = self._bars(group.unit), self._room - FRAME
+            plot = case_bars(bars, case, width=width, rows=room - AXIS_ROWS - 1)
+            if (over := rows_of(plot, width, room) - room) > 0:  # its legend takes more than a line
+                rows = room - AXIS_ROWS - 1 - over
+                plot = case_bars(bars, case, width=width, rows=rows)
+            chart.show(plot)
             set_frame(chart, f"{plain(group.unit)} of each case")
             return
         quantity = self._quantity

@@ -21,9 +21,10 @@ from backends.results.steady_words import disturbance_text
 from backends.results.telemetry_words import coinciding, usual_lines
 from backends.results.workload_figures import configuration, measurements
 from profiles.cleantext import clean_text
+from profiles.counted import counted
 from profiles.durations import format_duration
 from profiles.logs.failures import REMEDIES
-from tui.text import count, named_rows, number, plain, ranges, run_state
+from tui.text import named_rows, number, plain, ranges, run_state
 from tui.theme import ACCENT, BAD, MUTED, TEXT, WARN
 from tui.widgets.throughput_plot import jitter_text
 
@@ -126,7 +127,7 @@ def _diagnosed(text: Text, record: RunRecord) -> None:
         text.append("  · ", MUTED).append(f"{plain(line)}\n")
     if found.files:
         where = found.files[0].rpartition("/")[0]
-        text.append(f"  · {count(len(found.files), 'file')} of what they said: {where}\n", MUTED)
+        text.append(f"  · {counted(len(found.files), 'file')} of what they said: {where}\n", MUTED)
 
 
 def _facts(run: RunView, record: RunRecord) -> list[tuple[str, str]]:
@@ -165,9 +166,9 @@ def _sharing(record: RunRecord, state: CampaignState) -> list[tuple[str, str]]:
 def _steps(record: RunRecord) -> Iterator[tuple[str, str]]:
     window = run_window(record, chart_series(record).points)
     if window.warmup:
-        yield "warm-up", f"{count(window.warmup, 'reading')} left out"
+        yield "warm-up", f"{counted(window.warmup, 'reading')} left out"
     if window.used is not None:
-        yield "window", f"{window.used} of {count(record.reading_count, 'reading')}"
+        yield "window", f"{window.used} of {counted(record.reading_count, 'reading')}"
     if record.reading_count and (said := jitter_text(window, at_work=record.state.active)):
         yield "jitter", said
 

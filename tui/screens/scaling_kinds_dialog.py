@@ -10,10 +10,11 @@ from textual import on
 from textual.widgets import Static
 
 from profiles.case_tag import parse_tag
+from profiles.counted import counted
 from profiles.format.case_matrix import global_batches
 from tui.matrix_marks import Marks
 from tui.screens.editors import MarkList
-from tui.text import cell, count, plain
+from tui.text import cell, plain
 from tui.theme import MUTED, TEXT, WARN
 from tui.widgets.keyed_table import Column, KeyedTable
 
@@ -46,7 +47,7 @@ class ScalingEditor(MarkList[Marks]):
         for total in sorted(self._totals):
             shares = self._marks.shares(total)
             here = sum(isinstance(share, int) for share in shares.values())
-            about = f"in all, in {here} of {count(len(shares), 'case')}"
+            about = f"in all, in {here} of {counted(len(shares), 'case')}"
             yield str(total), (cell("strong", "bold"), cell(total), cell(about, MUTED))
 
     @on(KeyedTable.Moved)

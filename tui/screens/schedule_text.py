@@ -13,8 +13,9 @@ from backends.campaign.record.run_state import RunState
 from backends.campaign.record.status_view import CampaignSnapshot, RunView
 from backends.engines.hosts_schedule import Slot
 from backends.inventory.nodesets import fold_nodeset
+from profiles.counted import counted
 from profiles.durations import format_duration
-from tui.text import RUN_STATES, count, plain
+from tui.text import RUN_STATES, plain
 from tui.theme import MUTED
 from tui.timeline_text import MOST_NAME, Bar, column_of, host_lines
 from tui.widgets.throughput_plot import time_ticks
@@ -154,11 +155,11 @@ def _words(
             yield f"{words} from {begin}{until}, as far as runs tell"
     waiting = [run for run in viewed.runs if run.state.waits and run.run_id not in slots]
     paused = sum(run.paused for run in waiting)
-    parts = [f"{count(paused, 'run')} paused"] if paused else []
+    parts = [f"{counted(paused, 'run')} paused"] if paused else []
     later = min(later, len(waiting) - paused)
-    parts += [f"{count(later, 'run')} after these"] if later else []
+    parts += [f"{counted(later, 'run')} after these"] if later else []
     if unknown := len(waiting) - paused - later:
-        parts.append(f"{count(unknown, 'run')} to come, nobody knows when")
+        parts.append(f"{counted(unknown, 'run')} to come, nobody knows when")
     if parts:
         yield f"not shown: {', '.join(parts)}"
 

@@ -11,9 +11,10 @@ from backends.campaign.plan.remarks import plan_remarks
 from backends.hosts.host_facts import AWAY, HostSnapshot
 from backends.hosts.preflight_finding import Finding
 from backends.inventory.nodesets import fold_nodeset
+from profiles.counted import counted
 from profiles.durations import format_duration
 from tui.plan_words import not_counted, price_text
-from tui.text import count, plain
+from tui.text import plain
 from tui.theme import BAD, GOOD, MUTED, WARN
 
 ORDER = ("stop", "away", "warn", "ok")
@@ -30,7 +31,7 @@ def totals_text(plan: Plan, states: Mapping[str, str]) -> Text:
     """What the plan comes to, and where it can run; ``states``: of its hosts."""
     rule = plan.selection.auto
     text = Text(end="")
-    text.append(f"{count(plan.run_count, 'run')}{' first' if rule else ''}", "bold")
+    text.append(f"{counted(plan.run_count, 'run')}{' first' if rule else ''}", "bold")
     if plan.profiled:
         text.append(f" + {len(plan.profiled)} profiled", "bold")
     if plan.expected_s is not None:

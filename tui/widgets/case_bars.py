@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from backends.results.case_result import CaseResult
 from backends.results.summary import Group
-from tui.text import number, shorten
+from tui.text import number, plain, shorten
 from tui.theme import TEXT
-from tui.widgets.chart import CURSOR, Line, Plot, finite, series_colour
-from tui.widgets.chart_scale import value_ticks
+from tui.widgets.chart import CURSOR, Line, Plot, series_colour
+from tui.widgets.chart_scale import SMALLEST_TOP, value_ticks
 from tui.widgets.distribution import REPEAT
 from tui.widgets.scaling_plot import PUBLISHED, Published
 
@@ -43,21 +44,22 @@ def case_bars(
     lines: list[Line] = []
     for row, (place, (_, case, theirs)) in enumerate(reversed(shown)):
         level = float(row)
-        repeats = tuple(finite([(value, level) for value in case.throughputs]))
-        found = [(theirs.value, level)] if theirs is not None else []
-        marks = ((repeats, REPEAT), (tuple(finite(found)), PUBLISHED))
-        lines += [
-            Line("", points, TEXT, marks=points, mark=mark, alone=True)
-            for points, mark in marks
-            if points
-        ]
-        if case.throughput is not None and finite([(case.throughput, level)]):
+        published = [] if theirs is None else [theirs.value]
+        for values, mark in ((case.throughputs, REPEAT), (published, PUBLISHED)):
+            if points := tuple((value, level) for value in values):
+                lines.append(Line("", points, TEXT, marks=points, mark=mark, alone=True))
+        if case.throughput is not None:
             ends = ((0.0, level), (case.throughput, level))
             lines.append(Line("", ends, series_colour(place), solid=SOLID))
     systems = dict.fromkeys(theirs.system for _, (_, _, theirs) in shown if theirs is not None)
-    top = max((x for line in lines for x, _ in line.points), default=0.0)
+    known = chain.from_iterable(
+        (*case.throughputs, *([] if theirs is None else [theirs.value]))
+        for _, case, theirs in cases
+    )
+    top = max(known, default=0.0)  # of all, so that the scale stands still
     if top <= 0:
-        return Plot()
+        return Plot(empty="no case has a figure")
+    top = max(top, SMALLEST_TOP)
     said = (f"{REPEAT} a repeat", *(f"{PUBLISHED} published: {system}" for system in systems))
     lines.sort(key=lambda line: bool(line.solid))  # the first lie on top
     return Plot(
@@ -73,9 +75,9 @@ def case_bars(
 
 def _names(cases: Sequence[tuple[str, CaseResult]], most: int) -> tuple[str, ...]:
     """Each with its figure, below one another."""
-    figures = [number(case.throughput) for _, case in cases]
+    figures = [shorten(number(case.throughput), most // 2) for _, case in cases]
     room = most - max(map(len, figures)) - 1
-    names = [shorten(name, room) for name, _ in cases]
+    names = [shorten(plain(name), room) for name, _ in cases]
     wide = max(map(len, names))
     figured = max(map(len, figures))
     return tuple(

@@ -149,9 +149,7 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
     plt.xaxes(True, False)
     plt.yaxes(True, False)
     columns = width - 1 - max(plot.label_width, *(len(words) for _, words in scale.ticks))
-    for edge in finite([(x, 0.0) for x in plot.edges]):
-        rows = scale.between(scale.bottom, plot.top)
-        plt.scatter([edge[0]] * len(rows), rows, color=_rgb(MUTED), marker=EDGE)
+    _draw_below(plt, plot, scale)
     tags: set[tuple[int, float]] = set()
     column = (plot.x_limits[1] - plot.x_limits[0]) / width
     for line in reversed(plot.lines):  # the first one lies on top
@@ -186,6 +184,15 @@ def draw(plot: Plot, width: int, height: int, console: Console) -> list[Strip]:
         text.no_wrap = True
         strips.append(Strip(text.render(console)).crop(0, width))
     return strips[:height]
+
+
+def _draw_below(plt: ModuleType, plot: Plot, scale: Scale) -> None:
+    """What lies under everything else; without a point plotext draws no axis either."""
+    if plot.names:
+        plt.scatter([plot.x_limits[0]], [scale.bottom], marker=" ")
+    rows = scale.between(scale.bottom, plot.top)
+    for edge in finite([(x, 0.0) for x in plot.edges]):
+        plt.scatter([edge[0]] * len(rows), rows, color=_rgb(MUTED), marker=EDGE)
 
 
 def _scale(plot: Plot, rows: int) -> Scale:
@@ -317,6 +324,13 @@ def _without_middle(text: str, width: int) -> str:
     return shorten(text, width - cell_len(end)) + end
 
 
+def rows_of(plot: Plot, width: int, most: int) -> int:
+    """Lines that it takes with its legend: as many as it has names, or enough to read a curve."""
+    if not plot.names:
+        return min(most, CURVE_ROWS)
+    return len(plot.names) + AXIS_ROWS + len(legend(plot, width, most))
+
+
 class Chart(Widget, can_focus=False):
     """A plot with its legend; drawn again only when the plot or the size changes."""
 
@@ -333,12 +347,8 @@ class Chart(Widget, can_focus=False):
             self.refresh()
 
     def rows_needed(self, most: int) -> int:
-        """Lines that it takes, without its frame: as many as it has names, or enough to read a
-        curve."""
-        plot = self._plot
-        if not plot.names:
-            return min(most, CURVE_ROWS)
-        return len(plot.names) + AXIS_ROWS + len(legend(plot, self.size.width, most))
+        """Lines that it takes, without its frame."""
+        return rows_of(self._plot, self.size.width, most)
 
     @property
     def axis(self) -> tuple[int, tuple[float, float]]:
@@ -366,7 +376,7 @@ class Chart(Widget, can_focus=False):
     def _paint(self, width: int, height: int) -> list[Strip]:
         console = self.app.console
         points = chain.from_iterable(line.points for line in self._plot.lines)
-        if not any(map(_is_finite, points)):
+        if not self._plot.names and not any(map(_is_finite, points)):
             words = cell(f" {self._plot.empty}", MUTED)
             return [Strip.blank(width), Strip(words.render(console), words.cell_len)]
         named = legend(self._plot, width, height)

@@ -13,8 +13,9 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from backends.hosts.host_facts import HostSnapshot, HostState
+from profiles.counted import counted
 from tui.key_bindings import PAGES
-from tui.text import GRAVE, count, plain, shorten
+from tui.text import GRAVE, plain, shorten
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 
 if TYPE_CHECKING:
@@ -25,11 +26,11 @@ def cluster_words(hosts: Sequence[HostSnapshot]) -> str:
     """ "4 hosts 32 GPUs"; devices without GPUs are slots; hosts not probed yet say so."""
     gpus = sum(len(h.facts.gpus) for h in hosts if h.facts)
     slots = sum(h.slots for h in hosts if not (h.facts and h.facts.gpus))
-    parts = [count(len(hosts), "host") if hosts else "no hosts yet"]
+    parts = [counted(len(hosts), "host") if hosts else "no hosts yet"]
     if gpus:
-        parts.append(count(gpus, "GPU"))
+        parts.append(counted(gpus, "GPU"))
     elif slots:
-        parts.append(count(slots, "slot"))
+        parts.append(counted(slots, "slot"))
     if any(h.state is HostState.PROBING for h in hosts):
         parts.append("probing …")
     return " ".join(parts)

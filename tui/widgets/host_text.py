@@ -10,7 +10,8 @@ from rich.text import Text
 
 from backends.hosts.host_facts import Concern, HostFacts, HostSnapshot, HostState
 from backends.hosts.topology_words import summary_of
-from tui.text import age, count, gib, host_state, join, plain
+from profiles.counted import counted
+from tui.text import age, gib, host_state, join, plain
 from tui.theme import ACCENT, BAD, MUTED, WARN
 from tui.widgets.device_text import (
     affinity_text,
@@ -53,7 +54,7 @@ def host_text(
     if host.facts.gpus:
         text.append_text(_devices(host.facts, width, own)).append("\n")
     else:
-        text.append(f"No GPU; {count(host.slots, 'slot')} for CPU workloads\n", MUTED)
+        text.append(f"No GPU; {counted(host.slots, 'slot')} for CPU workloads\n", MUTED)
         if host.facts.topology is not None:
             text.append("\n").append_text(_stacked(link_lines(host.facts.topology)))
             text.append_text(legend_text(host.facts.topology)).append("\n")
@@ -124,7 +125,7 @@ def _told_by_queue(host: HostSnapshot, facts: HostFacts, width: int) -> Text:
     used = sorted({process.gpu_index for process in facts.gpu_processes})
     if facts.gpus:
         models = " + ".join(dict.fromkeys(plain(gpu.name) for gpu in facts.gpus))
-        text.append(f"{count(len(facts.gpus), 'GPU')}, {models}")
+        text.append(f"{counted(len(facts.gpus), 'GPU')}, {models}")
         text.append(f"; jobs have {', '.join(map(str, used)) or 'none'}\n")
     if host.reason and not host.concerns:
         text.append_text(_wrapped(host.reason, width))
@@ -152,7 +153,7 @@ def _capacity(facts: HostFacts, width: int) -> Text:
         memory = f"{gib(facts.memory_mib - facts.memory_available_mib)} of {memory}"
         load = [f"load {facts.load1:.1f}"]
     parts: list[Text | str | tuple[str, str]] = [
-        f"{count(facts.cpus, 'CPU')}, {count(facts.numa_nodes, 'NUMA node')}",
+        f"{counted(facts.cpus, 'CPU')}, {counted(facts.numa_nodes, 'NUMA node')}",
         *load,
         f"memory {memory}",
     ]

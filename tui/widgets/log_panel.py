@@ -17,8 +17,9 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from profiles.counted import counted
 from tui.key_bindings import bindings
-from tui.text import count, join, plain
+from tui.text import join, plain
 from tui.theme import ACCENT, GOOD, MUTED, WARN
 from tui.widgets.cut_marks import cropped
 from tui.widgets.filter_table import set_frame
@@ -208,10 +209,10 @@ class LogPanel(ScrollView, can_focus=True):
         elif self._said:
             state = (f"{plain(self._said)} · f follows", MUTED)
         elif not self.following:
-            new = count(self._unseen, "new line")
+            new = counted(self._unseen, "new line")
             state = (f"held · {new}, press f to follow", WARN if self._unseen else MUTED)
         elif self._ended:
-            state = (f"ended · {count(len(self._lines), 'line')}", MUTED)
+            state = (f"ended · {counted(len(self._lines), 'line')}", MUTED)
         else:
             state = ("following", GOOD)
         title = self._title if self._rank is None else f"{self._title} · rank {self._rank}"

@@ -8,9 +8,10 @@ from backends.campaign.record.run_window import RunWindow
 from backends.campaign.record.status_view import ChartSeries
 from backends.results.numbers import percent
 from backends.results.steady_words import disturbance_brief
+from profiles.counted import counted
 from profiles.durations import format_duration
 from profiles.throughput.steady import Shape
-from tui.text import count, number
+from tui.text import number
 from tui.theme import WARN
 from tui.widgets.chart import (
     EDGE,
@@ -95,11 +96,11 @@ def _mark(shape: Shape) -> str:
 
 def _legend(window: RunWindow, *, dotted: bool) -> Iterator[str]:
     if window.warmup:
-        yield f"· warm-up, {count(window.warmup, 'reading')}"
+        yield f"· warm-up, {counted(window.warmup, 'reading')}"
     elif dotted:
         yield "· warm-up"
     if window.used is not None and (window.warmup or window.end_s is not None):
-        yield f"{EDGE} {count(window.used, 'reading')} that count"
+        yield f"{EDGE} {counted(window.used, 'reading')} that count"
     for one, _ in window.disturbed:
         trend = one.shape is Shape.TREND
         yield disturbance_brief(one) if trend else f"{_mark(one.shape)} {disturbance_brief(one)}"

@@ -9,6 +9,7 @@ from statistics import fmean, median, stdev
 from backends.campaign.record.run_record import RunRecord
 from backends.campaign.record.run_state import RunState
 from backends.results.run_result import BANDWIDTH
+from profiles.throughput.speed import is_speed
 from profiles.throughput.steady import FEWEST_READINGS, Disturbance, disturbances
 
 MOST_LOOKED_AT = 128
@@ -85,13 +86,13 @@ def window_seen(run: RunRecord) -> tuple[int | None, float | None, Sequence[floa
         return used, None, ()
     times = series.times[max(0, begin - 1) : end]
     seconds = times[-1] - times[0] if len(times) > 1 else 0.0
-    return used, seconds if seconds > 0 else None, series.values[begin:end]
+    speeds = tuple(filter(is_speed, series.values[begin:end]))
+    return used, seconds if seconds > 0 else None, speeds
 
 
 def jitter(speeds: Sequence[float]) -> Jitter | None:
     """Of steps done at these speeds (any unit); None where they are too few to tell."""
-    # Beyond these, which no speed is, a square or a sum would be none.
-    times = sorted(1 / speed for speed in speeds if 1e-100 < speed < 1e100)
+    times = sorted(1 / speed for speed in speeds if is_speed(speed))
     if len(times) < FEWEST_READINGS:
         return None
     p95 = times[min(len(times) - 1, round(0.95 * (len(times) - 1)))]
