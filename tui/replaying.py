@@ -44,22 +44,28 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
     async def play(self) -> None:
         """All that is in sight is of one moment: the journal is read before the log of it comes,
         so that no line is seen before the reading that it has."""
+        while True:
+            self._sought.clear()
+            look_s: float | None = LOOK_S
+            try:
+                await self._bring()
+            except DlperfError as error:
+                self.show_problem(error)
+                look_s = None  # said once: until somebody seeks
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(look_s):
+                    await self._sought.wait()
+
+    async def _bring(self) -> None:
         replay = self._replay
-        try:
+        if self.session.opened is None:
             await self.session.open(replay.playback)
             self.action_page("runs")
-            while True:
-                self._sought.clear()
-                if await asyncio.to_thread(replay.advance):
-                    await self.session.open(replay.playback)
-                    replay.reach()
-                    await asyncio.to_thread(replay.catch_up)
-                    self._show_moment()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_S):
-                        await self._sought.wait()
-        except DlperfError as error:
-            self.show_problem(error)
+        if await asyncio.to_thread(replay.advance):
+            await self.session.open(replay.playback)
+            replay.reach()
+            await asyncio.to_thread(replay.catch_up)
+            self._show_moment()
 
     def _show_moment(self) -> None:
         """At once, and not when a page looks next, as one does that is still being made."""
@@ -80,6 +86,7 @@ class ReplayApp(DlperfApp, inherit_bindings=False):
             self.action_restart()
         else:
             self._replay.replay_clock.toggle()
+            self._sought.set()
             self.screen.refresh_bindings()
             self._show_moment()
 

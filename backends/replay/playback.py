@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 from collections.abc import Iterator
@@ -17,21 +18,35 @@ from profiles.errors import DlperfError
 class Playback:
     """The copy in ``directory``, which it makes, and brings up to one moment after the other.
 
+    Parameters
+    ----------
+    before: another copy; what is whole there, and at ``now``, is shared with it.
+
     Raises
     ------
     DlperfError: it cannot be written. Every method blocks.
     """
 
-    def __init__(self, recording: Recording, directory: Path) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        directory: Path,
+        *,
+        before: Playback | None = None,
+        now: float = -math.inf,
+    ) -> None:
         self.directory = directory
         self._recording = recording
         self._written = dict.fromkeys(recording.tracks, 0)
         with told(directory):
             directory.mkdir(mode=0o700, parents=True)
             for path in recording.others:
-                target = directory / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(recording.source / path, target, follow_symlinks=False)
+                if not self._shares(path, before):
+                    source, target = recording.source / path, self._target(path)
+                    shutil.copyfile(source, target, follow_symlinks=False)
+            for path, track in recording.tracks.items():
+                if track.size_at(now) >= track.size and self._shares(path, before):
+                    del self._written[path]
 
     def tell(self, now: float) -> None:
         """Add what the journal said until then, and nothing else."""
@@ -45,15 +60,29 @@ class Playback:
             for path in tuple(self._written):
                 self._grow(path, self._recording.tracks[path], now)
 
+    def _target(self, path: str) -> Path:
+        target = self.directory / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return target
+
+    def _shares(self, path: str, before: Playback | None) -> bool:
+        """Whether it is here now because it was there; not every file system can do this."""
+        if before is None or path in before._written:
+            return False
+        try:
+            os.link(before.directory / path, self._target(path))
+        except OSError:
+            return False
+        return True
+
     def _grow(self, path: str, track: Track, now: float) -> None:
-        written, size, whole = self._written[path], track.size_at(now), track.points[-1][1]
+        written, size, whole = self._written[path], track.size_at(now), track.size
         if size > written:
             more = self._bytes(path, written, size - written)
             if size < whole and not track.exact:
                 more = more[: more.rfind(b"\n") + 1]
-            target = self.directory / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("ab") as file:
+            with self._target(path).open("ab") as file:
+                file.truncate(written)  # there may be some of it, where there was no room for all
                 file.write(more)
             written += len(more)
             self._written[path] = written

@@ -54,6 +54,11 @@ class Track:
     points: tuple[tuple[float, int], ...]
     exact: bool = False
 
+    @property
+    def size(self) -> int:
+        """Bytes in the end."""
+        return self.points[-1][1]
+
     def size_at(self, now: float) -> int:
         """Bytes that were there."""
         after = bisect_right(self.points, now, key=lambda point: point[0])
@@ -289,7 +294,7 @@ def _first_line(source: Path, span: _Span, profile: Profile, left: int) -> tuple
 
 def _as(other: Track | None, size: int) -> Iterator[tuple[float, int]]:
     """Of a file of so many bytes that grew as another one."""
-    if other is not None and (whole := other.points[-1][1]):
+    if other is not None and (whole := other.size):
         yield from ((t, size * there // whole) for t, there in other.points)
 
 

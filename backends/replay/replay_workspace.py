@@ -110,6 +110,7 @@ class ReplayWorkspace(Workspace):
         with told(tempfile.gettempdir()):
             self._directory = tempfile.TemporaryDirectory(prefix="dlperf-tui-replay-")
         self._times = 0
+        self._past: Path | None = None
         self._turn = threading.Lock()
         self._closed = False
         super().__init__(
@@ -128,7 +129,7 @@ class ReplayWorkspace(Workspace):
             simulated=self._recording.simulated,
         )
         self._holder = Holder("a replay", host, 0, 0, "", Role.REPLAY)
-        self._playback = self._begin()
+        self._playback = self._begin(begin, None)
 
     @property
     def playback(self) -> Path:
@@ -138,17 +139,22 @@ class ReplayWorkspace(Workspace):
     def advance(self) -> bool:
         """Bring the journal to the clock's moment; False: it was there. Blocking.
 
-        What came before what is shown is another directory, whole. Raises DlperfError.
+        What came before what is shown is another directory, whole; the one that was shown is there
+        until the next call. Raises DlperfError: it is where it was.
         """
         with self._turn:
             now, before = self.replay_clock(), self._read_until
+            if self._past is not None:
+                shutil.rmtree(self._past, ignore_errors=True)
+                self._past = None
             if self._closed or now == before:
                 return False
-            self._read_until = now
             if now < before:
-                self._playback = self._begin()
+                old, self._playback = self._playback, self._begin(now, self._playback)
+                self._past = old.directory.parent
             else:
                 self._playback.tell(now)
+            self._read_until = now
             return True
 
     def reach(self) -> None:
@@ -172,13 +178,17 @@ class ReplayWorkspace(Workspace):
         last = bisect_left(turns, clock.lately(JUST_NOW_S)) - 1
         return turns[last] if last >= 0 else clock.begin
 
-    def _begin(self) -> Playback:
+    def _begin(self, now: float, before: Playback | None) -> Playback:
         self._times += 1
-        shutil.rmtree(self.campaigns_dir / str(self._times - 2), ignore_errors=True)
-        self.__dict__.pop("_views", None)  # what they keep is of another directory
+        place = self.campaigns_dir / str(self._times)
         name = self._recording.source.resolve().name
-        playback = Playback(self._recording, self.campaigns_dir / str(self._times) / name)
-        playback.show(self._read_until)
+        try:
+            playback = Playback(self._recording, place / name, before=before, now=now)
+            playback.show(now)
+        except DlperfError:
+            shutil.rmtree(place, ignore_errors=True)
+            raise
+        self.__dict__.pop("_views", None)  # what they keep is of another directory
         return playback
 
     def writer(self, path: Path) -> Holder | None:

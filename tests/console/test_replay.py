@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import random
 import shutil
 from collections.abc import AsyncIterator, Callable
@@ -152,6 +154,27 @@ async def test_a_moment_that_comes_while_a_page_is_being_made_waits_for_it(
         assert not app.screen.query("*"), "its widgets come later"
         act(app)
         await until(pilot, lambda: "REPLAY" in screen_text(app) and "Results" in screen_text(app))
+
+
+async def test_what_the_disk_has_no_room_for_is_said_and_the_next_key_plays_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    async with replay(HUGE) as (app, pilot, watch):
+        watch.now += 5.0
+        await until(pilot, lambda: "succeeded" in screen_text(app))
+        with monkeypatch.context() as disk:
+            disk.setattr(os, "link", full)
+            disk.setattr(shutil, "copyfile", full)
+            await pilot.press("0")
+            await until(pilot, lambda: "No space left on device" in screen_text(app))
+        assert "succeeded" in screen_text(app), "what was shown is shown"
+        await pilot.press("0")
+        await until(pilot, lambda: "0/6 runs" in screen_text(app))
+        watch.now += 1000.0
+        await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))
 
 
 async def test_who_chose_a_run_keeps_it_going_back() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -232,6 +233,102 @@ async def test_whatever_was_done_before_it_is_what_a_campaign_was_at_that_moment
     assert bring(workspace).done == 0
     assert not first.exists()
     await workspace.close()
+
+
+async def test_who_goes_back_copies_nothing_again(monkeypatch: pytest.MonkeyPatch):
+    copied: list[object] = []
+    copyfile = shutil.copyfile
+
+    def counted(source: Path, target: Path, **how: bool) -> object:
+        copied.append(source)
+        return copyfile(source, target, **how)
+
+    monkeypatch.setattr(shutil, "copyfile", counted)
+    workspace = ReplayWorkspace(RECORDED, 10.0, monotonic=Stopwatch())
+    clock = workspace.replay_clock
+    clock.toggle()
+    assert set(copied) == {RECORDED / path for path in RECORDINGS[RECORDED.name].others} != set()
+    copied.clear()
+    clock.seek(clock.end)
+    bring(workspace)
+    log = next((workspace.playback / "logs").rglob("*.log")).relative_to(workspace.playback)
+    there = (workspace.playback / log).stat().st_ino
+    for share in (0.9, 0.5, 0.0):
+        before = workspace.playback
+        clock.seek(clock.begin + share * (clock.end - clock.begin))
+        bring(workspace)
+        assert before.exists(), "somebody may be reading it"
+        assert not workspace.advance()
+        assert not before.exists()
+        assert len(list(workspace.campaigns_dir.iterdir())) == 1
+        if share == 0.9:
+            assert (workspace.playback / log).stat().st_ino == there, "what is whole is shared"
+    assert not copied
+    await workspace.close()
+
+
+@pytest.mark.parametrize("back", [True, False])
+@pytest.mark.parametrize("links", [True, False])
+async def test_where_there_was_no_room_it_goes_on_when_there_is(
+    back: bool, links: bool, monkeypatch: pytest.MonkeyPatch
+):
+    workspace = ReplayWorkspace(RECORDED, 10.0, monotonic=Stopwatch())
+    clock = workspace.replay_clock
+    clock.toggle()
+    middle = clock.begin + 0.5 * (clock.end - clock.begin)
+    if back:
+        clock.seek(clock.end)
+        bring(workspace)
+    before, moment = contents(workspace.playback), workspace.moment
+    with monkeypatch.context() as disk:
+        disk.setattr("backends.replay.playback.Playback._bytes", of_a_full_disk)
+        clock.seek(middle)
+        with pytest.raises(DlperfError, match="No space"):
+            bring(workspace)
+    if back:
+        assert contents(workspace.playback) == before
+        assert workspace.moment == moment
+        assert len(list(workspace.campaigns_dir.iterdir())) == 1, "what there was room for is gone"
+    if not links:
+        monkeypatch.setattr(os, "link", of_a_full_disk)
+    bring(workspace)
+    with tempfile.TemporaryDirectory() as directory:
+        Playback(RECORDINGS[RECORDED.name], Path(directory) / "x").show(middle)
+        assert contents(workspace.playback) == contents(Path(directory) / "x")
+    await workspace.close()
+
+
+async def test_what_has_not_come_yet_is_not_shared():
+    workspace = ReplayWorkspace(RECORDED, 10.0, monotonic=Stopwatch())
+    clock = workspace.replay_clock
+    clock.toggle()
+    some, most = moments(RECORDINGS[RECORDED.name], (0.3, 0.9))
+    clock.seek(some)
+    bring(workspace)
+    clock.seek(clock.end)
+    workspace.advance()  # and its logs are those of the moment before
+    clock.seek(most)
+    bring(workspace)
+    with tempfile.TemporaryDirectory() as directory:
+        Playback(RECORDINGS[RECORDED.name], Path(directory) / "x").show(most)
+        assert contents(workspace.playback) == contents(Path(directory) / "x")
+    await workspace.close()
+
+
+def of_a_full_disk(*_: object) -> bytes:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_what_was_cut_short_by_a_full_disk_is_not_there_twice(recording: Recording, tmp_path: Path):
+    (middle,) = moments(recording, (0.5,))
+    playback, usual = Playback(recording, tmp_path / "a"), Playback(recording, tmp_path / "b")
+    usual.show(middle)
+    for path, data in contents(tmp_path / "b").items():
+        if path in recording.tracks:
+            (tmp_path / "a" / path).parent.mkdir(exist_ok=True, parents=True)
+            (tmp_path / "a" / path).write_bytes(data[: len(data) // 2])
+    playback.show(middle)
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
 async def test_the_log_waits_until_the_readings_are_shown():
