@@ -119,7 +119,7 @@ class Session:
 
         Raises
         ------
-        DlperfError: it cannot be read any more.
+        DlperfError: it cannot be read any more, and no other was opened meanwhile.
         """
         before = self.opened
         if before is None or before.finished or before is self._lost:
@@ -127,10 +127,12 @@ class Session:
         try:
             now = await asyncio.to_thread(self._load, before.path)
         except DlperfError:
-            self._lost = before  # said once
-            raise
-        if self.opened is before:  # and not another one meanwhile
-            self.opened = now
+            if self.opened is before:
+                self._lost = before  # said once
+                raise
+        else:
+            if self.opened is before:  # and not another one meanwhile
+                self.opened = now
 
     async def campaigns(self) -> Sequence[CampaignSummary]:
         """All campaigns on disk, newest first; read in a thread, for journals can be long."""

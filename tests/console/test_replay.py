@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import os
 import random
@@ -14,11 +15,14 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from backends.campaign.record.status_view import CampaignSnapshot
 from backends.replay.replay_clock import SPEEDS, ReplayClock
 from backends.replay.replay_workspace import ReplayWorkspace
+from profiles.errors import DlperfError
 from tests.console.conftest import HUGE, LARGE, SMALL, Operator, screen_text, tick, until
 from tui.cli.program import main
 from tui.replaying import ReplayApp
+from tui.session import Session
 from tui.widgets.keybar import offered
 from tui.widgets.keyed_table import KeyedTable
 
@@ -175,6 +179,32 @@ async def test_what_the_disk_has_no_room_for_is_said_and_the_next_key_plays_on(
         await until(pilot, lambda: "0/6 runs" in screen_text(app))
         watch.now += 1000.0
         await until(pilot, lambda: "REPLAY ■ end" in screen_text(app))
+
+
+@pytest.mark.parametrize("went_back", [True, False])
+async def test_a_copy_that_went_while_another_was_opened_is_missed_by_nobody(
+    went_back: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = ReplayWorkspace(RECORDED, 10.0, monotonic=Stopwatch())
+    workspace.replay_clock.seek(workspace.replay_clock.end - 1.0)
+    workspace.advance()
+    session = Session(workspace, readonly=True)
+    await session.open(workspace.playback)
+    workspace.replay_clock.seek(workspace.replay_clock.begin)
+    workspace.advance()
+    now, load = workspace.load(workspace.playback), workspace.load
+
+    def late(path: Path) -> CampaignSnapshot:
+        shutil.rmtree(path)
+        if went_back:
+            session.opened = now
+        return load(path)
+
+    monkeypatch.setattr(workspace, "load", late)
+    with contextlib.nullcontext() if went_back else pytest.raises(DlperfError):
+        await session.refresh()
+    assert (session.opened is now) is went_back
+    await workspace.close()
 
 
 async def test_who_chose_a_run_keeps_it_going_back() -> None:
