@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from backends.campaign.folder.index import CampaignSummary
     from backends.campaign.folder.opened_bundles import OpenedBundles
     from backends.campaign.folder.past_index import PastIndex
+    from backends.campaign.folder.remove import Removable
     from backends.campaign.folder.tags_and_note import About
     from backends.campaign.plan.campaign_request import Request
     from backends.campaign.plan.plan import DryRun, Plan
@@ -379,20 +380,21 @@ class Workspace:
         move(path, target, self.clock)
         return target
 
-    def size_to_remove(self, path: Path) -> int:
-        """Bytes that removing a campaign frees; raises as :meth:`remove_campaign`. Blocking."""
-        from backends.campaign.folder.adopt import size_of  # noqa: PLC0415 (as above)
-        from backends.campaign.folder.remove import check_removable  # noqa: PLC0415 (as above)
+    def look_at_removable(self, path: Path, *, force: bool = False) -> Removable:
+        """What there is to ask about before a campaign is removed; raises as
+        :meth:`remove_campaign`. Blocking."""
+        from backends.campaign.folder.remove import look_at_removable  # noqa: PLC0415 (as above)
 
-        check_removable(path, self.clock)
-        return size_of(path)
+        return look_at_removable(path, self.clock, force=force)
 
-    def remove_campaign(self, path: Path, *, force: bool = False) -> None:
+    def remove_campaign(
+        self, path: Path, *, force: bool = False, asked: Removable | None = None
+    ) -> None:
         """Remove a campaign from this disk; see
         :func:`backends.campaign.folder.remove.remove_campaign`."""
         from backends.campaign.folder.remove import remove_campaign  # noqa: PLC0415 (as above)
 
-        remove_campaign(path, self.clock, force=force)
+        remove_campaign(path, self.clock, force=force, asked=asked)
 
     def describe_campaign(self, path: Path, about: About) -> None:
         """Say something of a campaign, which its report has from then on; of one that a console is

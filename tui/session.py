@@ -12,6 +12,7 @@ from profiles.errors import DlperfError
 from tui.kept_words import DESERTED
 
 if TYPE_CHECKING:
+    from backends.campaign.folder.remove import Removable
     from backends.campaign.plan.plan import Plan
     from backends.campaign.record.status_view import CampaignSnapshot
     from backends.hosts.host_facts import HostSnapshot
@@ -236,22 +237,32 @@ class Session:
                 return answer.text
         raise DlperfError(DESERTED, remedy="O, then r goes on with it, and b leaves it to a keeper")
 
-    async def size_to_remove(self, path: Path) -> int:
-        """Bytes that removing a campaign frees; raises as :meth:`remove`."""
+    async def look_at_removable(self, path: Path) -> Removable:
+        """What to ask about before a campaign is removed; raises as :meth:`remove`."""
         self._refuse_readonly()
-        return await asyncio.to_thread(self.workspace.size_to_remove, path)
+        return await asyncio.to_thread(self.workspace.look_at_removable, path)
 
-    async def remove(self, path: Path) -> None:
-        """From this disk, and from sight.
+    async def remove(self, asked: Removable) -> None:
+        """What was asked about, from this disk and from sight.
 
         Raises
         ------
-        DlperfError: read-only, or it stays, as ``campaigns rm`` says.
+        DlperfError: read-only, or it stays, as ``campaigns rm`` says; or some of it does, which is
+        no campaign any more.
         """
         self._refuse_readonly()
-        await asyncio.to_thread(self.workspace.remove_campaign, path)
+        path = asked.summary.path
+        try:
+            await asyncio.to_thread(self.workspace.remove_campaign, path, asked=asked)
+        finally:
+            if not await asyncio.to_thread(path.exists):
+                await self._forget(path)
+
+    async def _forget(self, path: Path) -> None:
         if self.opened is not None and self.opened.path == path:
             self.opened = None
+        if self.last is not None and self.last.path == path:
+            self.last = None
         if self.controller is not None and self.controller.path == path:
             await self.controller.detach()
             self.controller = None

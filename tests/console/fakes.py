@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from backends.campaign.folder.past_index import PastIndex
+from backends.campaign.folder.remove import Removable
 from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.plan import Plan, PlannedCase
 from backends.campaign.plan.planner import make_plan
@@ -663,10 +664,11 @@ class FakeWorkspace:
     def remarks(self, path: Path) -> tuple[str, ...]:
         return self.remarked.get(path, ())
 
-    def size_to_remove(self, path: Path) -> int:
-        return 12_900_000
+    def look_at_removable(self, path: Path) -> Removable:
+        found = next(one for one in self.summaries if one.path == path)
+        return Removable(found, 12_900_000, None)  # type: ignore[arg-type]
 
-    def remove_campaign(self, path: Path) -> None:
+    def remove_campaign(self, path: Path, *, asked: Removable | None = None) -> None:
         self.summaries = [one for one in self.summaries if one.path != path]
 
     def describe_campaign(self, path: Path, about: About) -> None:

@@ -17,6 +17,7 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.widgets import Input
 
+from backends.campaign.folder.remove import Removable
 from backends.campaign.folder.tags_and_note import About
 from backends.campaign.plan.plan import Plan
 from backends.campaign.plan.selection import Selection
@@ -133,11 +134,11 @@ class WatchedWorkspace(FakeWorkspace):
         assert self.seen.campaign == str(path) or self.seen.quits, self.seen.text
         return await super().resume(path, take_over=take_over)
 
-    def remove_campaign(self, path: Path) -> None:
+    def remove_campaign(self, path: Path, *, asked: Removable | None = None) -> None:
         """Only what was asked about."""
         assert isinstance(self.seen.screen, Choice), self.seen.text
         assert f"Remove {path.name}, " in self.seen.text
-        super().remove_campaign(path)
+        super().remove_campaign(path, asked=asked)
 
     def describe_campaign(self, path: Path, about: About) -> None:
         written = isinstance(self.seen.screen, Prompt) and path.name in self.seen.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,9 +18,11 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from backends.campaign.folder.index import CampaignSummary, list_campaigns
+from backends.campaign.folder.remove import Removable
 from backends.campaign.folder.tags_and_note import About, read_about, write_about
 from backends.campaign.record import events as ev
 from backends.use_cases import Workspace
+from profiles.errors import DlperfError
 from tests.console.conftest import HUGE, LARGE, SMALL, console, screen_text, shows, until
 from tests.console.fakes import START, FakeSummary, FakeWorkspace
 from tests.unit.cli.conftest import FINISHED, append, assigned, hold, planned, succeeded
@@ -45,11 +48,11 @@ class OnDisk(FakeWorkspace):
     def _real(self) -> Workspace:
         return cast(Workspace, self)
 
-    def size_to_remove(self, path: Path) -> int:
-        return Workspace.size_to_remove(self._real, path)
+    def look_at_removable(self, path: Path) -> Removable:
+        return Workspace.look_at_removable(self._real, path)
 
-    def remove_campaign(self, path: Path) -> None:
-        Workspace.remove_campaign(self._real, path)
+    def remove_campaign(self, path: Path, *, asked: Removable | None = None) -> None:
+        Workspace.remove_campaign(self._real, path, asked=asked)
 
     def describe_campaign(self, path: Path, about: About) -> None:
         Workspace.describe_campaign(self._real, path, about)
@@ -156,6 +159,140 @@ async def test_what_was_looked_at_and_is_removed_is_no_longer_shown(on_disk: OnD
         await pilot.press("y")
         await until(pilot, lambda: not path.exists())
         await until(pilot, lambda: app.session.opened is None)
+
+
+async def test_the_question_is_about_the_campaign_as_it_is_now(on_disk: OnDisk) -> None:
+    path = campaign(on_disk, "done", planned("a"), planned("b", 2))
+    async with console(on_disk, LARGE) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, Unfinished))
+        await open_list(app, pilot, 1)
+        append(path, assigned("a"), succeeded("a"), assigned("b"), succeeded("b"), FINISHED)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        assert "2 of 2 runs ended" in asked_in(app)
+
+
+@pytest.mark.parametrize("changed", ["longer", "another"])
+async def test_what_has_changed_since_it_was_asked_about_is_kept_and_listed_as_it_is(
+    on_disk: OnDisk, changed: str
+) -> None:
+    path = campaign(on_disk, "done", planned("a"), planned("b", 2))
+    async with console(on_disk, HUGE) as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, Unfinished))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, Unfinished))
+        await open_list(app, pilot, 1)
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        assert "0 of 2 runs ended" in asked_in(app)
+        if changed == "longer":
+            append(path, assigned("a"), succeeded("a"), assigned("b"), succeeded("b"), FINISHED)
+        else:  # as long
+            written = (path / "events.jsonl").read_bytes()
+            (path / "events.jsonl").rename(path.parent.parent / "before")
+            (path / "events.jsonl").write_bytes(written)
+        before = (path / "events.jsonl").read_bytes()
+        await pilot.press("y")
+        await until(pilot, lambda: app._notifications)
+        assert "has changed since it was asked about" in told(app)
+        assert (path / "events.jsonl").read_bytes() == before
+        assert not (path / "writer.lock").exists()
+        if changed == "longer":
+            await until(pilot, partial(shows, app, "2/2"))
+        app.clear_notifications()
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("y")
+        await until(pilot, lambda: not path.exists())
+
+
+def asked_in(app: DlperfApp) -> str:
+    return " ".join(cast(Choice, app.screen).text.plain.split())
+
+
+def told(app: DlperfApp) -> str:
+    return "\n".join(notification.message for notification in app._notifications)
+
+
+class Slow(OnDisk):
+    """Removes when it is let; and tells that not all of it could be, or that it stays."""
+
+    def __init__(self, campaigns_dir: Path) -> None:
+        super().__init__(campaigns_dir)
+        self.begun, self.let = threading.Event(), threading.Event()
+        self.problem: DlperfError | None = None
+        self.stays = False
+
+    def remove_campaign(self, path: Path, *, asked: Removable | None = None) -> None:
+        self.begun.set()
+        assert self.let.wait(30)
+        if not self.stays:
+            super().remove_campaign(path, asked=asked)
+        if self.problem is not None:
+            raise self.problem
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+@pytest.mark.parametrize("problem", ["", "some of it stays", "all of it stays"])
+async def test_what_becomes_of_a_removal_is_told_whether_the_list_was_left_or_not(
+    tmp_path: Path, leaves: bool, problem: str
+) -> None:
+    workspace = Slow(tmp_path / "campaigns")
+    workspace.clock.now = time.time()
+    workspace.problem = DlperfError(problem, where="x", remedy="y") if problem else None
+    workspace.stays = problem.startswith("all")
+    path = campaign(workspace, "done", *DONE)
+    async with console(workspace, LARGE) as (app, pilot):
+        app.session.opened = Workspace.load(Workspace.open(campaigns=workspace.campaigns_dir), path)
+        await open_list(app, pilot, 1)
+        assert app.session.last is not None
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("y")
+        await until(pilot, workspace.begun.is_set)
+        await until(pilot, lambda: isinstance(app.screen, CampaignList))
+        if leaves:
+            await pilot.press("escape")
+            await until(pilot, lambda: not isinstance(app.screen, CampaignList))
+        workspace.let.set()
+        await until(pilot, lambda: problem in told(app))
+        await until(pilot, lambda: path.exists() == workspace.stays)
+        if workspace.stays:
+            assert app.session.opened is not None
+        else:
+            await until(pilot, lambda: app.session.opened is None)
+            await until(pilot, lambda: app.session.last is None)
+            if not leaves:
+                table = app.screen.query_one(KeyedTable)
+                await until(pilot, lambda: not table.shown_keys)
+
+
+async def test_a_note_is_written_and_its_problem_told_though_the_list_was_left(
+    on_disk: OnDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign(on_disk, "done", *DONE)
+    begun, let = threading.Event(), threading.Event()
+
+    def describe(path: Path, about: About) -> None:
+        begun.set()
+        assert let.wait(30)
+        raise DlperfError("the disk is full", where=str(path), remedy="make room")
+
+    monkeypatch.setattr(on_disk, "describe_campaign", describe)
+    async with console(on_disk, LARGE) as (app, pilot):
+        await open_list(app, pilot, 1)
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, Prompt))
+        app.screen.query_one(Input).value = "new driver"
+        await pilot.press("enter")
+        await until(pilot, begun.is_set)
+        await until(pilot, lambda: isinstance(app.screen, CampaignList))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, CampaignList))
+        let.set()
+        await until(pilot, lambda: "the disk is full" in told(app))
 
 
 # Tags and notes ----------------------------------------------------------------------------------

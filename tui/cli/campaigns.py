@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from backends.campaign.folder.adopt import size_of
 from backends.campaign.folder.find_campaign import campaign_directory
-from backends.campaign.folder.index import CampaignSummary, summarise_campaign
+from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.folder.tags_and_note import About, checked_note, checked_tags, read_about
 from backends.results.numbers import bytes_text
 from backends.use_cases import Workspace
@@ -23,6 +24,9 @@ from tui.cli.shared.options import add_json, open_workspace
 from tui.cli.shared.output import print_json, say
 from tui.cli.shared.print_table import print_rows
 from tui.cli.shared.readonly_option import refuse_change
+
+if TYPE_CHECKING:
+    from backends.campaign.folder.remove import Removable
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -120,12 +124,8 @@ def _remove(workspace: Workspace, arguments: argparse.Namespace) -> int:
     where = workspace.campaigns_dir
     paths = [campaign_directory(where, name)[0] for name in arguments.campaigns_named]
     unique = list(dict.fromkeys(paths))
-    if not arguments.force:
-        from backends.campaign.folder.remove import check_removable  # noqa: PLC0415 (loads more)
-
-        for path in unique:
-            check_removable(path, workspace.clock)  # before anything is asked; and again then
-    found = [summarise_campaign(path, workspace.clock) for path in unique]
+    # Whether they may be is known before anything is asked; and looked at again then.
+    found = [workspace.look_at_removable(path, force=arguments.force) for path in unique]
     return _remove_after_question(workspace, found, arguments.yes, force=arguments.force)
 
 
@@ -138,7 +138,6 @@ def _older_than(text: str) -> float:
 
 def _prune(workspace: Workspace, arguments: argparse.Namespace) -> int:
     from backends.campaign.folder.remove import (  # noqa: PLC0415 (loads more)
-        check_removable,
         half_removed,
         prunable,
         remove_half_removed,
@@ -155,11 +154,9 @@ def _prune(workspace: Workspace, arguments: argparse.Namespace) -> int:
         workspace.campaigns(), workspace.clock(), older_than_s=older, keep=arguments.keep
     ):
         try:
-            check_removable(campaign.path, workspace.clock)
+            chosen.append(workspace.look_at_removable(campaign.path))
         except DlperfError as error:
             say(f"kept: {campaign.path.name}: {error.what}")
-        else:
-            chosen.append(campaign)
     if not chosen:
         say(f"nothing to prune in {workspace.campaigns_dir}")
         return OK
@@ -167,26 +164,27 @@ def _prune(workspace: Workspace, arguments: argparse.Namespace) -> int:
 
 
 def _remove_after_question(
-    workspace: Workspace, found: Sequence[CampaignSummary], yes: bool, *, force: bool
+    workspace: Workspace, found: Sequence[Removable], yes: bool, *, force: bool
 ) -> int:
-    sizes = [size_of(campaign.path) for campaign in found]
-    what = f"{_many(found)}, {bytes_text(sum(sizes))}"
+    campaigns, sizes = [one.summary for one in found], [one.size for one in found]
+    what = f"{_many(campaigns)}, {bytes_text(sum(sizes))}"
     if not yes:
-        print_rows(campaign_rows(found, sizes))
+        print_rows(campaign_rows(campaigns, sizes))
         if not agreed(f"Remove {what}, with their logs?", unasked=f"nothing removed of {what}"):
             say("nothing removed")
             return WRONG
     code = OK
-    for campaign in found:
+    for one in found:
+        path = one.summary.path
         try:
-            workspace.remove_campaign(campaign.path, force=force)
+            workspace.remove_campaign(path, force=force, asked=None if yes else one)
         except DlperfError as error:
             if len(found) == 1:
                 raise
             say(f"kept: {error}")
             code = error.exit_code
         else:
-            say(f"removed: {campaign.path}")
+            say(f"removed: {path}")
     return code
 
 

@@ -87,6 +87,8 @@ class CampaignList(Dialog[str]):
     def show(self, summaries: Sequence[CampaignSummary]) -> None:
         """They have been read."""
         self._summaries = summaries
+        there = {one.path for one in summaries}
+        self._marked = {path: None for path in self._marked if path in there}
         if self.here:
             self._fill()
             self._listed.changed()
@@ -197,11 +199,10 @@ class CampaignList(Dialog[str]):
 
         self.app.push_screen(prompt, answered)
 
-    @work(group="campaign-said", description="write what is said of a campaign")
-    async def _describe(
+    def _describe(
         self, path: Path, *, tags: tuple[str, ...] | None = None, note: str | None = None
     ) -> None:
-        await self._changed(self._session.describe(path, tags=tags, note=note))
+        self._change(self._session.describe(path, tags=tags, note=note), "campaign-said")
 
     @work(exclusive=True, group="campaign-size", description="look at a campaign to be removed")
     async def action_remove(self) -> None:
@@ -209,30 +210,33 @@ class CampaignList(Dialog[str]):
             return
         try:
             with typed_ahead(self).held():  # keys are for the question
-                size = await self._session.size_to_remove(chosen.path)
+                asked = await self._session.look_at_removable(chosen.path)
         except DlperfError as error:
             self.post_message(Problem(error))
             return
 
         def answered(answer: str | None) -> None:
             if answer == "yes":
-                self._marked.pop(chosen.path, None)
-                self._remove(chosen.path)
+                self._change(self._session.remove(asked), "campaign-removed")
 
         if self.here:
-            self.app.push_screen(remove_question(chosen, size), answered)
+            self.app.push_screen(remove_question(asked), answered)
 
-    @work(group="campaign-removed", description="remove a campaign")
-    async def _remove(self, path: Path) -> None:
-        await self._changed(self._session.remove(path))
+    def _change(self, work: Awaitable[None], group: str) -> None:
+        """The console waits for it, and tells of it, whether this list is left meanwhile or not."""
+        app = self.app
 
-    async def _changed(self, work: Awaitable[None]) -> None:
-        """Wait for it, then list what there is."""
-        try:
-            await work
-            self.show(await self._session.campaigns())
-        except DlperfError as error:
-            self.post_message(Problem(error))
+        async def changed() -> None:
+            try:
+                await work
+            except DlperfError as error:
+                app.post_message(Problem(error))
+            try:
+                self.show(await self._session.campaigns())
+            except DlperfError as error:
+                app.post_message(Problem(error))
+
+        app.run_worker(changed(), group=group, description="change a campaign on disk")
 
     def action_open(self) -> None:
         self._answer("open")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -18,6 +18,9 @@ from tui.session import Session
 from tui.text import ago, cell, plain
 from tui.theme import ACCENT, BAD, GOOD, MUTED, WARN
 from tui.widgets.keyed_table import Column, Row
+
+if TYPE_CHECKING:
+    from backends.campaign.folder.remove import Removable
 
 COLUMNS = (
     Column("mark", "", 3),
@@ -135,11 +138,12 @@ def called(summary: CampaignSummary) -> str:
     return name if name == directory else f"{name} in {directory}"
 
 
-def remove_question(summary: CampaignSummary, size: int) -> Choice:
-    """The answer is "yes" or "no". ``size``: bytes on this disk."""
+def remove_question(asked: Removable) -> Choice:
+    """The answer is "yes" or "no"."""
+    summary = asked.summary
     runs = f"{summary.done} of {counted(summary.total, 'run')} ended"
     words = (
-        f"Remove {called(summary)}, {bytes_text(size)}, with its logs? {runs}. All that was "
+        f"Remove {called(summary)}, {bytes_text(asked.size)}, with its logs? {runs}. All that was "
         "measured, its reports, tags and note are gone from this disk for good."
     )
     answers = (Answer("y", "remove it", "yes", destroys=True), Answer("n", "keep it", "no"))

@@ -60,9 +60,9 @@ def list_campaigns(directory: Path, clock: Callable[[], float]) -> tuple[Campaig
     for path in paths:
         with contextlib.suppress(PermissionError):
             if is_unbegun(path, kept_here=True):
-                found.append(_nothing_of(path, "not started", NOTHING_STARTED))
+                found.append(_not_started(path))
             elif (path / journal.FILE_NAME).exists():
-                found.append(summarise_campaign(path, clock))
+                found.append(_begun(path, clock))
     return tuple(sorted(found, key=lambda s: (-(s.created_at or 0.0), s.name)))
 
 
@@ -93,11 +93,23 @@ def _is_simulated(path: Path) -> bool:
 
 
 def summarise_campaign(path: Path, clock: Callable[[], float]) -> CampaignSummary:
-    """How far it has come. A journal that cannot be read is no reason to show no other."""
+    """How far it has come, if it ever began."""
+    with contextlib.suppress(OSError):
+        if is_unbegun(path, kept_here=True):
+            return _not_started(path)
+    return _begun(path, clock)
+
+
+def _begun(path: Path, clock: Callable[[], float]) -> CampaignSummary:
+    """A journal that cannot be read is no reason to show no other."""
     try:
         return _summary(path, clock)
     except (journal.JournalError, ForeignFileError) as error:
         return _nothing_of(path, "unreadable", error.what)
+
+
+def _not_started(path: Path) -> CampaignSummary:
+    return _nothing_of(path, "not started", NOTHING_STARTED)
 
 
 def _nothing_of(path: Path, state: str, problem: str) -> CampaignSummary:

@@ -9,11 +9,13 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from backends.campaign.folder import artifacts, debug_log, frozen, tags_and_note
+from backends.campaign.folder.adopt import size_of
 from backends.campaign.folder.directory_identity import elsewhere_words
-from backends.campaign.folder.index import CampaignSummary
+from backends.campaign.folder.index import CampaignSummary, summarise_campaign
 from backends.campaign.folder.paths import KEEPER_LOG, SPOOL
 from backends.campaign.folder.reader import read_campaign
 from backends.campaign.folder.refuse_foreign_files import ForeignFileError
@@ -46,11 +48,28 @@ class CannotRemoveError(DlperfError):
     """A campaign stays where it is."""
 
 
-def remove_campaign(path: Path, clock: Callable[[], float], *, force: bool = False) -> None:
+@dataclass(frozen=True, slots=True)
+class Removable:
+    """A campaign as it is while somebody is asked about it. ``size``: bytes on this disk.
+    ``journal``: which file it is, and its bytes; None: there is none."""
+
+    summary: CampaignSummary
+    size: int
+    journal: tuple[int, int] | None
+
+
+def remove_campaign(
+    path: Path,
+    clock: Callable[[], float],
+    *,
+    force: bool = False,
+    asked: Removable | None = None,
+) -> None:
     """Remove a campaign's directory. Symlinks in it are removed, never followed. Blocking.
 
     ``force``: also where something of it may be left on a host, its journal cannot be read, a
     console that gives no sign holds it, or it holds what this program did not write.
+    ``asked``: about what somebody was asked who said yes; None: nobody was.
 
     Raises
     ------
@@ -63,6 +82,8 @@ def remove_campaign(path: Path, clock: Callable[[], float], *, force: bool = Fal
     try:
         if not force:
             _check_content(path)
+        if asked is not None:
+            _check_unchanged(path, asked)
         gone = path.with_name(f".{path.name}.removed-{secrets.token_hex(4)}")
         try:
             path.rename(gone)  # at once: half of it is no campaign
@@ -74,10 +95,31 @@ def remove_campaign(path: Path, clock: Callable[[], float], *, force: bool = Fal
     remove_half_removed(gone)
 
 
-def check_removable(path: Path, clock: Callable[[], float]) -> None:
-    """Before anybody is asked: raise as :func:`remove_campaign` would without ``force``.
-    Blocking."""
+def look_at_removable(path: Path, clock: Callable[[], float], *, force: bool = False) -> Removable:
+    """What to ask about; raises as :func:`remove_campaign` would. Blocking."""
     _refuse_link(path)
+    journal_then = _journal_of(path)  # what it gains from here on was not asked about
+    if not force:
+        _check_removable(path, clock)
+    return Removable(summarise_campaign(path, clock), size_of(path), journal_then)
+
+
+def _check_unchanged(path: Path, asked: Removable) -> None:
+    if _journal_of(path) != asked.journal:
+        raise CannotRemoveError(
+            "has changed since it was asked about", where=str(path), remedy="look again"
+        )
+
+
+def _journal_of(path: Path) -> tuple[int, int] | None:
+    try:
+        found = (path / journal.FILE_NAME).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size
+
+
+def _check_removable(path: Path, clock: Callable[[], float]) -> None:
     _check_content(path)
     writer = lock.CampaignLock(path, clock)
     held = writer.holder()

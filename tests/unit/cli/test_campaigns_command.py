@@ -220,6 +220,35 @@ def test_what_begins_while_somebody_thinks_about_the_question_is_kept(
 
 
 @pytest.mark.parametrize(
+    "words", [["rm", "idle"], ["rm", "idle", "--force"], ["prune", "--older-than", "1d"]]
+)
+def test_what_has_changed_since_the_question_is_kept(
+    cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal], words: list[str]
+) -> None:
+    path = campaign("idle", *DONE, age_s=9 * DAY)
+    asked = terminal("campaigns", *words)
+    wait_until(lambda: asked.shows(b"[y/N]"))
+    append(path, planned("b"))
+    asked.type(b"y\n")
+    assert asked.end() == 2
+    assert b"has changed since it was asked about" in asked.shown
+    assert inside(path) == ["events.jsonl"]
+
+
+def test_one_that_never_began_is_asked_about_as_one(
+    cli: Cli, campaign: Campaign, terminal: Callable[..., OnTerminal]
+) -> None:
+    path = campaign("idle")
+    (path / "events.jsonl").write_bytes(b"")
+    asked = terminal("campaigns", "rm", "idle")
+    wait_until(lambda: asked.shows(b"[y/N]"))
+    assert b"not started" in asked.shown
+    asked.type(b"y\n")
+    assert asked.end() == 0
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
     ("more", "says"),
     [
         ((planned("a"), assigned("a", "node3")), "1 run may be at work on node3"),
