@@ -11,6 +11,7 @@ from profiles.format.measure_section import Rule, Trim, Window
 from profiles.logs.readings import Readings
 from profiles.throughput.measure_run import global_throughput
 from profiles.throughput.run_facts import Facts
+from profiles.throughput.speed import is_speed
 
 
 def chosen(window: Window, steps: Sequence[float], total: int) -> range:
@@ -41,7 +42,7 @@ def throughput(rule: Rule, case: Case, readings: Readings) -> float | None:
         result = _elapsed(rule, case, readings, window, values)
     else:
         result = global_throughput(rule, case, _average(rule, values), Facts(case))
-    return result if math.isfinite(result) and result > 0 else None
+    return result if is_speed(result) else None
 
 
 def _average(rule: Rule, values: Sequence[float]) -> float:
