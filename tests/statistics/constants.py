@@ -72,10 +72,12 @@ NO_RULES: Mapping[str, str] = {
     "backends/results/history_report.py": "when a sentence is added",
     "backends/results/sparkline.py": "how a series is drawn",
     "backends/results/numbers.py": "how figures are written, which its own tests hold",
+    "backends/results/provenance.py": "characters of the names of hosts that are written",
     "backends/results/result_files.py": "when what a crash has left is removed",
     "backends/results/svg_figures.py": "how figures are drawn",
     "profiles/throughput/as_stated.py": "how many hosts so many GPUs are, where nobody says",
     "profiles/throughput/measure_log_file.py": "bytes that are read at a time",
+    "profiles/throughput/speed.py": "what a sum can be made of, far beyond any speed",
     "profiles/throughput/window_speeds.py": "readings that are kept one by one",
 }
 """Modules in the rooms of the rules whose named numbers are no rule, and what these are."""
