@@ -77,7 +77,6 @@ NO_RULES: Mapping[str, str] = {
     "backends/results/svg_figures.py": "how figures are drawn",
     "profiles/throughput/as_stated.py": "how many hosts so many GPUs are, where nobody says",
     "profiles/throughput/measure_log_file.py": "bytes that are read at a time",
-    "profiles/throughput/speed.py": "what a sum can be made of, far beyond any speed",
     "profiles/throughput/window_speeds.py": "readings that are kept one by one",
 }
 """Modules in the rooms of the rules whose named numbers are no rule, and what these are."""
