@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import threading
 import time
 from collections.abc import Iterable
 from functools import partial
@@ -13,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.pilot import Pilot
 
+from backends.campaign.folder.run_telemetry import RunTelemetry
 from backends.hosts.live_telemetry import Figure, LiveTelemetry
 from tests.console.conftest import (
     LARGE,
@@ -27,6 +30,7 @@ from tests.console.conftest import (
 )
 from tests.console.fakes import START, Clock, FakeController, FakeWorkspace
 from tui.app import DlperfApp
+from tui.screens.runs_page import RunsPage
 from tui.widgets.chart import Chart
 from tui.widgets.keyed_table import KeyedTable
 from tui.widgets.log_panel import LogPanel
@@ -233,3 +237,53 @@ def test_gpus_of_several_hosts_are_told_apart(tmp_path: Path) -> None:
         ["node2:1", "291W"],
     ]
     assert Clock().now == START
+
+
+async def test_whatever_the_moves_no_figure_of_another_run_stands_there(
+    workspace: FakeWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files that take their time: between a move and its data nothing is shown."""
+    slow, read = threading.Event(), RunTelemetry.read
+    slow.set()
+
+    def reads(telemetry: RunTelemetry) -> bool:
+        assert slow.wait(30)
+        return read(telemetry)
+
+    monkeypatch.setattr(RunTelemetry, "read", reads)
+    async with console(workspace, HUGE) as (app, pilot):
+        controller = begin(app, workspace, ("1n8g", "2n8g"), repeats=3)
+        await pilot.press("3", "v", "v")
+        for _ in range(12):
+            workspace.clock.tick(10)
+            tick(app)
+        runs = {run.run_id: run for run in controller.snapshot().runs}
+        watts = {run_id: 210 + 10 * place for place, run_id in enumerate(runs)}
+        for run_id, run in list(runs.items())[:-1]:  # of the last nothing was ever told
+            begun = controller.state.runs[run_id].started_at or 0.0
+            text = gpu_lines([0], 60, begun).replace(", 290,", f", {watts[run_id]},")
+            path = controller.path / "telemetry" / f"{run_id}.{run.hosts[0]}.csv"
+            path.parent.mkdir(exist_ok=True, parents=True)
+            path.write_text(text)
+        page, panel = app.screen, app.screen.query_one(TelemetryPanel)
+        assert isinstance(page, RunsPage)
+        await pilot.press("home")
+        await until(pilot, lambda: "power" in words(panel))
+        seen = set()
+        for moves in ("j", "j j", "end", "k", "k k", "m", "end k", "home", "v v v", "j"):
+            slow.clear()
+            await pilot.press(*moves.split())
+            assert page.selected is not None
+            run_id = page.selected.run_id
+            for _ in range(2):
+                tick(app)
+                await pilot.pause()
+                shown = words(panel) if panel.display else ""
+                assert set(re.findall(r"\b(2\d0)W", shown)) <= {str(watts[run_id])}, moves
+                if shown:
+                    called = page.selected.label.replace(" b128 fp32", "")
+                    assert called in str(panel.border_title).replace(" b128 fp32", "")
+                seen.add(shown.strip())
+                slow.set()
+                await until(pilot, lambda: not panel.reading)
+        assert "reading …" in seen

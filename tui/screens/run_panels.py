@@ -69,11 +69,13 @@ class RunPanels(Vertical):
         yield self.schedule
         yield self.log_panel
 
-    def show(self, viewed: CampaignSnapshot | None, run: RunView | None) -> None:
+    def show(self, viewed: CampaignSnapshot | None, run: RunView | None, called: str) -> None:
+        """``called``: the run, beside the others of its campaign."""
+        if viewed is not None and run is not None:
+            self._follow_telemetry(viewed, run, called)
         self._arrange(run)
         if viewed is None or run is None:
             return
-        self._follow_telemetry(viewed, run)
         if self.chart.display or self.meters.display:
             self._show_chart(viewed, run)
         self.meters.asked = self.details.display
@@ -85,7 +87,7 @@ class RunPanels(Vertical):
             host = run.hosts[self._host % len(run.hosts)] if run.hosts else ""
             self.log_panel.show(
                 log_of(run, host),
-                f"Log · {run.label} · {host}" if host else f"Log · {run.label}",
+                f"Log · {called} · {host}" if host else f"Log · {called}",
                 empty=no_log(run),
                 ended=run.state.ended,
                 most_ranks=run.case.nodes * run.case.gpus_per_node,
@@ -116,7 +118,8 @@ class RunPanels(Vertical):
         upper = self.view if self.view in ("chart", "details", "schedule") else ""
         upper = upper or ("details" if failed else "chart")
         shown = {upper, "log"} if self.tall else {self.view or upper}
-        if self.meters.known and self.tall and upper == "chart":
+        metered = self.meters.known or (self.meters.reading and self.meters.display)
+        if metered and self.tall and upper == "chart":
             shown.add("telemetry")
         if run is None:
             shown = set()
@@ -190,7 +193,7 @@ class RunPanels(Vertical):
             self._hosts = {one.name: one.facts for one in found if one.facts is not None}
             self._told = None
 
-    def _follow_telemetry(self, viewed: CampaignSnapshot, run: RunView) -> None:
+    def _follow_telemetry(self, viewed: CampaignSnapshot, run: RunView, called: str) -> None:
         record = viewed.state.runs[run.run_id]
         self.meters.follow(
             viewed.path,
@@ -198,6 +201,7 @@ class RunPanels(Vertical):
             {host: record.devices_on(host) for host in run.hosts},
             record.started_at or 0.0,
             {h.name: h.facts for h in self._session.hosts if h.facts is not None},
+            called=called,
         )
 
 

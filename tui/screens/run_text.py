@@ -106,6 +106,10 @@ class RunRows:
             self._labels, self._labels_of = case_labels(run.case for run in viewed.runs), of
         return self._labels
 
+    def called(self, viewed: CampaignSnapshot, run: RunView) -> str:
+        """Beside the others, without what is said of all of them."""
+        return _called(run, self.labels(viewed))
+
     def __call__(self, viewed: CampaignSnapshot) -> list[Row]:
         several = len({run.profile for run in viewed.runs}) > 1
         units = len(_units(viewed)) > 1
@@ -121,8 +125,12 @@ class RunRows:
         return [row for _, _, row in self._known.values()]
 
 
+def _called(run: RunView, labels: CaseLabels) -> str:
+    return labels.label(run.case) + run.label.removeprefix(run.case.label)
+
+
 def _row(run: RunView, labels: CaseLabels, *, several: bool, units: bool) -> Row:
-    called = labels.label(run.case) + run.label.removeprefix(run.case.label)
+    called = _called(run, labels)
     rate = run.throughput_now if run.state.active else run.throughput
     said = _said(run.state, run.reason if run.state is RunState.FAILED else run.state_text)
     troubled = run.state.active and not run.doing

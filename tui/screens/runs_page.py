@@ -129,7 +129,7 @@ class RunsPage(Page):
     def _show_selected(self) -> None:
         viewed, run, panels = self.viewed, self.selected, self.panels
         panels.tall = self.has_class("-tall")
-        panels.show(viewed, run)
+        panels.show(viewed, run, self._rows.called(viewed, run) if viewed and run else "")
         self.set_class(not panels.display, "-alone")
         self.main_panel().display = panels.alone in ("", "runs-panel")
         able = self._abilities(viewed, run)

@@ -17,6 +17,7 @@ from backends.campaign.folder.run_telemetry import RunTelemetry
 from backends.hosts.host_facts import HostFacts
 from backends.hosts.live_telemetry import Figure
 from tui.text import plain
+from tui.theme import MUTED
 from tui.widgets.filter_table import set_frame
 from tui.widgets.meters import (
     LABEL_WIDTH,
@@ -53,9 +54,12 @@ class TelemetryPanel(Widget, can_focus=False):
         super().__init__(id=id, classes="panel")
         self.known = False
         """There is something to show."""
+        self.reading = False
+        """Whether there is, is not known yet."""
         self.asked = False
         """Somebody else shows what :meth:`newest` says."""
         self._where: _WHERE | None = None
+        self._called = ""
         self._telemetry: RunTelemetry | None = None
         self._devices: Mapping[str, tuple[int, ...]] = {}
         self._facts: Mapping[str, HostFacts] = {}
@@ -79,11 +83,14 @@ class TelemetryPanel(Widget, can_focus=False):
         devices: Mapping[str, tuple[int, ...]],
         began: float,
         facts: Mapping[str, HostFacts],
+        *,
+        called: str,
     ) -> None:
-        """Show this run.
+        """Show this run, and until it was read that it is read: no figure of the one before.
 
         Parameters
         ---------
+        called: in the title, which has to tell whose figures these are.
         devices: indices of its GPUs by host; a host without any has its own figures shown.
         began: when the time axis begins, seconds since the epoch. facts: of its hosts, if known.
         """
@@ -91,14 +98,22 @@ class TelemetryPanel(Widget, can_focus=False):
         where = (campaign, run_id, tuple(devices))
         if where != self._where:
             self._close()
-            self._where, self._devices, self.known = where, devices, False
+            self._where, self._devices, self._called = where, devices, called
+            self.known, self.reading, self._counted = False, True, None
             self._telemetry = RunTelemetry(campaign, run_id, tuple(devices))
+            set_frame(self, self._title(()))
+            waits = Text("reading …", MUTED, no_wrap=True, end="")
+            blank = Text("", end="")  # as many lines as before: the chart keeps its height
+            self._show([waits, *[blank] * (len(self._strips) - 1)])
             self.look(unseen=True)
 
     def align(self, left: int, limits: tuple[float, float], counted: Counted | None = None) -> None:
         """Where the chart's axis is: its first column, and the seconds at both ends. ``counted``:
         of a run that has ended, the time whose mean is shown for each figure."""
+        before = self._axis, self._counted
         self._axis, self._counted = (left, limits), counted
+        if before != (self._axis, self._counted):
+            self._draw()
 
     def _close(self) -> None:
         if self._telemetry is not None:
@@ -118,7 +133,9 @@ class TelemetryPanel(Widget, can_focus=False):
         more = True
         while more and telemetry is self._telemetry:
             more = await asyncio.to_thread(telemetry.read)
-            self._draw()
+            if telemetry is self._telemetry:
+                self.reading = False
+                self._draw()
 
     def on_resize(self, _: Resize) -> None:
         self._draw()
@@ -173,13 +190,16 @@ class TelemetryPanel(Widget, can_focus=False):
 
     def _title(self, sources: Sequence[Source]) -> Text:
         gpus = sum(len(source.gpus) for source in sources)
-        if self._figure is not None:
-            title = f"Telemetry · {WORDS[self._figure].title} of each"
+        if not sources:
+            of = ""
+        elif self._figure is not None:
+            of = f"{WORDS[self._figure].title} of each"
         elif gpus:
-            title = f"Telemetry · mean of {gpus} GPUs" if gpus > 1 else "Telemetry · of its GPU"
+            of = f"mean of {gpus} GPUs" if gpus > 1 else "of its GPU"
         else:
-            title = "Telemetry · " + ("mean of its hosts" if len(sources) > 1 else "of its host")
-        return Text(plain(f"{title}, {self._counted.words}" if self._counted else title))
+            of = "mean of its hosts" if len(sources) > 1 else "of its host"
+        of = f"{of}, {self._counted.words}" if of and self._counted else of
+        return Text(plain(" · ".join(filter(None, ("Telemetry", self._called, of)))))
 
     def _show(self, lines: Sequence[Text]) -> None:
         shown = tuple(line.plain for line in lines)
