@@ -49,16 +49,18 @@ class Painted:
             self._lines = [[None] * size.width for _ in range(size.height)]
             self._whole = [None] * size.height
 
-    def put(self, y: int, x: int, strip: Strip, console: Console) -> str:
-        """Note what is painted on line ``y`` from column ``x`` on; gives what is to be sent."""
+    def put(self, y: int, x: int, strip: Strip) -> Iterator[tuple[int, Sequence[Cell] | Strip]]:
+        """Note what is painted on line ``y`` from column ``x`` on; gives columns and what to send
+        there."""
         known = 0 <= y < len(self._lines)
         if known and strip == self._whole[y]:
-            return ""
+            return
         if not known or not all(_plain(text) for text, _, _ in strip):
             if known:  # terminals do not agree how wide such characters are
                 self._whole[y] = None
                 self._lines[y][x:] = [None] * max(0, len(self._lines[y]) - x)
-            return Control.move_to(x, y).segment.text + strip.render(console)
+            yield x, strip
+            return
         self._whole[y] = strip if x == 0 and strip.cell_length == self._size.width else None
         cells: list[Cell] = []
         for text, meant, _ in strip:
@@ -68,12 +70,10 @@ class Painted:
         line = self._lines[y]
         before = line[x : x + len(cells)]
         if before == cells:
-            return ""
+            return
         line[x : x + len(cells)] = cells
-        return "".join(
-            Control.move_to(x + start, y).segment.text + _render(cells[start:end], console)
-            for start, end in _differing(before, cells)
-        )
+        for start, end in _differing(before, cells):
+            yield x + start, cells[start:end]
 
 
 class _Changes(CompositorUpdate):
@@ -86,8 +86,18 @@ class _Changes(CompositorUpdate):
     def render_segments(self, console: Console) -> str:
         if isinstance(self._update, LayoutUpdate):
             self._painted.begin(self._update.region.size)
-        pieces = _pieces(self._update)
-        return "".join(self._painted.put(y, x, strip, console) for y, x, strip in pieces)
+        colours = console._color_system or ColorSystem.TRUECOLOR
+        parts: list[str] = []
+        style: Style | None = None  # which the terminal is left with, wherever the cursor goes
+        for y, x, strip in _pieces(self._update):
+            for column, sent in self._painted.put(y, x, strip):
+                parts.append(Control.move_to(column, y).segment.text)
+                if isinstance(sent, Strip):
+                    parts += _change(style, None, colours), sent.render(console)
+                    style = None
+                else:
+                    style = _render(sent, style, colours, parts)
+        return "".join([*parts, _change(style, None, colours)])
 
 
 def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Strip]]:
@@ -133,21 +143,23 @@ def _differing(before: Sequence[Cell | None], after: Sequence[Cell]) -> Iterator
         yield start, end
 
 
-def _render(cells: Sequence[Cell], console: Console) -> str:
-    """Text and colours; where only the colour of the letters is another, only that is said."""
-    colours = console._color_system or ColorSystem.TRUECOLOR
-    parts: list[str] = []
-    before: Style | None = None
+def _render(
+    cells: Sequence[Cell], before: Style | None, colours: ColorSystem, parts: list[str]
+) -> Style | None:
+    """Text and colours, behind ``parts``; where only the colour of the letters is another, only
+    that is said. From the style ``before`` to the one that it gives."""
     for style, run in groupby(_with_spaces(cells), key=_style):
         parts.append(_change(before, style, colours))
         parts.extend(character for character, _ in run)
         before = style
-    return "".join([*parts, "\x1b[0m" if before is not None else ""])
+    return before
 
 
 @lru_cache(maxsize=4096)
 def _change(before: Style | None, now: Style | None, colours: ColorSystem) -> str:
     """What takes a terminal from one style to another."""
+    if before is not None and before == now:
+        return ""
     if now is None:
         return "\x1b[0m" if before is not None else ""
     if before is not None and now.color is not None and _ground(before) == _ground(now):

@@ -18,7 +18,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.visual import RichVisual
 
-from tests.console.conftest import LARGE, begin, console, until
+from tests.console.conftest import LARGE, begin, console, settled, tick, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.repaint import Painted
@@ -111,6 +111,15 @@ def test_what_is_there_already_is_not_sent_again() -> None:
     assert sent(painted, [BLANK] * HEIGHT).count(" ") == WIDTH * HEIGHT
 
 
+def test_a_style_is_said_once_however_many_places_have_it() -> None:
+    painted = Painted()
+    sent(painted, [BLANK] * HEIGHT)
+    several: Line = ("x" + " " * 10 + "x" + " " * 12, (0, 0, 0, 0))
+    text = sent(painted, [several, several, BLANK])
+    assert text.count("x") == 4
+    assert re.findall(r"\x1b\[[\d;]*m", text) == ["\x1b[0;31m", "\x1b[0m"]
+
+
 def test_lines_of_which_terminals_disagree_are_sent_whole() -> None:
     wide: Line = ("漢字" + " " * (WIDTH - 4), BLANK[1])
     painted = Painted()
@@ -161,6 +170,8 @@ async def test_what_comes_to_the_front_is_painted_once_and_whole(workspace: Fake
         await pilot.press("3")
         sizes = displayed(app)
         for key in ("question_mark", "escape", "2", "p", "escape", "1", "3"):
+            tick(app)  # what the page before has read from disk is there
+            await settled(app)
             sizes.clear()
             await pilot.press(key)
             await until(pilot, lambda: app.typed.idle and sizes)
