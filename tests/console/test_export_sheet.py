@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from tests.console.conftest import (
     console,
     screen_text,
     shows,
+    type_ahead,
     until,
 )
 from tests.console.fakes import FakeWorkspace
@@ -210,6 +212,28 @@ async def test_keys_faster_than_the_layouts_are_made_leave_one_at_work_and_show_
             assert laying_out.most_inside == 1
             assert len(laying_out.asked) == 2
             assert laying_out.asked[-1] == sheet._wanted
+
+
+async def test_what_is_chosen_in_haste_is_what_would_be_chosen_slowly(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, SMALL) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+
+        async def chosen(*bursts: str) -> object:
+            sheet = await open_export(app, pilot)
+            for keys in bursts:
+                await type_ahead(app, pilot, *keys)
+                await until(pilot, lambda: sheet._written is not None)
+            assert not app._notifications, [said.message for said in app._notifications]
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, ResultsPage))
+            return sheet._wanted, sheet._format, sheet._written
+
+        random = Random(20261123)
+        for keys in ("vfL", *("".join(random.choices("vVfLp", k=6)) for _ in range(3))):
+            assert await chosen(keys) == await chosen(*keys), keys
 
 
 def test_one_enormous_cell_leaves_the_others_of_its_table_in_sight() -> None:

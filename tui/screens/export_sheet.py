@@ -61,6 +61,7 @@ class ExportSheet(Dialog[None]):
 
     PANEL = "export"
     BINDINGS = bindings("export")
+    AHEAD = Dialog.AHEAD | {"layout", "format", "language", "sort", "reverse", "transpose"}
 
     def __init__(self, viewed: CampaignSnapshot, groups: Sequence[Group]) -> None:
         mark = " · SIMULATED" * viewed.simulated  # the page that says so is covered
@@ -186,7 +187,9 @@ class ExportSheet(Dialog[None]):
             return True
         if action == "format":
             return len(self._formats) > 1
-        if action in ("sort", "transpose"):
+        if action == "transpose":
+            return self._arranges
+        if action == "sort":
             return self._arranges and bool(self._columns)
         if action == "reverse":
             return self._arranges and self._order.column is not None
@@ -197,7 +200,7 @@ class ExportSheet(Dialog[None]):
         self._shown = self._layouts[place]
         if self._format not in self._formats:
             self._format = self._formats[0]
-        self._order = replace(self._order, column=None)
+        self._order, self._columns = replace(self._order, column=None), ()
         self._renew()
 
     def action_format(self) -> None:
