@@ -47,8 +47,8 @@ statistics: $(READY)  ## How often the statistical rules are right; rewrites doc
 statistics-mutations: $(READY)  ## Each constant of the rules is changed, and a test fails; minutes.
 	$(BIN)/python -m tests.statistics.mutations $(WORDS)
 
-faults: $(READY)  ## Fault injection with real sshd in network namespaces; needs root; minutes.
-	$(BIN)/python -m pytest -m faults tests/integration/faults
+faults: $(READY)  ## Long fault scenarios, and hosts with real sshd in network namespaces; needs root; minutes.
+	$(BIN)/python -m pytest -m faults tests/integration
 
 simulate: $(READY)  ## Whole campaigns under simulated faults: SEEDS=10000 KEPT=20 FIRST=1; see docs/reliability.md.
 	$(BIN)/python -m tests.simulation $(or $(SEEDS),1000) $(or $(FIRST),1)
@@ -64,7 +64,7 @@ fuzz: $(READY)  ## Properties on examples that nobody has seen, 10,000 bursts of
 	for round in $$(seq $(or $(ROUNDS),5)); do DLPERF_HYPOTHESIS=fuzz $(BIN)/python -m pytest \
 		$(WORKERS) -q -m hypothesis $(PYTEST_ARGS) || exit 1; done
 	DLPERF_BURSTS=10000 DLPERF_FUZZ_SEED=$$(date +%s) $(BIN)/python -m pytest $(WORKERS) --timeout 3600 -q \
-		tests/console/test_bursts.py $(PYTEST_ARGS)
+		tests/console/test_bursts.py tests/console/test_hints.py $(PYTEST_ARGS)
 
 torch-test: $(READY)  ## Tests that need a Python with PyTorch: DLPERF_TORCH_PYTHON=/path/python3.
 	$(BIN)/python -m pytest -m torch

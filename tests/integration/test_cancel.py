@@ -99,7 +99,13 @@ async def test_a_run_gets_its_grace_time_and_its_log_is_fetched_to_the_last_byte
     assert cancel(bench)[:2] == (0, {**told, "cancelled": []})
 
 
-@pytest.mark.parametrize("later", ["cancel", "resume", "sweep"])
+@pytest.mark.parametrize(
+    "later",
+    [
+        "cancel",
+        *(pytest.param(later, marks=pytest.mark.faults) for later in ("resume", "sweep")),
+    ],
+)
 async def test_a_host_out_of_reach_is_unverified_and_taken_up_again_later(
     bench: Bench, ssh_hosts: SshHosts, later: str
 ) -> None:
@@ -136,6 +142,7 @@ async def test_a_host_out_of_reach_is_unverified_and_taken_up_again_later(
     bench.nothing_is_left()
 
 
+@pytest.mark.faults
 async def test_sweep_removes_nothing_of_a_run_whose_end_is_open_on_another_host(
     bench: Bench, ssh_hosts: SshHosts
 ) -> None:

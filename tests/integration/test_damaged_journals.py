@@ -44,7 +44,12 @@ def figures(state: CampaignState) -> dict[str, tuple[str, float | None]]:
 
 @pytest.mark.parametrize(
     ("damage", "results"),
-    [("gone", True), ("gone", False), ("torn", False), ("nested", True)],
+    [
+        ("gone", False),
+        ("nested", True),
+        pytest.param("gone", True, marks=pytest.mark.faults),
+        pytest.param("torn", False, marks=pytest.mark.faults),
+    ],
 )
 async def test_any_line_of_a_finished_campaign_may_be_lost(
     bench: Bench, damage: str, results: bool

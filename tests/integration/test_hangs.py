@@ -278,6 +278,7 @@ async def test_a_run_that_moves_can_be_asked_and_goes_on(bench: Bench) -> None:
     bench.nothing_is_left()
 
 
+@pytest.mark.faults
 async def test_what_hangs_on_the_host_itself_is_not_waited_for(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -283,7 +283,11 @@ async def _lease(player: Player) -> None:
     assert (await follow(player, "yours"))[0].exit_code == 0
 
 
-@pytest.fixture(params=[("real", True), ("real", False), ("simulated", True), ("simulated", False)])
+SHARED = (("real", True), ("simulated", True), ("simulated", False))
+BARE = pytest.param(("real", False), marks=pytest.mark.faults)
+
+
+@pytest.fixture(params=[("real", False), *SHARED])
 async def shared(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Player]:
     """With and without flock."""
     kind, flock = request.param
@@ -300,6 +304,7 @@ async def refused(player: Player, run_id: str, *, group: str, devices: tuple[int
     return held.value.holder
 
 
+@pytest.mark.parametrize("shared", [*SHARED, BARE], indirect=True)
 async def test_runs_of_one_group_share_a_host_on_devices_of_their_own(shared: Player) -> None:
     player, remote = shared, shared.remote
     await running(player, "first", SLEEPS, group="ours", devices=(0, 1))
@@ -329,6 +334,7 @@ async def test_runs_of_one_group_share_a_host_on_devices_of_their_own(shared: Pl
     assert await refused(player, "late", group="ours", devices=(5,)) == "alice@login01, run alone"
 
 
+@pytest.mark.parametrize("shared", [*SHARED, BARE], indirect=True)
 async def test_all_of_a_group_that_start_at_once_come_in(shared: Player) -> None:
     await shared.remote.free_port()
     names = [f"run{number}" for number in range(8)]
@@ -342,6 +348,7 @@ async def test_all_of_a_group_that_start_at_once_come_in(shared: Player) -> None
     await until(lambda: all(shared.executions(name) == 1 for name in names))
 
 
+@pytest.mark.parametrize("shared", [*SHARED, BARE], indirect=True)
 async def test_of_two_groups_that_race_only_one_comes_in(shared: Player) -> None:
     await shared.remote.free_port()
 
@@ -472,6 +479,7 @@ async def test_without_python_and_flock_a_run_ends_like_any_other(bare: Player) 
     assert await bare.remote.lease_holder() == ""
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("flock", [True, False])
 async def test_without_python_what_hid_is_unverified_until_it_is_gone(
     tmp_path: Path, flock: bool

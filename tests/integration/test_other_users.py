@@ -120,7 +120,10 @@ def busybox(directory: Path, *more: str) -> str:
     return str(tools)
 
 
-@pytest.fixture(params=["flock", "only python3", "neither"])
+PATHS = ("flock", "only python3", "neither")
+
+
+@pytest.fixture(params=PATHS)
 def path(request: pytest.FixtureRequest, shared: Path) -> str:
     """What the host has to lock with."""
     if request.param == "flock":
@@ -174,7 +177,15 @@ async def test_of_many_users_that_race_exactly_one_gets_the_host(
         await remotes[won[0]].cancel(f"race{attempt}-{won[0]}", grace_s=1)
 
 
-@pytest.mark.parametrize("cleaned", ["*.lock", "*"])
+@pytest.mark.parametrize(
+    ("path", "cleaned"),
+    [
+        *((path, "*.lock") for path in PATHS),
+        *(pytest.param(path, "*", marks=pytest.mark.faults) for path in PATHS[:2]),
+        (PATHS[2], "*"),
+    ],
+    indirect=["path"],
+)
 async def test_a_cleaner_of_tmp_does_not_make_room_for_a_second_run(
     consoles: Consoles, alice: User, mallory: User, shared: Path, path: str, cleaned: str
 ) -> None:

@@ -27,7 +27,7 @@ SLOTS = 8
 async def bench(
     request: pytest.FixtureRequest, tmp_path: Path, local_host: Host
 ) -> AsyncIterator[Bench]:
-    """One host of eight slots: this machine, or :data:`everywhere`."""
+    """One host of eight slots: this machine, or behind an sshd."""
     hosts: Sequence[Host] = (local_host,)
     if getattr(request, "param", "local") == "ssh":
         ssh_hosts: SshHosts = request.getfixturevalue("ssh_hosts")
@@ -39,8 +39,8 @@ async def bench(
     await found.close()
 
 
-everywhere = pytest.mark.parametrize("bench", ["local", "ssh"], indirect=True)
-"""Also behind an sshd as it is installed: where its limits, or a lost connection, could tell."""
+HERE, SSH = (pytest.param(where, marks=pytest.mark.faults) for where in ("local", "ssh"))
+"""SSH: behind an sshd as it is installed, where its limits, or a lost connection, could tell."""
 
 
 def overlapping(runs: Sequence[RunRecord]) -> list[tuple[RunRecord, RunRecord]]:
@@ -74,7 +74,7 @@ def command(bench: Bench, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(words, done.returncode, out, err)
 
 
-@everywhere
+@pytest.mark.parametrize("bench", [HERE, "ssh"], indirect=True)
 async def test_eight_runs_are_on_a_host_at_once_and_all_are_followed(bench: Bench) -> None:
     controller = await bench.start("1n1g", repeats=SLOTS, lines=2000, pack=True)
     await until_running(controller, count=SLOTS)
@@ -137,7 +137,9 @@ async def test_who_packs_comes_in_beside_its_own_and_nobody_else_does(bench: Ben
     executed_once(bench, other)
 
 
-@everywhere
+@pytest.mark.parametrize(
+    "bench", ["local", pytest.param("ssh", marks=pytest.mark.faults)], indirect=True
+)
 async def test_a_console_that_is_killed_leaves_them_to_the_next(bench: Bench) -> None:
     words = [*bench.steady_words("1n1g", "1n2g", lines=80, every=0.1), "-r", "3", "--pack"]
     console = bench.spawn("run", *words)
@@ -163,7 +165,7 @@ async def test_a_console_that_is_killed_leaves_them_to_the_next(bench: Bench) ->
     bench.nothing_is_left()
 
 
-@everywhere
+@pytest.mark.parametrize("bench", ["local", SSH], indirect=True)
 async def test_one_is_cancelled_and_the_others_go_on(bench: Bench) -> None:
     controller = await bench.start("1n1g", repeats=4, lines=60, every=0.1, pack=True)
     await until_running(controller, count=4)

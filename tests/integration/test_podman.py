@@ -115,6 +115,7 @@ def test_a_run_in_a_container_is_measured_and_leaves_none(site: Site, podman: Po
     assert podman.running == []
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize(("said", "size"), [('shm_size = "8m"', "size=8192k"), ("", "")])
 def test_shared_memory_is_the_hosts_unless_a_size_is_said(site: Site, said: str, size: str) -> None:
     profile = site.home / "profiles" / "boxed.toml"
@@ -127,6 +128,7 @@ def test_shared_memory_is_the_hosts_unless_a_size_is_said(site: Site, said: str,
     assert ("size=8192k" in mounted) == bool(said)
 
 
+@pytest.mark.faults
 def test_the_image_that_was_run_is_known_by_its_digest(site: Site, podman: Podman) -> None:
     site("run", "-p", "boxed")
     number = podman("image", "inspect", "--format", "{{.Id}}", IMAGE)
@@ -143,6 +145,7 @@ def test_an_image_that_is_not_there_stops_the_start_and_says_how_to_get_it(site:
     assert not site.campaigns.exists() or not list(site.campaigns.iterdir())
 
 
+@pytest.mark.faults
 def test_a_missing_image_is_fetched_only_with_leave_and_told_about(
     site: Site, podman: Podman
 ) -> None:
@@ -186,6 +189,7 @@ def test_cancelling_ends_the_container_that_carries_the_runs_id(site: Site, podm
     podman("rm", "--force", "--time", "0", bystander)
 
 
+@pytest.mark.faults
 def test_a_run_that_fails_inside_says_so_and_leaves_no_container(
     site: Site, podman: Podman
 ) -> None:

@@ -61,6 +61,7 @@ def with_python(host: ServedHost, *, broken: bool) -> None:
     host.restart()
 
 
+@pytest.mark.faults
 def test_a_broken_python_is_named_the_other_pair_is_measured_and_nothing_is_left(
     ssh_hosts: SshHosts, tmp_path: Path
 ) -> None:

@@ -175,6 +175,9 @@ async def test_where_tail_is_not_gnus_the_log_is_read_in_portions(
     assert status.exit_code == 0
 
 
+@pytest.mark.parametrize(
+    "remote", ["local", pytest.param("ssh", marks=pytest.mark.faults)], indirect=True
+)
 async def test_twelve_killed_consoles_lose_no_byte(remote: RemoteHost, tmp_path: Path) -> None:
     """A follower in a process of its own is killed -9 twelve times at different moments."""
     await remote.start(

@@ -51,6 +51,7 @@ async def test_the_other_hosts_are_there_at_once_and_the_silent_one_says_why(
     assert seen["node3"][0].state is not HostState.UNREACHABLE
 
 
+@pytest.mark.faults
 def test_hosts_plan_and_run_go_on_with_the_others(bench: Bench) -> None:
     def call(*words: str, code: int = 0) -> tuple[Any, float]:
         began = time.monotonic()

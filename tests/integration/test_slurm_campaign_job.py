@@ -73,6 +73,7 @@ async def test_a_run_that_is_cancelled_ends_and_the_others_go_on_in_the_same_job
     bench.nothing_is_left()
 
 
+@pytest.mark.faults
 async def test_a_job_that_somebody_cancels_fails_what_ran_in_it_and_another_has_the_rest(
     bench: Bench, slurm: SlurmCluster
 ) -> None:
@@ -89,6 +90,7 @@ async def test_a_job_that_somebody_cancels_fails_what_ran_in_it_and_another_has_
     bench.nothing_is_left()
 
 
+@pytest.mark.faults
 async def test_a_failed_node_is_not_in_the_next_job(
     bench: Bench, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +107,7 @@ async def test_a_failed_node_is_not_in_the_next_job(
     assert len(jobs(slurm, controller)) == 2
 
 
+@pytest.mark.faults
 async def test_a_node_whose_prolog_fails_costs_no_run_an_attempt(
     bench: Bench, slurm: SlurmCluster
 ) -> None:
@@ -201,6 +204,7 @@ def shell(tmp_path: Path, slurm: SlurmCluster) -> Bench:
     return found
 
 
+@pytest.mark.faults
 def test_a_console_that_is_killed_again_and_again_has_one_job_and_its_steps(
     shell: Bench, slurm: SlurmCluster
 ) -> None:

@@ -76,6 +76,7 @@ async def test_jobs_that_pack_share_a_node_and_are_marked(bench: Bench) -> None:
         await bench.start("1n1g", pack=True)
 
 
+@pytest.mark.faults
 async def test_a_cancelled_run_is_gone_whatever_its_children_did(
     bench: Bench, slurm: SlurmCluster
 ) -> None:
@@ -103,6 +104,7 @@ async def test_a_job_that_somebody_cancels_says_so(bench: Bench, slurm: SlurmClu
     bench.nothing_is_left()
 
 
+@pytest.mark.faults
 async def test_a_failed_node_is_named_and_the_next_attempt_avoids_it(
     bench: Bench, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +144,7 @@ async def test_a_node_whose_prolog_fails_is_named_and_the_run_goes_elsewhere(
     await until(lambda: not slurm.run("squeue", "-h"), what="no job is held")
 
 
+@pytest.mark.faults
 async def test_a_run_neither_notices_nor_needs_the_controller_and_what_waits_says_so(
     bench: Bench, slurm: SlurmCluster
 ) -> None:
@@ -176,6 +179,7 @@ async def test_a_console_that_comes_back_finds_its_jobs_and_hands_in_none_twice(
     assert bench.logs_are_exact(state, controller.path) == 2
 
 
+@pytest.mark.faults
 async def test_what_ended_while_no_console_was_there_is_collected(
     bench: Bench, slurm: SlurmCluster
 ) -> None:
@@ -190,6 +194,7 @@ async def test_what_ended_while_no_console_was_there_is_collected(
     bench.nothing_is_left()
 
 
+@pytest.mark.faults
 async def test_a_drained_node_and_a_killed_slurmd_leave_a_run_alone(
     bench: Bench, slurm: SlurmCluster
 ) -> None:
@@ -320,6 +325,7 @@ def test_a_profile_asks_over_the_inventory_and_the_command_line_over_both(
         assert "Nice=7" in job
 
 
+@pytest.mark.faults
 def test_a_console_that_is_killed_again_and_again_hands_in_each_run_once(
     shell: Bench, slurm: SlurmCluster
 ) -> None:
@@ -384,6 +390,7 @@ def test_a_cancellation_says_that_it_waits_for_the_controller(
     assert "dlperf-" not in slurm.run("squeue", "-h", "--format=%j")
 
 
+@pytest.mark.faults
 def test_a_campaigns_job_that_could_not_be_given_back_is_told_and_given_back_later(
     shell: Bench, slurm: SlurmCluster
 ) -> None:
@@ -400,7 +407,7 @@ def test_a_campaigns_job_that_could_not_be_given_back_is_told_and_given_back_lat
     assert "dlperf-" not in slurm.run("squeue", "-h", "--format=%j")
 
 
-@pytest.mark.parametrize("allocation", ["run", "campaign"])
+@pytest.mark.parametrize("allocation", ["run", pytest.param("campaign", marks=pytest.mark.faults)])
 def test_sweep_shows_the_jobs_of_all_and_ends_those_whose_campaign_is_gone(
     shell: Bench, slurm: SlurmCluster, allocation: str
 ) -> None:
@@ -443,6 +450,7 @@ def test_what_can_never_start_is_refused_before_anything_is_handed_in(
     assert not slurm.run("squeue", "-h")
 
 
+@pytest.mark.faults
 async def test_the_login_node_may_be_another_one(
     bench: Bench, slurm: SlurmCluster, ssh_hosts: SshHosts
 ) -> None:

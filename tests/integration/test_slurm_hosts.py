@@ -166,6 +166,7 @@ def test_a_controller_that_is_down_is_one_line_and_exit_code_2(
     assert "Slurm's controller does not answer" in told[0]
 
 
+@pytest.mark.faults
 async def test_the_console_lives_on_while_the_controller_is_down(
     slurm: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
