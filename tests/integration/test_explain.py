@@ -102,7 +102,7 @@ def check(result: dict[str, Any], plant: str, seconds: float) -> None:
 
 def test_planted_causes_are_found_in_their_size(tmp_path: Path) -> None:
     plants = f"plant={','.join(CAUSES)}"
-    found = explained(tmp_path, "cpu-smoke", "--set", plants, "seconds=4")
+    found = explained(tmp_path, "cpu-smoke", "--set", plants, "seconds=2")
     assert set(found) == set(CAUSES)
     for plant, result in found.items():
         check(result, plant, PLANT_S["cpu-smoke"])
