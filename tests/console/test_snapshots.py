@@ -44,6 +44,9 @@ SIZES = pytest.mark.parametrize(
     [(SMALL, "dark"), (LARGE, "dark"), (HUGE, "dark"), (LARGE, "light")],
     ids=["80x24", "120x40", "200x60", "light"],
 )
+USUAL_SIZES = pytest.mark.parametrize(
+    ("size", "colours"), [(SMALL, "dark"), (LARGE, "dark")], ids=["80x24", "120x40"]
+)
 
 
 @pytest.fixture
@@ -209,7 +212,7 @@ PAST = (
 )
 
 
-@SIZES
+@USUAL_SIZES
 @pytest.mark.parametrize(
     ("keys", "campaign"),
     [

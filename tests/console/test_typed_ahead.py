@@ -185,7 +185,7 @@ QUICK = (Phase.explicit, Phase.generate)
 
 
 @given(keys=KEYS)
-@settings(max_examples=8, deadline=None, phases=QUICK)
+@settings(max_examples=5, deadline=None, phases=QUICK)
 def test_no_key_marks_what_was_not_there_when_it_was_typed(keys: list[str]) -> None:
     """Before the hosts of a Matrix that was seen without them had answered."""
 
@@ -220,7 +220,7 @@ def test_no_key_marks_what_was_not_there_when_it_was_typed(keys: list[str]) -> N
 
 
 @given(keys=st.lists(st.sampled_from((*MARKING, "j", "l", "P", "u", "z", "plus")), min_size=1))
-@settings(max_examples=8, deadline=None, phases=QUICK)
+@settings(max_examples=5, deadline=None, phases=QUICK)
 def test_keys_typed_on_the_way_to_a_page_do_there_what_they_do_typed_slowly(
     keys: list[str],
 ) -> None:

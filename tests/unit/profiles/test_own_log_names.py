@@ -30,7 +30,7 @@ def texts(parameter: Parameter) -> st.SearchStrategy[str]:
             return known | st.from_regex(r"[a-z][a-z0-9._+]{0,8}[a-z0-9]", fullmatch=True)
 
 
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 @pytest.mark.parametrize("name", CATALOG.names)
 @given(data=st.data())
 def test_name_to_path_to_name(name: str, data: st.DataObject) -> None:

@@ -111,7 +111,7 @@ def dense_log(of: Profile, seed: int, odd: float, prefix: str, longer: float) ->
     longer=st.sampled_from((0, 0.02)),
     size=st.sampled_from((1 << 18, 30_000, 17_011)),
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_a_dense_log_tells_the_same_at_once_and_line_by_line(
     name: str, seed: int, odd: float, prefix: str, longer: float, size: int
 ) -> None:
