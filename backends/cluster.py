@@ -255,9 +255,10 @@ class Cluster:
         """Seconds since the epoch, by the clock that :attr:`HostSnapshot.probed_at` is told by."""
         return self._clock()
 
-    async def refresh(self, older_than_s: float) -> None:
+    async def refresh(self, older_than_s: float, among: Sequence[Host] | None = None) -> None:
         """Look again at hosts that were looked at so long ago, quietly: what is known of them stays
-        until they have answered, and nobody is asked again for what a login wants to know."""
+        until they have answered, and nobody is asked again for what a login wants to know.
+        ``among``: these; None: all of the inventory."""
         before = self._clock() - older_than_s
         if self.queue_hosts is not None:
             if self._asked_queue_at is not None and self._asked_queue_at <= before:
@@ -266,7 +267,7 @@ class Cluster:
             return
         stale = [
             host
-            for host in self.inventory.hosts
+            for host in (self.inventory.hosts if among is None else among)
             if (seen := self._known.get(host.name)) is not None
             and seen.state is not HostState.PROBING
             and (seen.probed_at is None or seen.probed_at <= before)

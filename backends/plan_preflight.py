@@ -20,6 +20,9 @@ from backends.inventory.queue_asks import Ask, asks
 from profiles.errors import DlperfError, SelectionError
 from profiles.nearest import did_you_mean
 
+FRESH_S = 10.0
+"""What a host told so long ago is not asked again: load and temperature change within a minute."""
+
 
 async def plan_preflight(
     cluster: Cluster, plan: Plan, clock: Callable[[], float], say: Say | None = None
@@ -34,6 +37,7 @@ async def plan_preflight(
     hosts = [host for host in plan.hosts if cluster.snapshot(host).state not in AWAY]
     if fetched := await pull_images(cluster.pool, hosts, plan.cases, say or _unsaid):
         await cluster.probe(fetched, sought=sought_for(plan.cases))  # what it is, the image tells
+    await cluster.refresh(FRESH_S, hosts)
     given = cluster.pool, hosts, plan.cases, cluster.probed
     return await preflight(*given, placement=plan.selection.placement, clock=clock)
 

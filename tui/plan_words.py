@@ -13,20 +13,26 @@ from backends.hosts.preflight_finding import Finding, Level
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.numbers import significant
 from profiles.counted import counted
+from profiles.durations import format_duration
 from tui.text import number, plain
 
 SHORT_S = 60.0
 """A plan that takes no longer than this starts without a question when the checks find nothing."""
 
 
-def is_short(plan: Plan) -> bool:
-    """So short that it needs no thought, by what was measured and by the profiles alone: past times
-    may be from anybody's campaign, and are no reason to ask nothing."""
+def why_not_short(plan: Plan) -> str | None:
+    """Why it is looked at before it starts, "" where its own totals say that; None: it is short, by
+    what was measured and by the profiles alone: past times may be from anybody's campaign, and are
+    no reason to ask nothing."""
     if plan.selection.auto is not None:  # nobody knows how long they will go on
-        return False
+        return ""
     by_profile = replace(plan, cases=tuple(replace(one, measured_s=None) for one in plan.cases))
-    times = (plan.expected_s, by_profile.expected_s)
-    return all(seconds is not None and seconds <= SHORT_S for seconds in times)
+    said, own = plan.expected_s, by_profile.expected_s
+    if said is None or own is None:
+        return "nobody knows how long it takes"
+    if said <= SHORT_S < own:
+        return f"by its profile alone it may take {format_duration(own)}"
+    return None if said <= SHORT_S else ""
 
 
 def objections(findings: Sequence[Finding]) -> list[Finding]:

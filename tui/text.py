@@ -131,9 +131,15 @@ def age(host: HostSnapshot, now: float | None) -> str:
 
 
 def run_state(
-    state: RunState, *, paused: bool = False, collecting: bool = False, begun: bool = True
+    state: RunState,
+    *,
+    paused: bool = False,
+    collecting: bool = False,
+    begun: bool = True,
+    silent: bool = False,
 ) -> Text:
-    """``begun``: it was started; a run that was cancelled before that is skipped."""
+    """``begun``: it was started; a run that was cancelled before that is skipped. ``silent``: no
+    reading comes any more."""
     symbol, word, colour = RUN_STATES[state]
     if state is RunState.CANCELLED and not begun:
         word = "skipped"
@@ -141,6 +147,8 @@ def run_state(
         symbol, word, colour = "‖", "paused", WARN
     elif collecting:
         symbol, word = "◌", "collecting"
+    elif silent:
+        symbol, word, colour = "▲", "silent", WARN
     return cell(f"{symbol} {word}", colour)
 
 

@@ -93,6 +93,10 @@ async def preflight(
             what = "how its GPUs are linked is not known: runs get the first ones"
             about = Bearing(only, ((host.name,),))
             findings.append(Finding(host.name, Level.WARN, what, LINKS_REMEDY, bearing=about))
+        if own.lease is not None:
+            what = f"held by {own.lease}: runs wait for it"
+            held = Finding(host.name, Level.WARN, what, own.lease.remedy, harmless=True)
+            findings.append(held)
         findings += tuple(_untold(host, own, findings))
     if nodes > 1 and len(known) > 1:
         findings += differences(facts, only)

@@ -71,7 +71,7 @@ class RecordedCluster(Cluster):
     async def probe(self, names: Sequence[str] | None = None, **_: object) -> None:
         """Nothing: they are what they were."""
 
-    async def refresh(self, older_than_s: float) -> None:
+    async def refresh(self, older_than_s: float, among: Sequence[Host] | None = None) -> None:
         """As :meth:`probe`."""
 
     async def watch(self, name: str, take: Callable[[bytes], None]) -> None:

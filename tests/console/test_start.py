@@ -159,6 +159,10 @@ async def test_a_past_time_takes_no_question_away(
         await until(pilot, lambda: workspace.started or isinstance(app.screen, StartDialog))
         assert isinstance(app.screen, StartDialog) == asks
         assert bool(workspace.started) != asks
+        profile_s, measured_s = 40.0 * repeats / 4, (took or 0.0) * repeats / 4
+        await settled(app)
+        unsaid = measured_s <= 60.0 < profile_s
+        assert shows(app, "not started at once: by its profile alone it may take") == unsaid
 
 
 async def test_marks_of_other_profiles_are_named_and_what_a_filter_hides_is_asked_about(
@@ -172,6 +176,7 @@ async def test_marks_of_other_profiles_are_named_and_what_a_filter_hides_is_aske
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, StartDialog))
         await until(pilot, partial(shows, app, "cpu-smoke"))
+        assert "not started at once: other profiles are marked, too" in screen_text(app)
         assert "device-" in screen_text(app)
         assert not workspace.started
 

@@ -26,7 +26,7 @@ from tui.matrix_labels import column_kinds, column_labels
 from tui.matrix_marks import Marks
 from tui.matrix_request import Asked, parse_rule
 from tui.messages import CampaignStarted, Problem, Said
-from tui.plan_words import is_short, objections
+from tui.plan_words import objections, why_not_short
 from tui.screens import matrix_dialogs
 from tui.screens.matrix_text import (
     cell_text,
@@ -489,21 +489,28 @@ class MatrixPage(Page):
         from tui.screens.start_dialog import CHECKING  # noqa: PLC0415 - seldom needed
 
         refused = self.session.readonly or self.session.at_work
-        if is_short(plan) and self._in_sight(plan) and self.sight.seen and not refused:
+        why: str | None
+        if not self._in_sight(plan):
+            why = "other profiles are marked, too"
+        elif not self.sight.seen:
+            why = "the plan changed as Enter was typed"
+        else:
+            why = why_not_short(plan)
+        if why is None and not refused:
             self._do(CHECKING)
             self.start_at_once(plan)
         else:
-            self._ask(plan)
+            self._ask(plan, why=why or "")
 
     def _in_sight(self, plan: Plan) -> bool:
         """All of it is on the grid that is shown."""
         part = self.focused_marks
         return part is not None and all(p.profile is part.profile for p in plan.cases)
 
-    def _ask(self, plan: Plan, findings: Sequence[Finding] | None = None) -> None:
+    def _ask(self, plan: Plan, findings: Sequence[Finding] | None = None, why: str = "") -> None:
         from tui.screens.start_dialog import StartDialog  # noqa: PLC0415 - as above
 
-        self.app.push_screen(StartDialog(self.session, plan, findings), self._answered)
+        self.app.push_screen(StartDialog(self.session, plan, findings, why), self._answered)
 
     def _answered(self, answer: str | None) -> None:
         if answer == "dry_run":
@@ -519,7 +526,7 @@ class MatrixPage(Page):
             findings = await self.session.workspace.preflight(plan, self._do)
             now = self._asked.ready()
             if now.selection != plan.selection or not self._in_sight(now):
-                return self._ask(now)
+                return self._ask(now, why="the plan changed while the hosts were checked")
             if objections(findings):
                 return self._ask(plan, findings)
             self._do("starting …")

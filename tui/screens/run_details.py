@@ -57,9 +57,11 @@ def details_text(
     """
     record = state.runs[run.run_id]
     text = Text(end="")
-    begun = run.elapsed_s is not None
+    begun, silent = run.elapsed_s is not None, run.silent_s is not None
     text.append_text(
-        run_state(run.state, paused=run.paused, collecting=run.collecting, begun=begun)
+        run_state(
+            run.state, paused=run.paused, collecting=run.collecting, begun=begun, silent=silent
+        )
     )
     text.append(f"  {plain(run.profile)}\n", MUTED)
     _why(text, run, record)

@@ -73,7 +73,7 @@ class RunPanels(Vertical):
         """``called``: the run, beside the others of its campaign."""
         if viewed is not None and run is not None:
             self._follow_telemetry(viewed, run, called)
-        self._arrange(run)
+        self._arrange(run, idle=viewed is None or not viewed.active)
         if viewed is None or run is None:
             return
         if self.chart.display or self.meters.display:
@@ -112,11 +112,13 @@ class RunPanels(Vertical):
         now = next((view for view in views if view in in_sight), views[0])
         return str(views[(views.index(now) + 1) % len(views)])
 
-    def _arrange(self, run: RunView | None) -> None:
-        """Which panels there is room for: all but one where it is short, chosen by ``v``."""
+    def _arrange(self, run: RunView | None, *, idle: bool) -> None:
+        """Which panels there is room for: all but one where it is short, chosen by ``v``. ``idle``:
+        nothing is at work, so that a run which waits has no curve to show, but a reason."""
         failed = run is not None and run.state is RunState.FAILED
+        told = failed or (idle and run is not None and run.state.waits)
         upper = self.view if self.view in ("chart", "details", "schedule") else ""
-        upper = upper or ("details" if failed else "chart")
+        upper = upper or ("details" if told else "chart")
         shown = {upper, "log"} if self.tall else {self.view or upper}
         metered = self.meters.known or (self.meters.reading and self.meters.display)
         if metered and self.tall and upper == "chart":

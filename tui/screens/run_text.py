@@ -132,7 +132,10 @@ def _called(run: RunView, labels: CaseLabels) -> str:
 def _row(run: RunView, labels: CaseLabels, *, several: bool, units: bool) -> Row:
     called = _called(run, labels)
     rate = run.throughput_now if run.state.active else run.throughput
-    said = _said(run.state, run.reason if run.state is RunState.FAILED else run.state_text)
+    said = _said(
+        run.state, run.reason if run.state is RunState.FAILED else run.brief or run.state_text
+    )
+    silent = run.silent_s is not None
     troubled = run.state.active and not run.doing
     colour = BAD if run.state is RunState.FAILED else WARN if troubled else MUTED
     there = bool(said) and run.progress is None and rate is None  # it has no figures to tell
@@ -140,13 +143,16 @@ def _row(run: RunView, labels: CaseLabels, *, several: bool, units: bool) -> Row
         _kept_cell(said, colour)
         if there
         else _progress(
-            run.state, None if run.progress is None else round(run.progress, 2), run.outlived
+            run.state,
+            None if run.progress is None else round(run.progress, 2),
+            run.outlived,
+            silent,
         )
     )
     return Row(
         run.run_id,
         (
-            _state(run.state, run.paused, run.collecting, run.elapsed_s is not None),
+            _state(run.state, run.paused, run.collecting, run.elapsed_s is not None, silent),
             _label(called, run.profile if several else "", "" if there else said, colour),
             _kept_cell(fold_nodeset(run.hosts) or "–", "" if run.hosts else MUTED),
             progress,
@@ -189,8 +195,8 @@ def _duration(seconds: float | None) -> Text:
 
 
 @lru_cache
-def _state(state: RunState, paused: bool, collecting: bool, begun: bool) -> Text:
-    return run_state(state, paused=paused, collecting=collecting, begun=begun)
+def _state(state: RunState, paused: bool, collecting: bool, begun: bool, silent: bool) -> Text:
+    return run_state(state, paused=paused, collecting=collecting, begun=begun, silent=silent)
 
 
 @lru_cache(maxsize=CELLS_KEPT)
@@ -202,7 +208,8 @@ def _label(label: str, profile: str, said: str, colour: str) -> Text:
 
 
 @lru_cache(maxsize=CELLS_KEPT)
-def _progress(state: RunState, progress: float | None, outlived: bool) -> Text:
+def _progress(state: RunState, progress: float | None, outlived: bool, silent: bool) -> Text:
+    """Of one that is ``silent``: where its readings ended."""
     if state is RunState.SUCCEEDED:
         return bar(1.0, 8, GOOD).append(" done", MUTED)
     if state in (RunState.FAILED, RunState.CANCELLED):
@@ -212,7 +219,7 @@ def _progress(state: RunState, progress: float | None, outlived: bool) -> Text:
     if outlived:
         return bar(1.0, 8, MUTED)  # all of its time is used up; an empty track would be a start
     percent = "" if progress is None else f" {progress:>4.0%}"
-    return bar(progress, 8).append(percent)
+    return bar(progress, 8, WARN if silent else ACCENT).append(percent)
 
 
 def no_log(run: RunView) -> str:

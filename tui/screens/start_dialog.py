@@ -38,13 +38,19 @@ class StartDialog(Dialog[str]):
     AHEAD = Dialog.AHEAD | {"dry_run"}
 
     def __init__(
-        self, session: Session, plan: Plan, findings: Sequence[Finding] | None = None
+        self,
+        session: Session,
+        plan: Plan,
+        findings: Sequence[Finding] | None = None,
+        why: str = "",
     ) -> None:
-        """``findings``: of the checks, where they were made already."""
+        """``findings``: of the checks, where they were made already. ``why``: it is asked, where
+        the plan and the findings do not tell."""
         super().__init__("Start")
         self.sight.uninvited = findings is not None
         self._session = session
         self._plan = plan
+        self._why = why
         self._away = unreachable(plan, session.hosts)
         self._findings = findings
         self._without: Plan | None = None  # the plan on the hosts that nothing stops
@@ -124,7 +130,10 @@ class StartDialog(Dialog[str]):
         return plan if plan.cases else None
 
     def _totals(self, plan: Plan, findings: Sequence[Finding] | None = None) -> Hanging:
-        return Hanging(totals_text(plan, host_states(plan, self._session.hosts, findings)))
+        text = totals_text(plan, host_states(plan, self._session.hosts, findings))
+        if self._why:
+            text.append(f"not started at once: {self._why}\n", MUTED)
+        return Hanging(text)
 
     def _say(self, text: Text) -> None:
         text.rstrip()

@@ -57,6 +57,7 @@ class RunView:
     cleanup: Cleanup
     doing: str = ""  # of its state_text, where that is no trouble: "copying files to node2"
     silent_s: float | None = None  # without a reading, where that is longer than they take to come
+    brief: str = ""  # state_text of one that waits, without what others wait for as well
     outlived: bool = False  # it runs for longer than was expected: nobody knows what share is done
 
 
@@ -275,6 +276,8 @@ def _view(
     elif run.state is RunState.PLANNED:
         progress = 0.0
     quiet_s = silent_s(run, now) if watched else None
+    if quiet_s is not None and expected and elapsed is not None:
+        progress, eta = min(1.0, max(0.0, elapsed - quiet_s) / expected), None
     silent = "" if quiet_s is None else f"{run.state}, no reading for {format_duration(quiet_s)}"
     trouble = _state_text(run, now, waiting, watched=watched) or silent or _slow(run)
     doing = "" if trouble or _outlived(run, now, expected) else _doing(run, start)
@@ -306,7 +309,8 @@ def _view(
         cleanup=run.cleanup,
         doing=doing,
         silent_s=quiet_s,
-        outlived=_outlived(run, now, expected),
+        brief=_brief(run, now, waiting, trouble),
+        outlived=quiet_s is None and _outlived(run, now, expected),
     )
 
 
@@ -327,6 +331,11 @@ def _state_text(run: RunRecord, now: float, waiting: Waiting | None, *, watched:
             lost = f"{lost} {format_duration(now - since)} ago{again}"
         return f"{run.state}, {lost}" if run.state is RunState.CANCELLING else lost
     return "collecting" if run.collecting else ""
+
+
+def _brief(run: RunRecord, now: float, waiting: Waiting | None, said: str) -> str:
+    told = waiting is not None and said == waiting_text(waiting, now)
+    return waiting_text(waiting, now, brief=True) if waiting is not None and told else said
 
 
 def _throughput_now(run: RunRecord) -> float | None:
@@ -370,12 +379,13 @@ def paused_text(run: RunRecord, now: float) -> str:
     return f"paused{by} since {clock_text(run.paused_at or 0.0, now)}"
 
 
-def waiting_text(waiting: Waiting, now: float) -> str:
-    """Why a run waits, in words: "waiting for node3: held by bob"."""
+def waiting_text(waiting: Waiting, now: float, *, brief: bool = False) -> str:
+    """Why a run waits, in words: "waiting for node3: held by bob". ``brief``: without what is the
+    same for every run that waits for that."""
     hosts = fold_nodeset(waiting.hosts)
     match waiting.kind:
         case WaitKind.UNUSABLE:
-            return f"waiting for {hosts}: {waiting.detail}"
+            return f"waiting for {hosts}" if brief else f"waiting for {hosts}: {waiting.detail}"
         case WaitKind.TOO_FEW:
             needs = f"{waiting.nodes} hosts with {waiting.gpus_per_node} devices"
             return f"needs {needs}, {waiting.known} can be used"
@@ -384,7 +394,8 @@ def waiting_text(waiting: Waiting, now: float) -> str:
         case WaitKind.SETTLING:
             return "settling"
         case WaitKind.BEHIND:
-            return "waiting for runs ahead"
+            turn = "waiting for its turn"
+            return turn if brief else f"{turn}: of a round, what takes most host time goes first"
         case WaitKind.QUEUED:
             why = f"queued: {waiting.detail}" if waiting.detail else "queued"
             why = f"to be cancelled, {why}" if waiting.ending else why

@@ -56,6 +56,10 @@ def test_a_waiting_run_says_what_for() -> None:
     why = Waiting(WaitKind.UNUSABLE, ("node3",), "held by bob")
     waiting = shown(state, 0.0, waiting={A: why})
     assert view(waiting, A).state_text == "waiting for node3: held by bob"
+    assert view(waiting, A).brief == "waiting for node3"
+    ahead = view(shown(state, 0.0, waiting={A: Waiting(WaitKind.BEHIND)}), A)
+    assert ahead.brief == "waiting for its turn"
+    assert "ahead" not in ahead.state_text, "which need not be above it"
     queued = fold([ev.RunQueued(t=1.0, run_id=A, job_id="17")], state)
     assert view(shown(queued, 2.0), A).state_text == "queued"
     priority = {A: Waiting(WaitKind.QUEUED, detail="Priority")}
@@ -380,11 +384,22 @@ def test_a_run_without_a_reading_for_far_longer_than_they_take_says_so(
 ) -> None:
     points = tuple((i, 100.0, 10.0 + every * i) for i in range(count))
     told = ev.ReadingsArrived(t=2.0, run_id=A, first=0, readings=points)
-    state = fold([planned(A), assigned(A), ev.RunLaunched(t=2.0, run_id=A), told])
+    state = fold(
+        [
+            planned(A, expected_s=every * count * 2 + 60.0),
+            assigned(A),
+            ev.RunLaunched(t=2.0, run_id=A),
+            told,
+        ]
+    )
     now = points[-1][2] + quiet
     run = view(shown(state, now), A)
     assert (run.silent_s is not None) == (quiet > 20.0 and quiet > 5 * every)
     assert ("no reading for" in run.state_text) == (run.silent_s is not None)
+    if run.silent_s is not None:
+        at_last = view(shown(state, now - quiet), A).progress
+        assert run.progress == pytest.approx(at_last), "its bar stays where the readings ended"
+        assert (run.eta_s, run.outlived) == (None, False)
     pause = replace(told, first=count, readings=((count, 100.0, now),))
     after = fold([pause], state)
     assert view(shown(after, now + min(quiet, 5 * every)), A).silent_s is None, "it goes on"

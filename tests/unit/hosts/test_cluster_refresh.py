@@ -5,13 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from backends.campaign.plan.plan import Plan
+from backends.campaign.plan.selection import Selection
 from backends.cluster import Cluster
 from backends.hosts.host_facts import HostSnapshot, HostState, Sought
 from backends.hosts.live_telemetry import Figure, LiveTelemetry
+from backends.hosts.preflight_finding import Level
 from backends.inventory.host_entry import Host, Inventory
+from backends.plan_preflight import FRESH_S, plan_preflight
+from backends.remote.lease import Lease
 from tests.support.waiting import until
 
 
@@ -95,3 +102,27 @@ async def test_a_host_is_watched_until_nobody_looks_any_more(cluster: Cluster) -
     watching.cancel()
     with pytest.raises(asyncio.CancelledError):
         await watching
+
+
+async def test_a_check_asks_the_hosts_of_its_plan_unless_they_have_just_answered(
+    cluster: Cluster,
+) -> None:
+    await cluster.probe()
+    clock, here = clock_of(cluster), cluster.inventory.hosts[:1]
+    for passed, asked in ((FRESH_S - 1, False), (FRESH_S, True), (1.0, False), (80.0, True)):
+        clock.now += passed
+        before = snapshots(cluster)[0].probed_at
+        plan = SimpleNamespace(job_keys={}, hosts=here, cases=(), selection=Selection(()))
+        found = await plan_preflight(cluster, cast(Plan, plan), clock)
+        assert (snapshots(cluster)[0].probed_at != before) is asked
+        assert snapshots(cluster)[0].probed_at == (clock.now if asked else before)
+        assert {finding.host for finding in found} == {here[0].name}
+    assert snapshots(cluster)[1].probed_at == 1000.0, "it has no part in that plan"
+    held = replace(snapshots(cluster)[0], probed_at=clock.now)
+    assert held.facts is not None
+    lease = Lease("root@vm, campaign other", since=None)
+    cluster._known[held.name] = replace(held, facts=replace(held.facts, lease=lease))
+    [said] = [f for f in await plan_preflight(cluster, cast(Plan, plan), clock) if "held" in f.what]
+    assert (said.level, said.harmless) == (Level.WARN, True)
+    assert "root@vm, campaign other" in said.what
+    assert said.remedy
