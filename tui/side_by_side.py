@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from backends.campaign.folder.compare_campaigns import recorded_machines
 from backends.hosts.fingerprint import joined
+from backends.hosts.machines import Machines
 from backends.results.comparison import ComparedCase, Comparison, compare
 from backends.results.paired_cases import (
     Key,
@@ -30,7 +32,8 @@ THRESHOLD = 0.02
 @dataclass(frozen=True, slots=True)
 class Side:
     """A campaign, or the runs of one that have ``setting``. ``environment``: of all its runs, as a
-    fingerprint; empty where none is known. ``remarks``: what a reader of its figures must know."""
+    fingerprint; empty where none is known. ``remarks``: what a reader of its figures must know.
+    ``machines``: its hosts; None where they are not recorded."""
 
     about: CampaignSummary
     runs: tuple[RunResult, ...]
@@ -38,6 +41,7 @@ class Side:
     environment: str
     remarks: tuple[str, ...]
     setting: Parameters = ()
+    machines: Machines | None = None
 
     @property
     def name(self) -> str:
@@ -116,6 +120,7 @@ def read_sides(
             summarise(runs),
             joined(prints) if (prints := {r.fingerprint for r in runs if r.fingerprint}) else "",
             (*remarks.get(str(about.path), ()), *said.get(place, ())),
+            machines=recorded_machines(about.path, runs),
         )
         for place, (about, runs) in enumerate(zip(campaigns, together, strict=True))
     )
@@ -148,6 +153,7 @@ def held_against(
             continue
         try:
             found = _compare(sides[baseline].runs, side.runs, threshold, across)
+            found = replace(found, machines=(sides[baseline].machines, side.machines))
         except SelectionError as error:
             others.append(Against(place, None, error))
         else:

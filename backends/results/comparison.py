@@ -15,6 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from backends.hosts.fingerprint import several
+from backends.hosts.machines import Machines
 from backends.results.case_result import CaseResult
 from backends.results.gained_parameters import Assumed, Defaults, no_defaults, with_defaults
 from backends.results.paired_cases import Key, check_across, key_of, no_common_case, pairs
@@ -110,7 +111,8 @@ class Comparison:
     """``environments``: (baseline's, candidate's) fingerprints of a common case that differ.
     ``assumed``: parameters that one side's profile did not have yet, 0 being the baseline.
     ``across``: parameters that may differ between the two cases of a pair.
-    ``names``: of what was compared, empty where nobody says; ``same_runs``: on both sides."""
+    ``names``: of what was compared, empty where nobody says; ``same_runs``: on both sides.
+    ``machines``: of both sides, None where they are not recorded; no verdict rests on them."""
 
     threshold: float
     cases: tuple[ComparedCase, ...]
@@ -119,6 +121,7 @@ class Comparison:
     across: tuple[str, ...] = ()
     names: tuple[str, str] = ("", "")
     same_runs: int = 0
+    machines: tuple[Machines | None, Machines | None] = (None, None)
 
     def of(self, verdict: Verdict) -> tuple[ComparedCase, ...]:
         return tuple(case for case in self.cases if case.verdict is verdict)

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 from backends import version
 from backends.hosts.fingerprint import apart, joined, not_known
+from backends.hosts.machines import machines_apart
 from backends.results.case_result import CaseResult
 from backends.results.compared_labels import compared_label, compared_labels, value_text
 from backends.results.comparison import ComparedCase, Comparison, Ground, Verdict
@@ -71,7 +72,17 @@ def comparison_words(comparison: Comparison) -> tuple[tuple[str, ...], tuple[str
         for ours, theirs in apart_there
     ]
     after = (*_assumed(comparison), *_exit_lines(comparison))
+    before += _other_machines(comparison)
     return (*before, *cautions(comparison), *_not_known(comparison)), after
+
+
+def _other_machines(comparison: Comparison) -> list[str]:
+    """What no fingerprint tells: another machine with the same software and settings."""
+    ours, theirs = comparison.machines
+    apart_there = machines_apart(ours, theirs) if ours and theirs else ""
+    alike = not comparison.environments and not _not_known(comparison)
+    besides = "; software and GPU settings are alike" * alike
+    return [f"The hosts differ: {apart_there}{besides}."] * bool(apart_there)
 
 
 def _not_known(comparison: Comparison) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from rich.text import Text
 
 from backends.hosts.fingerprint import Part, side_by_side
+from backends.hosts.machines import Machines, machines_apart, machines_text, nothing_shared
 from backends.inventory.nodesets import fold_nodeset
 from backends.results.case_result import CaseResult
 from backends.results.compared_labels import compared_label, compared_labels, whole_label
@@ -287,6 +288,7 @@ def campaigns_panel(found: SideBySide, now: float) -> Text:
             text.append(f"{other.place + 1} ", series_colour(other.place))
             text.append_text(problem(other.problem)).append("\n")
     text.append("\n").append_text(environments_text([side.environment for side in found.sides]))
+    text.append_text(machines_shown([side.machines for side in found.sides]))
     for other in found.others:
         if other.comparison is not None:
             lines = [(line, WARN) for line in cautions(other.comparison)]
@@ -310,7 +312,8 @@ def environments_text(environments: Sequence[str]) -> Text:
     told = [counted(len(differing), "difference")] if differing else []
     told += [f"{len(partly)} not known of all"] if partly else []
     if not differing:
-        told.insert(0, "none known to differ" if partly else "no difference")
+        alike_all = "software and GPU settings alike"
+        told.insert(0, "none known to differ" if partly else alike_all)
     text.append(f"{' · '.join(told)}\n", WARN if differing or partly else GOOD)
     for part in differing:
         text.append(f"  {_called(part)}\n", MUTED)
@@ -322,6 +325,28 @@ def environments_text(environments: Sequence[str]) -> Text:
     if partly:
         said = ", ".join(map(_called, partly))
         text.append(f"  not known of all: {said}\n", MUTED)
+    return text
+
+
+def machines_shown(machines: Sequence[Machines | None]) -> Text:
+    """Which hosts these were: in a line where they are alike, else of each what it had, and
+    whether it is known to be another than the first."""
+    text = Text("Hosts  ", "bold", end="")
+    known = [one for one in machines if one is not None]
+    if not known:
+        return text.append("not recorded\n", WARN)
+    first = known[0]
+    if len(known) == len(machines) and not any(machines_apart(first, one) for one in known):
+        text.append("alike", GOOD)
+        return text.append(f"  {machines_text(first)}\n", MUTED)
+    differ = any(machines_apart(first, one) for one in known)
+    text.append("differ\n" if differ else "not known of all\n", WARN)
+    for place, one in enumerate(machines):
+        text.append(f"    {place + 1} ", series_colour(place))
+        text.append(machines_text(one) if one else "not recorded")
+        if one and (said := nothing_shared(first, one)):
+            text.append(f", {said} with ").append_text(_numbers([machines.index(first)]))
+        text.append("\n")
     return text
 
 

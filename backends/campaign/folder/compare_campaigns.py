@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from backends.campaign.folder.parameter_defaults import defaults_of
+from backends.campaign.folder.recorded_hosts import recorded_hosts
+from backends.hosts.machines import Machines, machines_of
 from backends.results.comparison import Comparison, compare
 from backends.results.paired_cases import (
     Parameters,
@@ -40,15 +42,27 @@ def compare_campaigns(
     runs = read(baseline)
     defaults = defaults_of((baseline,) if candidate is None else (baseline, candidate), catalog)
     if candidate is not None:
-        found = compare(runs, read(candidate), threshold, defaults, across)
-        return replace(found, names=(shown(baseline).name, shown(candidate).name))
+        theirs = read(candidate)
+        found = compare(runs, theirs, threshold, defaults, across)
+        return replace(
+            found,
+            names=(shown(baseline).name, shown(candidate).name),
+            machines=(recorded_machines(baseline, runs), recorded_machines(candidate, theirs)),
+        )
     where = str(shown(baseline))
     first, *others = settings_of(runs, across, where)
     rest = tuple(run for _, own in others for run in own)
     found = compare(first[1], rest, threshold, defaults, across)
     name = shown(baseline).name
-    theirs = "; ".join(parameters_text(dict(setting)) for setting, _ in others)
-    return replace(found, names=(f"{name}, {parameters_text(dict(first[0]))}", f"{name}, {theirs}"))
+    rest_of_it = "; ".join(parameters_text(dict(setting)) for setting, _ in others)
+    return replace(
+        found, names=(f"{name}, {parameters_text(dict(first[0]))}", f"{name}, {rest_of_it}")
+    )
+
+
+def recorded_machines(campaign: Path, runs: Iterable[RunResult]) -> Machines | None:
+    """The hosts that its runs were on, by its environment.json. Blocking."""
+    return machines_of(recorded_hosts(campaign, 0.0), {host for run in runs for host in run.hosts})
 
 
 def settings_of(

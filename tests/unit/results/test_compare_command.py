@@ -12,6 +12,7 @@ import pytest
 from tests.unit.results.conftest import Dlperf
 from tui.cli import main
 
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 STEADY = [99.8, 100.0, 100.2, 100.1, 99.9]
 Figures = Mapping[str, Sequence[float]]
 Campaign = Callable[[str, Figures], Path]
@@ -89,3 +90,17 @@ def test_wrong_threshold_is_one_line(
     before = campaign("before", {"1n1g": STEADY})
     assert main(["compare", str(before), str(before), f"--threshold={threshold}"]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_two_machines_with_the_same_software_are_told_apart(dlperf: Dlperf):
+    """In the text alone: the document's keys are a contract."""
+    four, two = (EXAMPLES / f"h200-x{gpus}-resnet50-graphs" for gpus in (4, 2))
+    said = dlperf("compare", four, two)
+    differ = "The hosts differ: 4 → 2 GPUs, 64 → 32 CPUs, 504 → 252 GiB, no GPU in common"
+    assert f"{differ}; software and GPU settings are alike." in said
+    assert "| same |" in said
+    document = json.loads(dlperf("compare", four, two, "--json"))
+    assert document["environments"] == []
+    assert "machines" not in document
+    compiled = EXAMPLES / "h200-x4-resnet50-compiled"
+    assert "hosts differ" not in dlperf("compare", compiled, compiled)

@@ -1,0 +1,81 @@
+"""How large the hosts of a campaign were, and whether they were the same machines.
+
+No part of a fingerprint: a figure of two GPUs may stand beside one of a host that has four. Who
+compares them must know it all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from backends.hosts.host_facts import HostSnapshot
+from profiles.counted import counted
+
+SAME_MEMORY = 0.01
+"""Another kernel keeps a little more of it to itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """The hosts together. ``uuids``: of the GPUs; ``names``: what machines without GPUs call
+    themselves. Either is empty where one of the hosts does not tell."""
+
+    hosts: int
+    gpus: int
+    cpus: int
+    memory_gib: int
+    uuids: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+
+
+def machines_of(hosts: Iterable[HostSnapshot], took_part: Collection[str]) -> Machines | None:
+    """Of those that ``took_part``, by their names; None where not all of these were recorded."""
+    facts = {host.name: host.facts for host in hosts if host.facts is not None}
+    used = [facts[name] for name in {*took_part} & {*facts}]
+    if not used or {*took_part} - {*facts}:
+        return None
+    gpus = [gpu for one in used for gpu in one.gpus]
+    uuids = {gpu.uuid for gpu in gpus}
+    names = set() if gpus else {one.hostname for one in used}
+    memory_mib = sum(one.memory_mib for one in used)
+    return Machines(
+        hosts=len(used),
+        gpus=len(gpus),
+        cpus=sum(one.cpus for one in used),
+        memory_gib=round(memory_mib / 1024),
+        uuids=frozenset() if "" in uuids else frozenset(uuids),
+        names=frozenset() if "" in names else frozenset(names),
+    )
+
+
+def machines_text(machines: Machines) -> str:
+    """``1 host, 4 GPUs, 64 CPUs, 504 GiB``"""
+    gpus = [counted(machines.gpus, "GPU")] * bool(machines.gpus)
+    sizes = [counted(machines.hosts, "host"), *gpus, counted(machines.cpus, "CPU")]
+    return ", ".join([*sizes, f"{machines.memory_gib} GiB"])
+
+
+def machines_apart(ours: Machines, theirs: Machines) -> str:
+    """``4 → 2 GPUs, 64 → 32 CPUs, 504 → 252 GiB, no GPU in common``; empty where nothing is known
+    to differ."""
+    sizes = (
+        ("hosts", ours.hosts, theirs.hosts),
+        ("GPUs", ours.gpus, theirs.gpus),
+        ("CPUs", ours.cpus, theirs.cpus),
+    )
+    said = [f"{one} → {other} {unit}" for unit, one, other in sizes if one != other]
+    one, other = ours.memory_gib, theirs.memory_gib
+    if abs(one - other) > SAME_MEMORY * max(one, other):
+        said.append(f"{one} → {other} GiB")
+    return ", ".join([*said, *filter(None, [nothing_shared(ours, theirs)])])
+
+
+def nothing_shared(ours: Machines, theirs: Machines) -> str:
+    """Why they are known to be other machines; empty where they are not. A boot id would tell a
+    restart from another machine no more than a GPU's place in its host does."""
+    if ours.uuids and theirs.uuids and not ours.uuids & theirs.uuids:
+        return "no GPU in common"
+    if ours.names and theirs.names and not ours.names & theirs.names:
+        return "no host in common"
+    return ""

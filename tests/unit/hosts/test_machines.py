@@ -1,0 +1,72 @@
+"""Whether two campaigns were measured on the same machines, whatever their software is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backends.campaign.folder.recorded_hosts import recorded_hosts
+from backends.hosts.machines import Machines, machines_apart, machines_of, machines_text
+
+EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
+
+gpus = st.frozensets(st.sampled_from("abcdef"), min_size=1)
+machines = st.builds(
+    Machines,
+    hosts=st.integers(1, 4),
+    gpus=st.integers(1, 32),
+    cpus=st.integers(1, 512),
+    memory_gib=st.integers(8, 4096),
+    uuids=gpus,
+)
+
+
+def example(name: str) -> Machines:
+    found = machines_of(recorded_hosts(EXAMPLES / name, 0.0), {"vm"})
+    assert found is not None
+    return found
+
+
+def test_what_differs_between_two_machines_with_the_same_software_is_told() -> None:
+    four, two = example("h200-x4-resnet50-graphs"), example("h200-x2-resnet50-graphs")
+    said = machines_apart(four, two)
+    assert said == "4 → 2 GPUs, 64 → 32 CPUs, 504 → 252 GiB, no GPU in common"
+    assert machines_text(two) == "1 host, 2 GPUs, 32 CPUs, 252 GiB"
+
+
+@given(machines)
+def test_a_machine_is_no_other_than_itself(one: Machines) -> None:
+    assert machines_apart(one, one) == ""
+
+
+@given(machines, st.sampled_from(["hosts", "gpus", "cpus", "memory_gib"]), st.integers(1, 100))
+def test_whatever_is_larger_is_told_both_ways_round(one: Machines, name: str, more: int) -> None:
+    by = more + (getattr(one, name) // 50 if name == "memory_gib" else 0)
+    larger = replace(one, **{name: getattr(one, name) + by})
+    before, after = getattr(one, name), getattr(larger, name)
+    assert f"{before} → {after} " in machines_apart(one, larger)
+    assert f"{after} → {before} " in machines_apart(larger, one)
+
+
+@given(machines, gpus)
+def test_they_are_other_machines_only_where_no_gpu_is_in_both(
+    one: Machines, theirs: frozenset[str]
+) -> None:
+    other = replace(one, uuids=theirs)
+    assert ("no GPU in common" in machines_apart(one, other)) == one.uuids.isdisjoint(theirs)
+    unknown = replace(one, uuids=frozenset())
+    assert machines_apart(one, unknown) == machines_apart(unknown, one) == ""
+
+
+def test_memory_that_another_kernel_keeps_to_itself_is_no_other_machine() -> None:
+    one = example("h200-x4")
+    assert machines_apart(one, replace(one, memory_gib=one.memory_gib - 3)) == ""
+
+
+@pytest.mark.parametrize("names", [set(), {"vm", "node7"}])
+def test_nothing_is_said_of_hosts_of_which_one_is_not_recorded(names: set[str]) -> None:
+    assert machines_of(recorded_hosts(EXAMPLES / "h200-x4", 0.0), names) is None
