@@ -25,7 +25,7 @@ from backends.results.telemetry_figures import (
 FEWEST_REPEATS: Mapping[Grade, int] = {Grade.A: 6, Grade.B: 3, Grade.C: 2}
 """Six have an interval of the median, three an interval at all, two a spread."""
 WIDEST_INTERVAL: Mapping[Grade, float] = {Grade.A: 0.01, Grade.B: 0.025, Grade.C: 0.05}
-"""Half of the 95% interval over the median."""
+"""Half of the 95% interval over its middle."""
 MOST_FAILED: Mapping[Grade, float] = {Grade.A: 0.0, Grade.B: 0.25, Grade.C: 0.5}
 """Share of the repeats that did not succeed."""
 MOST_DISTURBED: Mapping[Grade, float] = {Grade.B: 0.02, Grade.C: math.inf}
@@ -117,8 +117,8 @@ def _of_the_spread(spread: Spread) -> Iterator[Finding]:
     by_repeats = next((g for g, fewest in FEWEST_REPEATS.items() if spread.n >= fewest), Grade.D)
     if by_repeats is not Grade.A:
         yield Finding(Concern.FEW_REPEATS, by_repeats)
-    if spread.half_width is not None:
-        by_width = _at_most(spread.half_width, WIDEST_INTERVAL)
+    if (width := known_within(spread)) is not None:
+        by_width = _at_most(width, WIDEST_INTERVAL)
         if by_width is not Grade.A:
             yield Finding(Concern.WIDE_INTERVAL, by_width)
     if spread.cv is not None and spread.cv > CV_AMBER:
@@ -133,6 +133,15 @@ def _of_the_spread(spread: Spread) -> Iterator[Finding]:
         yield _usual(Concern.DRIFT)
     elif spread.dependence is not None:
         yield _usual(Concern.DEPENDENT_REPEATS)
+
+
+def known_within(spread: Spread) -> float | None:
+    """Half of the narrower 95% interval, of the median or of the mean, relative to it.
+
+    By the median's alone eight repeats would have a worse grade than five that scatter as much.
+    """
+    widths = (spread.half_width, spread.student)
+    return min((width for width in widths if width is not None), default=None)
 
 
 def _of_the_machines(case: CaseResult) -> Iterator[Finding]:

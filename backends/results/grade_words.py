@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
 from backends.results.findings import Concern, Finding, Grade
-from backends.results.grade import not_looked_at, slower_than
+from backends.results.grade import known_within, not_looked_at, slower_than
 from backends.results.numbers import percent, rounded, signed_percent, significant, trimmed
 from backends.results.statistics import Spread
 from backends.results.steady_words import steadiness_text, unsteady_lines
@@ -198,7 +198,9 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
     elif concern is Concern.FEW_REPEATS:
         yield _few(spread.n)
     elif concern is Concern.WIDE_INTERVAL:
-        yield _wide(percent(spread.half_width), of_median=spread.interval is not None)
+        half = known_within(spread)
+        of_median = spread.interval is not None and half == spread.half_width
+        yield _wide(percent(half), of_median=of_median)
     elif spread.cv is not None:
         limit = "5%" if concern is Concern.CV_RED else "2%"
         cv = percent(spread.cv, 2)

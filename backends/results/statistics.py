@@ -63,6 +63,7 @@ class Spread:
     cv: float | None  # sample standard deviation / mean; None for fewer than two values
     interval: Interval | None  # 95%; None for fewer than six values
     half_width: float | None  # relative, of the 95% interval; None for fewer than three values
+    student: float | None  # the same of Student's, of the mean; None for fewer than two values
     outliers: tuple[int, ...]  # positions in the values
     largest_outlier: float  # relative to the median, without its sign; 0.0 where there is none
     first_run_slow: bool
@@ -89,6 +90,7 @@ def describe(values: Sequence[float]) -> Spread:
         cv=coefficient_of_variation(values),
         interval=median_interval(values),
         half_width=half_width(values),
+        student=students_half_width(values),
         outliers=strange,
         largest_outlier=max((abs(values[i] / center - 1) for i in strange), default=0.0),
         first_run_slow=first_run_slow(values),
@@ -135,8 +137,17 @@ def half_width(values: Sequence[float]) -> float | None:
     interval = median_interval(values)
     if interval is not None:
         return (interval.high - interval.low) / 2 / statistics.median(values)
+    return students_half_width(values) if len(values) >= 3 else None
+
+
+def students_half_width(values: Sequence[float]) -> float | None:
+    """Half of Student's 95% interval of the mean, relative to it; None for fewer than two values.
+
+    Of the same scatter it is the narrower the more values there are, from two on. That of the
+    median goes in steps: of eight values it is all of their range, as it is of six.
+    """
     n = len(values)
-    if n < 3:
+    if n < 2:
         return None
     error = statistics.stdev(values) / math.sqrt(n) / statistics.fmean(values)
     return quantile(CONFIDENCE, n - 1) * error

@@ -11,18 +11,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import NormalDist, fmean, stdev
 
 import pytest
 
 from backends.results.campaign_report import ReportContext, render_report
 from backends.results.case_result import CaseResult
-from backends.results.findings import SHORTFALLS, Concern, Grade
+from backends.results.findings import SHORTFALLS, Concern, Grade, grade_of
 from backends.results.grade import CEILINGS
 from backends.results.grade_words import finding_lines, grade_reasons
 from backends.results.result_files import results_csv
 from backends.results.results_json import document
 from backends.results.run_result import RunResult
-from backends.results.statistics import coefficient_of_variation, dependence, half_width
+from backends.results.statistics import (
+    coefficient_of_variation,
+    dependence,
+    half_width,
+    students_half_width,
+)
 from backends.results.steady_words import disturbance_text
 from backends.results.summary import Group, summarise
 from profiles.throughput.steady import Disturbance, Shape
@@ -59,19 +65,53 @@ def test_enough_steady_repeats_of_a_known_environment_are_an_a(graded):
     ("n", "grade"), [(1, "D"), (2, "C"), (3, "B"), (5, "B"), (6, "A"), (7, "A")]
 )
 def test_grade_goes_by_the_repeats(graded, n: int, grade: str):
-    assert graded(steady(n=n)) == (grade, {Concern.FEW_REPEATS} if grade != "A" else set())
+    assert graded(steady(n=n, cv_percent=0.05)) == (grade, {Concern.FEW_REPEATS} if grade != "A" else set())
 
 
 @pytest.mark.parametrize(
     ("half", "grade"),
     [(0.0099, "A"), (0.0101, "B"), (0.0249, "B"), (0.0251, "C"), (0.0499, "C"), (0.0501, "D")],
 )
-def test_grade_goes_by_the_width_of_the_interval(graded, half: float, grade: str):
-    values = [100 * (1 + half * x) for x in (-0.1, 1, -1, 0.1, 0.0, -0.05, 0.05, 0.0)]
-    case_grade, why = graded([*values])
-    assert half_width(values) == pytest.approx(half)
+@pytest.mark.parametrize("of_median", [True, False])
+def test_grade_goes_by_the_width_of_the_narrower_interval(
+    graded, half: float, grade: str, of_median: bool
+):
+    """Of the median where few values are far off, of the mean where all scatter alike."""
+    off = [*[1.0, -1.0] * 5, 5.0, -5.0] if of_median else [0.5, -2.5, 1.5, -1.5, 2.5, -0.5]
+    scale = half if of_median else half / (2.5705818 * stdev(off) / math.sqrt(6))
+    values = [100 * (1 + scale * x) for x in off]
+    width, student = half_width(values), students_half_width(values)
+    assert width is not None
+    assert student is not None
+    assert min(width, student) == pytest.approx(half)
+    assert (width < student) == of_median
+    case_grade, why = graded(values)
     assert (Concern.WIDE_INTERVAL in why) == (grade != "A")
-    assert case_grade == max(grade, "B" if Concern.OUTLIERS in why else "A")
+    beside = {Concern.CV_RED: "C", Concern.CV_AMBER: "B", Concern.OUTLIERS: "B"}
+    assert case_grade == max(grade, *(beside.get(concern, "A") for concern in why), "A")
+
+
+SHAPES = {
+    "normal": lambda n: [NormalDist().inv_cdf((k + 0.5) / n) for k in range(n)],
+    "uniform": lambda n: [k - (n - 1) / 2 for k in range(n)],
+    "skewed": lambda n: [-math.log((k + 0.5) / n) for k in range(n)],
+}
+OF_THE_SCATTER = (Concern.FEW_REPEATS, Concern.WIDE_INTERVAL, Concern.CV_AMBER, Concern.CV_RED)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_fewer_repeats_of_the_same_scatter_are_never_graded_better(runs_of, shape: str):
+    """The same shape and the same CV, from one that nobody minds to one that is far too large."""
+    for step in range(60):
+        cv, before = 0.0005 * 1.12**step, Grade.D
+        for n in range(1, 13):
+            off = SHAPES[shape](n)
+            scale = cv / stdev(off) if n > 1 else 0.0
+            values = [100 * (1 + scale * (x - fmean(off))) for x in off]
+            case, _ = only(runs_of("1n1g", values, fingerprint="a"))
+            found = grade_of(f for f in case.findings if f.concern in OF_THE_SCATTER)
+            assert found <= before, f"{n} repeats with CV {cv:.4f}: {found}, with fewer {before}"
+            before = found
 
 
 @pytest.mark.parametrize(
@@ -281,7 +321,7 @@ def test_nothing_measured_is_not_called_free_of_doubt():
 
 
 def test_grades_are_in_the_documents(runs_of):
-    runs = runs_of("1n1g", steady(n=2), fingerprint="a")
+    runs = runs_of("1n1g", steady(n=2, cv_percent=0.05), fingerprint="a")
     groups = summarise(runs)
     (result,) = document("c", runs, groups)["results"]
     assert (result["grade"], len(result["grade_reasons"])) == ("C", 1)
@@ -366,12 +406,12 @@ def test_a_typed_in_figure_is_no_a(dlperf, tmp_path: Path):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([100, 100, 100, 100, 100, 130], "half of the 95% interval of the median is 15.0% of it"),
+        ([100] * 8 + [30, 130, 130, 130, 200], "half of the 95% interval of the median is 15.0% of it"),
         ([100, 110, 120], "half of the 95% interval of the mean (Student's) is 22.6% of it"),
     ],
 )
 def test_a_wide_interval_is_named_and_not_told_as_even(runs_of, values, said):
-    """Of 100 … 130 around 100 nothing is 15% below."""
+    """Of 100 to 130 around 100 nothing is 15% below."""
     (group,) = summarise(runs_of("1n1g", values))
     assert said in finding_lines(group.cases[0], group)
     assert not any("±" in line for line in finding_lines(group.cases[0], group))

@@ -22,6 +22,7 @@ from backends.results.statistics import (
     efficiency,
     first_run_slow,
     half_width,
+    students_half_width,
     median_interval,
     outliers,
     speedup,
@@ -205,12 +206,14 @@ def test_dependence_is_that_of_moran_at_one_percent(values: list[float]):
         assert found == (pytest.approx(r) if r > limit else None)
 
 
-@pytest.mark.parametrize("n", [3, 4, 5])
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_few_repeats_have_the_width_of_students_interval(n: int):
     values = [100.0, 101.0, 99.5, 102.0, 98.7][:n]
     low, high = stats.t.interval(0.95, n - 1, np.mean(values), stats.sem(values))
-    assert half_width(values) == pytest.approx((high - low) / 2 / np.mean(values))
-    assert half_width(values[:2]) is None
+    half = (high - low) / 2 / np.mean(values)
+    assert students_half_width(values) == pytest.approx(half)
+    assert half_width(values) == (pytest.approx(half) if n > 2 else None)
+    assert students_half_width(values[:1]) is None
 
 
 @given(st.lists(throughputs, min_size=1, max_size=30))
