@@ -12,6 +12,7 @@ from rich.text import Text
 from backends.campaign.record.run_state import RunState
 from backends.hosts.host_facts import HostSnapshot, HostState
 from backends.results.numbers import readable, rounded
+from backends.results.run_result import BANDWIDTH
 from profiles.cleantext import clean_text
 from profiles.durations import format_duration
 from profiles.errors import DlperfError
@@ -206,7 +207,7 @@ number = readable
 def throughput_heading(units: Collection[str]) -> str:
     """The unit of the figures below it; where they have several, each figure has its own."""
     (unit,) = units if len(units) == 1 else ("throughput",)
-    return plain(unit)
+    return "busbw GB/s" if unit == BANDWIDTH else plain(unit)
 
 
 def rate_text(value: float | None, unit: str) -> str:

@@ -7,6 +7,7 @@ import re
 from backends.results.case_result import CaseResult
 from backends.results.run_result import BANDWIDTH
 from backends.results.summary import Group
+from backends.results.translations import Lang, pick
 
 CURVE = re.compile(r"busbw_gb_per_s_at_(\d+)", re.ASCII)
 """The metric of one size in bytes, as nccl-tests and torch-allreduce have it."""
@@ -16,6 +17,17 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 def is_collective(group: Group) -> bool:
     return group.unit == BANDWIDTH
+
+
+def bandwidth_words(group: Group, lang: Lang = "en") -> str:
+    """What the figures of a collective are: ``bus bandwidth at 4 GiB``, without the size where it
+    is not known or not the same of all."""
+    sizes = {case.metrics.get("size_bytes") for case in group.measured_cases}
+    (size,) = sizes if len(sizes) == 1 else (None,)
+    if size is None or size < 0:
+        return pick(lang, "bus bandwidth", "总线带宽")
+    text = size_text(int(size))
+    return pick(lang, f"bus bandwidth at {text}", f"{text} 时的总线带宽")
 
 
 def curve(case: CaseResult) -> dict[int, float]:

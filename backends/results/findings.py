@@ -43,6 +43,7 @@ class Concern(StrEnum):
     WEAK_BASE = "weak_base"
     MIXED_ENVIRONMENT = "mixed_environment"
     OTHER_ENVIRONMENT = "other_environment"
+    OTHER_RULE = "other_rule"
     UNKNOWN_ENVIRONMENT = "unknown_environment"
     UNOBSERVED = "unobserved"
     STEADINESS_UNKNOWN = "steadiness_unknown"

@@ -50,6 +50,7 @@ CEILINGS: Mapping[Concern, Grade] = {
     Concern.NO_BASE: Grade.B,
     Concern.MIXED_ENVIRONMENT: Grade.C,
     Concern.OTHER_ENVIRONMENT: Grade.C,
+    Concern.OTHER_RULE: Grade.B,
     Concern.UNKNOWN_ENVIRONMENT: Grade.B,
     Concern.UNOBSERVED: Grade.B,
     Concern.STEADINESS_UNKNOWN: Grade.B,
@@ -170,6 +171,8 @@ def _of_the_scaling(
         yield _usual(Concern.SUPERLINEAR)
     if base.throughput is None:
         yield _usual(Concern.NO_BASE)
+    elif rules_of(base) and rules_of(case) and rules_of(base) != rules_of(case):
+        yield _usual(Concern.OTHER_RULE)
 
 
 def _of_the_environment(case: CaseResult, base: CaseResult) -> Iterator[Finding]:
@@ -179,6 +182,12 @@ def _of_the_environment(case: CaseResult, base: CaseResult) -> Iterator[Finding]
         yield _usual(Concern.MIXED_ENVIRONMENT)
     elif base.fingerprints and several(case.fingerprints | base.fingerprints):
         yield _usual(Concern.OTHER_ENVIRONMENT)
+
+
+def rules_of(case: CaseResult) -> frozenset[tuple[str, str]]:
+    """Statistic and window by which its runs were measured, as far as that is known."""
+    runs = case.measured_runs
+    return frozenset((run.statistic, run.window) for run in runs if run.statistic)
 
 
 def not_looked_at(run: RunResult) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
 from backends.results.findings import Concern, Finding, Grade
-from backends.results.grade import known_within, not_looked_at, slower_than
-from backends.results.numbers import percent, rounded, signed_percent, significant, trimmed
+from backends.results.grade import known_within, not_looked_at, rules_of, slower_than
+from backends.results.numbers import percent, rounded, scatter, signed_percent, significant, trimmed
 from backends.results.statistics import Spread
 from backends.results.steady_words import steadiness_text, unsteady_lines
 from backends.results.summary import Group
@@ -43,6 +43,14 @@ def grade_counts(cases: Iterable[CaseResult]) -> str:
     """``3 × A, 1 × C``; empty while nothing is graded."""
     graded = [case.grade for case in cases]
     return ", ".join(f"{graded.count(grade)} × {grade}" for grade in Grade if grade in graded)
+
+
+def rules_text(rules: Iterable[tuple[str, str]]) -> str:
+    """``mean of last 55 readings``; ``the figure that the log sums up``."""
+    return ", ".join(
+        "the figure that the log sums up" if statistic == "summary" else f"{statistic} of {window}"
+        for statistic, window in sorted(rules)
+    )
 
 
 def _worst_first(finding: Finding) -> int:
@@ -203,7 +211,7 @@ def _spread_lines(concern: Concern, case: CaseResult, spread: Spread) -> Iterato
         yield _wide(percent(half), of_median=of_median)
     elif spread.cv is not None:
         limit = "5%" if concern is Concern.CV_RED else "2%"
-        cv = percent(spread.cv, 2)
+        cv = scatter(spread.cv)
         yield f"CV {cv} is above {limit}", f"变异系数 {cv} 超过 {limit}"
 
 
@@ -281,6 +289,13 @@ def _scaling_line(concern: Concern, case: CaseResult, group: Group) -> tuple[str
         return (
             f"efficiency {e} is more than linear: is the base {group.base} right?",
             f"扩展效率 {e} 超线性：请检查基准 {group.base}",
+        )
+    if concern is Concern.OTHER_RULE:
+        ours, theirs = rules_text(rules_of(case)), rules_text(rules_of(group.base_case))
+        return (
+            f"measured by another rule than the base {group.base} ({ours}; there {theirs}): "
+            "the speedup divides unlike figures",
+            f"统计规则与基准 {group.base} 不同（{ours}；基准为 {theirs}）：加速比不可直接比较",
         )
     if concern is Concern.NO_BASE:
         return (

@@ -25,7 +25,7 @@ def fixed(
     value: float | None, decimals: int = 2, *, thousands: bool = False, nothing: str = NOTHING
 ) -> str:
     """``383.760``, ``0.0513``: ``decimals`` digits after the point, more only where it takes them
-    to show three of a figure below 1."""
+    to show three of a figure below 1: 0.059955 is 0.0600, and 0.06 itself 0.06."""
     return nothing if value is None else _text(Decimal(repr(float(value))), decimals, thousands)
 
 
@@ -73,6 +73,12 @@ def percent(value: float | None, decimals: int = 1, *, nothing: str = NOTHING) -
     return nothing if value is None else f"{_of_hundred(value, decimals)}%"
 
 
+def scatter(value: float | None, *, nothing: str = NOTHING) -> str:
+    """A CV: ``0.31%``; ``0.001%`` of 0.000012, which would be told as none."""
+    text = percent(value, 2, nothing=nothing)
+    return f"{significant(100 * value, 1)}%" if text == "0.00%" and value else text
+
+
 def signed_percent(value: float, decimals: int = 1) -> str:
     """``-2.1%`` of -0.021, ``+0.3%`` of 0.003; ``0.0%`` of what is not that much."""
     text = percent(value, decimals)
@@ -88,8 +94,9 @@ def _text(exact: Decimal, decimals: int, thousands: bool) -> str:
     if not exact.is_finite():
         return str(float(exact))
     finer = max(decimals, DIGITS - 1 - _magnitude(exact)) if abs(exact) < 1 else decimals
-    text = f"{_rounded(exact, finer):{',' if thousands else ''}f}"
-    while finer > max(decimals, 0) and text.endswith("0"):
+    found = _rounded(exact, finer)
+    text = f"{found:{',' if thousands else ''}f}"
+    while found == exact and finer > max(decimals, 0) and text.endswith("0"):
         text, finer = text[:-1], finer - 1
     return text.removesuffix(".")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from backends.results.case_result import CaseResult
-from backends.results.numbers import percent, signed_percent, significant
+from backends.results.numbers import percent, scatter, signed_percent, significant
 from backends.results.run_result import BANDWIDTH, RunResult
 from backends.results.telemetry_figures import typical
 from backends.results.telemetry_words import coinciding
@@ -46,12 +46,13 @@ def window_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
     if (seconds := typical(runs, lambda run: run.window_s)) is not None:
         parts.append(f"{significant(seconds)} s")
     if (cv := typical(runs, lambda run: run.within_cv)) is not None:
-        parts.append(pick(lang, "CV within a run ", "单次运行内变异系数 ") + percent(cv, 2))
+        parts.append(pick(lang, "CV within a run ", "单次运行内变异系数 ") + scatter(cv))
     return pick(lang, ", ", "，").join(parts)
 
 
 def steadiness_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
-    """``yes``, ``no, in 2 of 8 repeats``, ``not looked at (8 readings, it takes 10)``."""
+    """``yes (no drift, step or stall)``, ``no, in 2 of 8 repeats``,
+    ``not looked at (8 readings, it takes 10)``."""
     if any(run.unit == BANDWIDTH for run in runs):
         return pick(lang, "not looked at (its readings are sizes)", "未检查（读数为不同规模）")
     unsteady = sum(bool(run.steady) for run in runs)
@@ -62,7 +63,9 @@ def steadiness_text(runs: Sequence[RunResult], lang: Lang = "en") -> str:
         )
     unseen = [run for run in runs if run.steady is None]
     if not unseen:
-        return pick(lang, "yes", "是") if runs else ""
+        return (
+            pick(lang, "yes (no drift, step or stall)", "是（无漂移、阶跃或停顿）") if runs else ""
+        )
     fewest = min((run.used for run in unseen if run.used), default=FEWEST_READINGS)
     if fewest >= FEWEST_READINGS:
         return pick(lang, "not looked at", "未检查")

@@ -71,6 +71,10 @@ class Words:
         "Throughput in {unit}: {center} of the successful repeats.",
         "吞吐单位为 {unit}，取成功重复的{center}。",
     )
+    caption_bandwidth = Both(
+        "{what} in {unit}: {center} of the successful repeats.",
+        "{what}，单位为 {unit}，取成功重复的{center}。",
+    )
     caption_base = Both("Speedup relative to {base}.", "加速比以 {base} 为基准。")
     caption_strong = Both(
         "Strong scaling, global batch {total}: speedup relative to {base}.",

@@ -37,6 +37,7 @@ _NAMED = {
     "busbw_within_host": ("busbw within a host", "GB/s"),
     "busbw_across_hosts": ("busbw across hosts", "GB/s"),
     "size_bytes": ("size", ""),
+    "loss": ("training loss", ""),
 }
 _FRACTIONS = frozenset({"mfu"})
 _PERCENTAGES = frozenset({"top1", "accuracy"})
@@ -50,8 +51,21 @@ def configuration(metrics: Mapping[str, float]) -> Rows:
 
 
 def measurements(metrics: Mapping[str, float]) -> Rows:
-    """What was measured beside the throughput, as (name, value); sizes in their order."""
-    return [(_label(name), figure_text(name, metrics[name])) for name in _in_order(metrics, False)]
+    """What was measured beside the throughput, as (name, value); sizes in their order. What a
+    collective tells of one size says of which."""
+    sized = _of_one_size(metrics.get("size_bytes"))
+    return [
+        (_label(name) + sized.get(name, ""), figure_text(name, metrics[name]))
+        for name in _in_order(metrics, False)
+    ]
+
+
+def _of_one_size(largest: float | None) -> Mapping[str, str]:
+    """As ``torch-allreduce`` and ``nccl-tests`` define them, which tell their largest size."""
+    if largest is None or largest < 0:
+        return {}
+    at = f" at {size_text(int(largest))}"
+    return {"latency_us": " at the smallest size", "p99_us": at, "straggler_us": at}
 
 
 def figure_text(name: str, value: float) -> str:

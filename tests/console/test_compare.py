@@ -195,7 +195,7 @@ async def test_curves_verdict_and_campaigns_are_in_sight_at_once_or_in_turn(
         together = {SMALL: 1, LARGE: 2, HUGE: 3}[size]
         assert {len(one) for one in shown} == {together}
         assert {view for one in shown for view in one} == {"curves", "verdict", "campaigns"}
-        for words in ("images/s per GPU over GPUs", "against 1: ", "each repeat"):
+        for words in ("▸ Speedup over GPUs", "against 1: ", "each repeat"):
             assert words in seen, words
         if size != SMALL:  # all of it without scrolling
             for words in ("#release #h200", "what we promised", "#bad", "1 difference"):

@@ -12,6 +12,7 @@ from backends.results.case_result import CaseResult
 from backends.results.reference_comparison import held_figures
 from backends.results.run_result import RunResult
 from backends.results.summary import Group, summarise
+from tui.screens.result_text import case_text, flags
 from tui.widgets.chart import Line, Plot, legend
 from tui.widgets.distribution import INTERVAL, MEDIAN, OUTLIER, distribution_line, limits
 from tui.widgets.scaling_plot import (
@@ -20,6 +21,7 @@ from tui.widgets.scaling_plot import (
     measured,
     published_as,
     published_throughputs,
+    scaling_plot,
 )
 
 SPEEDS = st.lists(st.floats(10, 1e5), min_size=1, max_size=12)
@@ -145,3 +147,40 @@ def test_what_nobody_measured_is_named_however_many_curves_and_however_little_ro
     farther = Line("PROJECTED", ((8, 7), (16, 12)), "red", tag="◇", band=(10.0, 14.0))
     plot = Plot((*lines, farther), legend=("◉ 1n8g 7.65", "│ 95%"))
     assert "◇ PROJECTED" in "".join(text.plain for text in legend(plot, width, height))
+
+
+@pytest.mark.parametrize(("n", "middle"), [(3, "mean"), (5, "mean"), (6, "median"), (9, "median")])
+def test_the_chart_and_the_case_name_the_interval_of_the_bars(n: int, middle: str) -> None:
+    group = group_of(**{tag: [100.0 + k for k in range(n)] for tag in ("1n1g", "1n8g")})
+    plot = scaling_plot(
+        [("fp32", curve(group, Quantity.PER_DEVICE))], width=100, quantity=Quantity.PER_DEVICE
+    )
+    assert [words for words in plot.legend if "95%" in words] == [f"│ 95% of {middle}"]
+    said = case_text(group.cases[0], group).plain
+    of_median = next(line for line in said.splitlines() if line.startswith("95% of median"))
+    assert ("needs 6 repeats" in of_median) == (n < 6)
+    assert "Student's, ±" in said
+
+
+@given(st.integers(1, 4), st.integers(0, 3))
+def test_a_curve_keeps_its_number_and_its_colour_wherever_the_cursor_is(
+    several: int, leading: int
+) -> None:
+    groups = [group_of(**{"1n1g": [100.0 + k], "1n8g": [700.0 - k]}) for k in range(several)]
+    curves = [(f"group {k}", curve(one, Quantity.SPEEDUP)) for k, one in enumerate(groups)]
+    tags = []
+    for at in (0, min(leading, several - 1)):
+        plot = scaling_plot(curves, width=100, leading=at)
+        tags.append({line.label: (line.tag, line.colour) for line in plot.lines})
+    assert tags[0] == tags[1]
+    assert [tags[0][f"group {k}"][0] for k in range(several)] == [
+        str(k + 1) for k in range(several)
+    ]
+
+
+def test_what_costs_no_grade_is_no_flag_and_what_costs_most_comes_first() -> None:
+    tight = group_of(**{"1n1g": [100.0, 100.001, 99.9, 100.0, 100.0, 99.999]})
+    assert "outliers" in tight.cases[0].flags
+    assert flags(tight.cases[0]).plain == "–"
+    wild = group_of(**{"1n1g": [100.0, 100.1, 99.9, 100.0, 160.0, 100.0]})
+    assert flags(wild.cases[0]).plain == "✗ CV above 5%, outlier"

@@ -152,6 +152,7 @@ def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
         bundle = bundle_of(state, path, arguments.bundle, say)
         say(f"written: {arguments.bundle}")
     if arguments.format == "html":
+        _say_without_figures()
         _give(html_of(state, path, bundle=bundle, lang=arguments.lang), arguments.output)
     elif arguments.format == "junit":
         _give(campaign_junit(state.campaign, run_results(state)), arguments.output)
@@ -162,6 +163,15 @@ def _whole(workspace: Workspace, arguments: argparse.Namespace) -> int:
         else:
             say(cite)
     return OK
+
+
+def _say_without_figures() -> None:
+    from backends.results.svg_figures import require_matplotlib  # noqa: PLC0415 (only here)
+
+    try:
+        require_matplotlib()
+    except DlperfError as error:
+        say(f"note: the report has no figures: {error}")
 
 
 def _refuse_with_whole(arguments: argparse.Namespace) -> None:

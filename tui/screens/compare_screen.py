@@ -26,6 +26,7 @@ from tui.screens.compare_text import (
     campaigns_panel,
     compared_rows,
     copied_text,
+    in_side,
     labels_of,
     not_compared,
     row_key,
@@ -40,7 +41,8 @@ from tui.side_by_side import THRESHOLD, Side, SideBySide, held_against, varying_
 from tui.text import plain, problem_line, shorten
 from tui.theme import WARN
 from tui.threshold import parse_threshold
-from tui.widgets.chart import Chart
+from tui.widgets.case_bars import case_bars, is_curve
+from tui.widgets.chart import AXIS_ROWS, Chart
 from tui.widgets.details import Details
 from tui.widgets.filter_table import TablePanel, set_frame
 from tui.widgets.keyed_table import KeyedTable, current_key
@@ -86,8 +88,9 @@ class Compare(Dialog[None]):
         self._pairs: Mapping[str, tuple[int, ComparedCase]] = {}
         self._said_of_campaigns = Text()
         self._problem: DlperfError | None = None
-        self._quantity = Quantity.PER_DEVICE
+        self._quantity = Quantity.SPEEDUP
         self._view = "curves"
+        self._curved = True  # else bars, which have one quantity
 
     def compose(self) -> ComposeResult:
         with self.box(whole=True):
@@ -214,6 +217,18 @@ class Compare(Dialog[None]):
             return
         place, case = selected
         groups = [side.group_of(case) for side in found.sides]
+        held = [
+            (side.name, there[0], None)
+            for side in found.sides
+            if (there := in_side(side, case)) is not None
+        ]
+        self._curved = is_curve([one for one in groups if one is not None], case.unit) or not held
+        if not self._curved:
+            on = case.candidate or held[0][1]
+            room = chart.content_size.height - AXIS_ROWS - 1
+            chart.show(case_bars(held, on, width=chart.content_size.width, rows=room))
+            set_frame(chart, f"{plain(case.unit)} of {compared_label(case, self._labels)}")
+            return
         curves = [
             (side.name, curve(group, self._quantity) if group else ())
             for side, group in zip(found.sides, groups, strict=True)
@@ -246,7 +261,7 @@ class Compare(Dialog[None]):
             all_in_sight = action == "view" and self.has_class("-huge")
             return self._selected is not None and not all_in_sight
         if action == "quantity":
-            return "curves" in self._in_sight()
+            return "curves" in self._in_sight() and self._curved
         return self._found is not None
 
     @property

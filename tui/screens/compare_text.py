@@ -22,9 +22,11 @@ from backends.results.comparison_report import (
 )
 from backends.results.grade_words import finding_lines
 from backends.results.layouts.cells import count_cell, range_cell
-from backends.results.numbers import fixed, percent
+from backends.results.numbers import fixed, percent, scatter
+from backends.results.statistics import Spread
 from backends.results.summary import Group
 from backends.results.telemetry_words import usual_lines
+from backends.results.workload_figures import measurements
 from profiles.counted import counted
 from profiles.format.case import Case
 from profiles.format.case_labels import CaseLabels
@@ -182,7 +184,7 @@ def _weight(case: ComparedCase) -> str:
 
 def _repeats(case: ComparedCase, found: SideBySide, width: int) -> Text:
     """The distribution over the repeats in every campaign, on one scale, and what is odd there."""
-    own = [(place, pair) for place, side in enumerate(found.sides) if (pair := _in(side, case))]
+    own = [(place, pair) for place, side in enumerate(found.sides) if (pair := in_side(side, case))]
     across = limits(case_there for _, (case_there, _) in own)
     text = Text(end="")
     if across is None:
@@ -251,16 +253,21 @@ def _known(case: CaseResult) -> list[tuple[str, str]]:
         rows = [
             ("median", number(spread.median)),
             ("mean", number(spread.mean)),
-            ("CV", percent(spread.cv, 2)),
-            ("within", "–" if spread.half_width is None else f"±{percent(spread.half_width, 2)}"),
+            ("CV", scatter(spread.cv)),
+            (f"95% of {'median' if spread.interval else 'mean'}", _half(spread)),
         ]
     hosts = sorted({host for run in case.measured_runs for host in run.hosts})
     rows += [("hosts", fold_nodeset(hosts))] if hosts else []
     rows += usual_lines(case.measured_runs)
-    return rows + [(name, number(value)) for name, value in case.metrics.items()]
+    return rows + measurements(case.metrics)
 
 
-def _in(side: Side, case: ComparedCase) -> tuple[CaseResult, Group] | None:
+def _half(spread: Spread) -> str:
+    """Of its interval over the repeats, whatever they scatter within."""
+    return "–" if spread.half_width is None else f"±{percent(spread.half_width, 2)}"
+
+
+def in_side(side: Side, case: ComparedCase) -> tuple[CaseResult, Group] | None:
     """The case as it was measured there."""
     if (group := side.group_of(case)) is None:
         return None

@@ -9,16 +9,18 @@ from typing import Any
 from rich.text import Text
 
 from backends.results.auto_repeats import AutoRepeats, expected_repeats
+from backends.results.busbw_curve import bandwidth_words, is_collective
 from backends.results.case_result import CaseResult
 from backends.results.device_words import devices_text
 from backends.results.findings import Concern, Grade
-from backends.results.grade_words import graded_lines
+from backends.results.grade import rules_of
+from backends.results.grade_words import graded_lines, rules_text
 from backends.results.layouts.cells import (
     count_cell,
     efficiency_interval_cell,
     speedup_interval_cell,
 )
-from backends.results.numbers import NOTHING, percent
+from backends.results.numbers import NOTHING, percent, scatter
 from backends.results.reference_comparison import held_figures
 from backends.results.reference_words import held_line
 from backends.results.scaling_loss_words import explained_text
@@ -71,6 +73,7 @@ SHORT = {
     Concern.NO_BASE: "no base",
     Concern.MIXED_ENVIRONMENT: "several environments",
     Concern.OTHER_ENVIRONMENT: "other environment",
+    Concern.OTHER_RULE: "other rule than base",
     Concern.LOG_CHANGED: "log changed",
     Concern.WARNINGS: "warnings",
 }
@@ -162,7 +165,7 @@ def _row(group: Group, case: CaseResult, called: str, *, several: bool, units: b
             cell("base" if base and case.speedup else number(case.speedup, 2), right=True),
             cell(speedup_interval_cell(case), right=True),
             cell(percent(case.efficiency, 1, nothing="–"), right=True),
-            cell(percent(cv, 2, nothing="–"), colour, right=True),
+            cell(scatter(cv), colour, right=True),
             cell(count_cell(case), right=True),
             cell(str(case.grade or "–"), _GRADE_COLOURS.get(case.grade, MUTED)),
             flags(case),
@@ -181,8 +184,13 @@ def flags(case: CaseResult) -> Text:
     """The concerns of a case in a few words; "running" where nothing has ended yet."""
     if not case.flags:
         return cell("–" if case.repeats else "nothing ended yet", MUTED)
-    words = ", ".join(_in_short(concern, case) for concern in case.flags)
-    grave = any(concern in _GRAVE for concern in case.flags)
+    ceilings = {found.concern: found.ceiling for found in case.findings}
+    told = [c for c in case.flags if c is not Concern.OUTLIERS or ceilings[c] > Grade.A]
+    told.sort(key=lambda concern: ceilings[concern], reverse=True)  # what costs most comes first
+    if not told:
+        return cell("–", MUTED)
+    words = ", ".join(_in_short(concern, case) for concern in told)
+    grave = any(concern in _GRAVE for concern in told)
     return cell(f"{'✗' if grave else '▲'} {words}", BAD if grave else WARN)
 
 
@@ -209,15 +217,11 @@ def case_text(
         text.append("→ ", ACCENT).append(f"3 has its log{again}\n")
     else:
         rows = [
+            *([("measured", bandwidth_words(group))] if is_collective(group) else []),
             ("median", f"{number(spread.median)} {case.unit}"),
             ("mean", number(spread.mean)),
             *_range_row(spread),
-            (
-                "95% interval",
-                f"{number(spread.interval.low)} to {number(spread.interval.high)}"
-                if spread.interval
-                else "– (needs 6 repeats)",
-            ),
+            *_interval_rows(spread),
             ("grade", _grade_words(case)),
             *_window_rows(case),
             *_repeats_rows(case, rule),
@@ -249,8 +253,11 @@ def case_text(
 
 def _window_rows(case: CaseResult) -> list[tuple[str, str]]:
     """Over what a run's figure was taken, and whether that was steady."""
-    window = window_text(case.measured_runs)
-    return [("window", window), ("steady", steadiness_text(case.measured_runs))] if window else []
+    rules, window = rules_text(rules_of(case)), window_text(case.measured_runs)
+    rows = [("rule", rules)] if rules else []
+    if not window:
+        return rows
+    return [*rows, ("window", window), ("steady", steadiness_text(case.measured_runs))]
 
 
 def _per_device_row(case: CaseResult, one: str) -> list[tuple[str, str]]:
@@ -264,6 +271,21 @@ def _range_row(spread: Spread) -> list[tuple[str, str]]:
     if spread.n < 2:
         return []
     return [("range", f"{number(spread.minimum)} to {number(spread.maximum)}")]
+
+
+def _interval_rows(spread: Spread) -> list[tuple[str, str]]:
+    """Of the median, and Student's of the mean, which fewer repeats have too: the chart has bars of
+    the one where there is one, else of the other."""
+    of_median = "– (needs 6 repeats)"
+    if spread.interval is not None:
+        of_median = f"{number(spread.interval.low)} to {number(spread.interval.high)}"
+    if (half := spread.student) is None:
+        return [("95% of median", of_median)]
+    low, high = (number(spread.mean * (1 + sign * half)) for sign in (-1, 1))
+    return [
+        ("95% of median", of_median),
+        ("95% of mean", f"{low} to {high} (Student's, ±{percent(half, 2)})"),
+    ]
 
 
 def _grade_words(case: CaseResult) -> str:

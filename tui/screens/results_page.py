@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from backends.campaign.record.run_results import run_results
 from backends.campaign.record.status_view import CampaignSnapshot
-from backends.results.busbw_curve import is_collective
+from backends.results.busbw_curve import bandwidth_words, is_collective
 from backends.results.case_result import CaseResult
 from backends.results.projection import Projection, project_group
 from backends.results.summary import Group, summarise
@@ -135,7 +135,7 @@ class ResultsPage(Page):
         width = chart.content_size.width
         if is_collective(group):
             chart.show(busbw_plot(self._groups, case, width=width))
-            set_frame(chart, "GB/s over the size of a message")
+            set_frame(chart, "bus bandwidth in GB/s over the size of a message")
             return
         if not is_curve(self._groups, group.unit):
             bars, room = self._bars(group.unit), self._room - FRAME
@@ -149,15 +149,18 @@ class ResultsPage(Page):
         quantity = self._quantity
         farther, theirs = self._beyond.get(id(group), (None, ()))
         points = farther.points if farther else ()
-        ordered = sorted(self._groups, key=lambda g: g is not group)
         chart.show(
             scaling_plot(
-                [(group_label(g, self._groups, self._labels), curve(g, quantity)) for g in ordered],
+                [
+                    (group_label(g, self._groups, self._labels), curve(g, quantity))
+                    for g in self._groups
+                ],
                 projected(points[0], group, quantity) if points else None,
                 width=width,
                 quantity=quantity,
                 cursor=measured(case, group, quantity) if case.scales else None,
                 published=published_as(quantity, theirs, group),
+                leading=self._groups.index(group),
             )
         )
         set_frame(chart, curve_title(quantity, group.unit, self._groups))
@@ -191,7 +194,8 @@ class ResultsPage(Page):
             return ""
         units = {group.unit for group in self._groups}
         bases = {group.base for group in self._groups if group.scales}
-        parts = [f"{', '.join(sorted(units))}, median of the repeats"]
+        said = {bandwidth_words(g) for g in self._groups if is_collective(g)}
+        parts = [f"{', '.join([*sorted(said), *sorted(units)])}, median of the repeats"]
         cases = [case for group in self._groups for case in group.cases]
         if profiled := sum(len(case.profiled_runs) for case in cases):
             parts.append(f"{sum(case.succeeded for case in cases)} counted, {profiled} profiled")

@@ -74,18 +74,20 @@ def curve_title(quantity: Quantity, unit: str, groups: Sequence[Group]) -> Text:
         name = quantity_label(one)
         if one is Quantity.PER_DEVICE:
             name = f"{plain(unit)} per {devices.removesuffix('s')}"
-        parts.append(f"{name} over {devices}" if one is quantity else (name, MUTED))
+        parts.append(f"▸ {name} over {devices}" if one is quantity else (name, MUTED))
     return join(parts, " · ")
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A case's value of the quantity, with its 95% interval where it has one."""
+    """A case's value of the quantity, with its 95% interval where it has one; ``of_mean``: that
+    is Student's, as few repeats have none of their median."""
 
     nodes: int
     gpus_per_node: int
     value: float
     interval: tuple[float, float] | None = None
+    of_mean: bool = False
 
     @property
     def point(self) -> Point:
@@ -99,7 +101,8 @@ def measured(case: CaseResult, group: Group, quantity: Quantity) -> Measured | N
     value = quantity.of(case.throughput, case.gpus, group.base_case)
     if value is None:
         return None
-    return Measured(case.nodes, case.gpus_per_node, value, _interval(case, quantity))
+    of_mean = case.spread is not None and case.spread.interval is None
+    return Measured(case.nodes, case.gpus_per_node, value, _interval(case, quantity), of_mean)
 
 
 def _interval(case: CaseResult, quantity: Quantity) -> tuple[float, float] | None:
@@ -173,12 +176,14 @@ def scaling_plot(
     cursor: Measured | None = None,
     published: Sequence[Published] = (),
     kept: Collection[int] = (),
+    leading: int = 0,
 ) -> Plot:
     """The quantity over devices for every curve, against the ideal.
 
     Cases on one host and cases on several, by the devices of each, are lines of their own: as many
-    devices on one host and on several are two results. ``farther``: projected for the first curve,
-    drawn where the measured ones keep room. ``cursor``: the case under it. Curves have their
+    devices on one host and on several are two results. ``farther``: projected for the ``leading``
+    curve, from whose least case the ideal goes, drawn where the measured ones keep room.
+    ``cursor``: the case under it. Curves have their
     numbers as tags, those without a point counted. ``kept``: places of curves that are drawn where
     there is no room for all.
     """
@@ -188,21 +193,22 @@ def scaling_plot(
         for place, ((label, _), found) in enumerate(zip(curves, finite_ones, strict=True))
         if found
     ]
-    kept_first = sorted(drawable, key=lambda one: one[0] not in kept)
+    kept_first = sorted(drawable, key=lambda one: one[0] not in (leading, *kept))
     shown = sorted(kept_first[: MAX_LINES - 1], key=lambda one: one[0])
     places = sorted({m.point[0] for _, _, found in drawable for m in found})
     if not places or (quantity is Quantity.SPEEDUP and len(places) < 2):
         return Plot(empty="a curve needs two sizes of the same case")
     end, start = places[-1], places[0]
-    if width < WIDE or not finite_ones[0]:
+    if width < WIDE or not finite_ones[leading]:
         farther = None
     if farther is not None:
         end = max(end, float(farther.gpus))
         places.append(float(farther.gpus))
-    ideal = _ideal(quantity, shown[0][2])
+    lead = next((found for place, _, found in shown if place == leading), shown[0][2])
+    ideal = _ideal(quantity, lead)
     lines = [line for place, label, found in shown for line in _by_hosts(label, found, place)]
     if farther is not None:
-        lines.append(_projected(max(m.point for m in shown[0][2]), lines[0].colour, farther))
+        lines.append(_projected(max(m.point for m in lead), series_colour(leading), farther))
     lines += _published([one for one in published if one.gpus <= end])
     lines.append(Line("ideal", ((start, ideal(start)), (end, ideal(end))), MUTED))
     bottom, top = _limits(lines, quantity)
@@ -212,7 +218,7 @@ def scaling_plot(
         "axis not from 0" * bool(bottom),
         _said(cursor, unit) if cursor else "",
         f"{ONE_HOST} one host  {HOSTS} several" * several,
-        f"{BAR} 95%" * any(line.bars for line in lines),
+        _bars_text([m for _, _, found in shown for m in found], quantity),
     )
     return Plot(
         tuple(lines),
@@ -225,6 +231,15 @@ def scaling_plot(
         bottom=bottom,
         unit=unit,
     )
+
+
+def _bars_text(found: Sequence[Measured], quantity: Quantity) -> str:
+    """What the bars are intervals of, as the panel of a case names them."""
+    having = {one.of_mean for one in found if _finite(one)}
+    if quantity is not Quantity.PER_DEVICE:
+        return f"{BAR} 95%" * bool(having)
+    middles = ["median"] * (False in having) + ["mean"] * (True in having)
+    return f"{BAR} 95% of {' or '.join(middles)}" if middles else ""
 
 
 def _said(on: Measured, unit: str) -> str:

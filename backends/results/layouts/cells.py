@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from backends.results.case_result import CaseResult
 from backends.results.findings import Concern
-from backends.results.numbers import NOTHING, fixed, percent, ratio
+from backends.results.numbers import NOTHING, fixed, percent, ratio, scatter
 from backends.results.ratios import Method, RatioInterval
 from backends.results.statistics import CV_AMBER, CV_RED
 from backends.results.summary import Group
@@ -42,7 +42,7 @@ def cv_cell(case: CaseResult) -> str:
     cv = case.spread.cv if case.spread else None
     if cv is None:
         return NOTHING
-    return percent(cv, 2) + (" !!" if cv > CV_RED else " !" if cv > CV_AMBER else "")
+    return scatter(cv) + (" !!" if cv > CV_RED else " !" if cv > CV_AMBER else "")
 
 
 def count_cell(case: CaseResult) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from backends.results.busbw_curve import bandwidth_words, is_collective
 from backends.results.findings import Concern
 from backends.results.layouts.arrange import AS_IT_IS, Arrangement
 from backends.results.scaling_loss import Scaling, scaling
@@ -52,6 +53,13 @@ def group_title(group: Group, groups: Sequence[Group]) -> str:
 
 def throughput_caption(group: Group, w: Words) -> str:
     """Names the unit and the statistic over the repeats."""
+    if is_collective(group):
+        words_of_it = bandwidth_words(group, w.lang)
+        return w.caption_bandwidth.format(
+            what=words_of_it[:1].upper() + words_of_it[1:],
+            unit=group.unit,
+            center=w.centers[group.center],
+        )
     return w.caption.format(unit=group.unit, center=w.centers[group.center])
 
 

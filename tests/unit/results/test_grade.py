@@ -65,7 +65,10 @@ def test_enough_steady_repeats_of_a_known_environment_are_an_a(graded):
     ("n", "grade"), [(1, "D"), (2, "C"), (3, "B"), (5, "B"), (6, "A"), (7, "A")]
 )
 def test_grade_goes_by_the_repeats(graded, n: int, grade: str):
-    assert graded(steady(n=n, cv_percent=0.05)) == (grade, {Concern.FEW_REPEATS} if grade != "A" else set())
+    assert graded(steady(n=n, cv_percent=0.05)) == (
+        grade,
+        {Concern.FEW_REPEATS} if grade != "A" else set(),
+    )
 
 
 @pytest.mark.parametrize(
@@ -406,7 +409,10 @@ def test_a_typed_in_figure_is_no_a(dlperf, tmp_path: Path):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([100] * 8 + [30, 130, 130, 130, 200], "half of the 95% interval of the median is 15.0% of it"),
+        (
+            [100] * 8 + [30, 130, 130, 130, 200],
+            "half of the 95% interval of the median is 15.0% of it",
+        ),
         ([100, 110, 120], "half of the 95% interval of the mean (Student's) is 22.6% of it"),
     ],
 )
@@ -415,3 +421,17 @@ def test_a_wide_interval_is_named_and_not_told_as_even(runs_of, values, said):
     (group,) = summarise(runs_of("1n1g", values))
     assert said in finding_lines(group.cases[0], group)
     assert not any("±" in line for line in finding_lines(group.cases[0], group))
+
+
+def test_a_speedup_of_figures_by_different_rules_is_flagged(runs_of):
+    rules = {"1n1g": ("mean", "last 90 readings"), "1n2g": ("summary", "summary line")}
+    for other, flagged in (("1n1g", False), ("1n2g", True)):
+        runs = [
+            replace(run, statistic=rules[rule][0], window=rules[rule][1])
+            for tag, rule in (("1n1g", "1n1g"), ("1n2g", other))
+            for run in runs_of(tag, steady(), fingerprint="a")
+        ]
+        case, group = only(runs, "1n2g")
+        assert (Concern.OTHER_RULE in case.flags) == flagged
+        said = "the figure that the log sums up; there mean of last 90 readings"
+        assert any(said in line for line in grade_reasons(case, group)) == flagged

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -150,3 +151,17 @@ def test_figures_without_logs_are_not_said_never_to_have_run(
     dlperf("import", source, "-o", tmp_path / "one")
     assert main(["logs", str(tmp_path / "one")]) == 2
     assert "figures without logs: there is no log" in capsys.readouterr().err
+
+
+def test_a_report_without_figures_says_how_to_have_them(
+    dlperf: Dlperf,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    html = ("report", EXAMPLES[0], "--format", "html", "-o", tmp_path / "report.html")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main([*map(str, html)]) == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if "no figures" in line]
+    assert len(notes) == 1
+    assert "pip install 'dlperf-tui[figures]'" in notes[0]

@@ -22,10 +22,10 @@ from backends.results.statistics import (
     efficiency,
     first_run_slow,
     half_width,
-    students_half_width,
     median_interval,
     outliers,
     speedup,
+    students_half_width,
 )
 
 throughputs = st.floats(min_value=1e-3, max_value=1e7, allow_nan=False)

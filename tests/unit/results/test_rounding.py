@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from backends.results.layouts.common import LayoutOptions
-from backends.results.numbers import fixed, percent, signed_percent, significant, trimmed
+from backends.results.numbers import fixed, percent, scatter, signed_percent, significant, trimmed
 from backends.results.publish import LAYOUTS, publish
 from tui.text import number
 
@@ -85,6 +85,22 @@ def test_what_was_measured_is_never_told_as_nothing(value, decimals):
         assert float(text) == pytest.approx(value, rel=0.5)
         assert "e" not in text
         assert float(text) > 0
+
+
+@given(st.floats(min_value=1e-9, max_value=0.999999))
+def test_a_figure_below_1_has_three_digits_unless_it_has_no_more(value):
+    text = fixed(value)
+    digits = text.replace(".", "").lstrip("0")
+    assert len(digits) >= 3 or Decimal(text) == Decimal(repr(value)), text
+    assert fixed(0.059955) == "0.0600"
+    assert fixed(0.06) == "0.06"
+
+
+@given(st.floats(min_value=1e-12, max_value=2))
+def test_a_cv_that_was_measured_is_never_told_as_none(cv):
+    assert float(scatter(cv).removesuffix("%")) > 0
+    assert scatter(0.0) == "0.00%"
+    assert scatter(0.000012) == "0.001%"
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_a_case_that_nobody_looked_at_is_no_a_and_says_why(used: int) -> None:
     assert unlooked.grade >= Grade.B
     assert f"({used} reading" in steadiness_text(unlooked.measured_runs)
     assert "it takes 10" in steadiness_text(unlooked.measured_runs)
-    assert steadiness_text(looked.measured_runs) == "yes"
+    assert steadiness_text(looked.measured_runs) == "yes (no drift, step or stall)"
 
 
 def test_not_looked_at_not_steady_and_steady_are_three_things() -> None:

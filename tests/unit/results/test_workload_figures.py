@@ -39,7 +39,7 @@ def test_what_a_workload_is_made_of_is_counted_in_whole_numbers_apart_from_figur
 ) -> None:
     metrics = {name: float(value), "loss": 1.5}
     assert configuration(metrics) == [(name.replace("_", " "), f"{value:,}")]
-    assert measurements(metrics) == [("loss", "1.50")]
+    assert measurements({**metrics, "size_bytes": 1.0}) == [("training loss", "1.50")]
 
 
 def test_a_figure_has_its_unit_and_mfu_is_a_percentage() -> None:
@@ -51,3 +51,13 @@ def test_a_figure_has_its_unit_and_mfu_is_a_percentage() -> None:
         "latency": "108.1 µs",
     }
     assert figure_text("size_bytes", 4294967296.0) == "4 GiB"
+
+
+def test_what_a_collective_tells_of_one_size_says_of_which() -> None:
+    metrics = {"latency_us": 79.84, "p99_us": 12522.048, "straggler_us": 5.936}
+    assert [name for name, _ in measurements({**metrics, "size_bytes": 2.0**32})] == [
+        "latency at the smallest size",
+        "p99 at 4 GiB",
+        "straggler at 4 GiB",
+    ]
+    assert [name for name, _ in measurements(metrics)] == ["latency", "p99", "straggler"]
