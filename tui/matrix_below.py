@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
+from math import inf
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -89,10 +90,18 @@ def past_lines(
 def published_lines(
     rows: Sequence[Reference], batch: int | None, width: int, height: int
 ) -> list[Text]:
-    """What others measured, and on what; ``batch``: of the case, where that goes without saying."""
-    words = (_published(row, batch) for row in rows)
+    """What others measured, and on what; ``batch``: of the case, where that goes without saying.
+    The nearest batch size comes first."""
+    words = (_published(row, batch) for row in sorted(rows, key=lambda row: _apart(row, batch)))
     title = "published: same workload, precision and number of GPUs"
     return _listed(title, words, len(rows), width, min(height, MOST_PUBLISHED))
+
+
+def _apart(row: Reference, batch: int | None) -> float:
+    """How many times as large the one is as the other; infinite where nobody says."""
+    if not (batch and row.batch_size):
+        return inf
+    return max(batch, row.batch_size) / min(batch, row.batch_size)
 
 
 def _published(row: Reference, batch: int | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -21,6 +22,7 @@ from backends.hosts import environment
 from profiles.case_tag import parse_tag
 from profiles.format.case import Case
 from profiles.format.catalog import Catalog, read_source
+from profiles.references.reference_tables import bundled_references
 from tests.console.conftest import (
     HUGE,
     LARGE,
@@ -38,6 +40,7 @@ from tests.console.test_matrix import current, open_matrix
 from tests.support.past_campaigns import RUN_S, past_campaign
 from tui import matrix_marks
 from tui.app import DlperfApp
+from tui.matrix_below import published_lines
 from tui.matrix_past import brief
 from tui.matrix_request import Asked
 from tui.past_reading import AGAIN_S
@@ -480,3 +483,17 @@ async def test_published_figures_of_the_case_stand_below_the_grid(workspace: Fak
         await pilot.press(*"jjjj")
         await until(pilot, partial(shows, app, "5,839.1 images/s, OneFlow 0.1.8"))
         assert not shows(app, "383.8 images/s")
+
+
+@given(batch=st.sampled_from([16, 64, 128, 256, 1024]))
+def test_of_published_figures_the_nearest_batch_size_comes_first(batch: int) -> None:
+    rows = bundled_references()
+    lines = published_lines(rows, batch, 400, 10_000)[1:-1]
+    told = [re.search(r", b(\d+),", line.plain) for line in lines]
+    sizes = [row.batch_size for row in rows]
+    near = [max(batch, n) / min(batch, n) for n in sizes if n and n != batch]
+    shown = [max(batch, n) / min(batch, n) for one in told if one for n in [int(one[1])]]
+    assert shown == sorted(shown)
+    assert len(set(near)) > 1
+    first = lines[: sizes.count(batch)]
+    assert not any(re.search(r", b\d+,", line.plain) for line in first), "those of its own size"
