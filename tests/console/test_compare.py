@@ -500,6 +500,7 @@ async def test_two_without_a_common_case_are_compared_across_what_differs_and_it
         assert shows(app, "across batch_size")
         assert shows(app, "1n8g b128→160")
         assert shows(app, "batch_size is 128 in the")
+        assert shows(app, "not the same case on both sides: batch_size")
         await pilot.press("a")
         await until(pilot, lambda: isinstance(app.screen, AcrossList))
         assert shows(app, "128, 160")

@@ -31,7 +31,7 @@ from profiles.counted import counted
 from profiles.format.case import Case
 from profiles.format.case_labels import CaseLabels
 from tui.screens.campaign_text import summary_words, tag_words
-from tui.side_by_side import Side, SideBySide
+from tui.side_by_side import THRESHOLD, Side, SideBySide
 from tui.text import cell, join, number, plain, problem
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
 from tui.widgets.chart import series_colour
@@ -170,15 +170,19 @@ def verdict_panel(case: ComparedCase, place: int, found: SideBySide, width: int)
     text.append(f" ({interval})  ").append_text(verdict_text(case, place, found)).append("\n")
     if said := _reason(case, found):
         text.append(f"{said}\n")
+    if case.differs:
+        text.append(f"not the same case on both sides: {', '.join(found.across)}\n", WARN)
     if case.verdict is Verdict.REGRESSION:
-        text.append(f"{_weight(case)}\n", BAD if case.decisive else WARN)
+        text.append(f"{_weight(case, found)}\n", BAD if case.decisive else WARN)
     text.append("\n").append_text(_repeats(case, found, width))
     return text
 
 
-def _weight(case: ComparedCase) -> str:
+def _weight(case: ComparedCase, found: SideBySide) -> str:
     if case.decisive:
-        return "it stands among all cases (Holm): dlperf-tui compare exits with 1"
+        across = f" --across {' '.join(found.across)}" if found.across else ""
+        also = "" if found.threshold == THRESHOLD else f" --threshold {found.threshold * 100:g}%"
+        return f"it stands among all cases (Holm): dlperf-tui compare{across}{also} exits with 1"
     return "among so many cases one may look so by chance (Holm)"
 
 
