@@ -10,11 +10,14 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from backends.campaign.plan.cost_estimate import RunTime, device_seconds, run_time
+from backends.campaign.record.run_state import RunState
 from backends.hosts.environment import fingerprint
 from backends.hosts.fingerprint import devices_of
 from backends.hosts.host_facts import AWAY, HostSnapshot
 from backends.results.numbers import significant
 from backends.results.past_result import (
+    Past,
+    PastFailure,
     PastOfCase,
     PastResult,
     by_case,
@@ -25,10 +28,11 @@ from profiles.durations import format_duration
 from profiles.format.case import Case
 from tui.matrix_marks import Cell, Marks
 from tui.plan_words import device_time, estimate_source
-from tui.text import ago, number, plain, shorten
-from tui.theme import MUTED
+from tui.text import RUN_STATES, ago, number, plain, shorten
+from tui.theme import BAD, MUTED
 
 NOTHING_YET = "no result yet"
+FAILED = RUN_STATES[RunState.FAILED][0]
 _NOTHING = PastOfCase()
 
 
@@ -53,7 +57,7 @@ class PastOfGrid:
 def past_of_grid(
     part: Marks,
     cells: Sequence[Sequence[Cell]],
-    found: Mapping[tuple[str, str], Sequence[PastResult]],
+    found: Mapping[tuple[str, str], Sequence[Past]],
     devices: Collection[str],
     *,
     simulated: bool,
@@ -82,7 +86,10 @@ def known_devices(hosts: Iterable[HostSnapshot], *, on_cpus: bool) -> frozenset[
 
 
 def figure(past: PastOfCase) -> str:
-    """For a cell: ``384``, ``7392``, ``26.6k``, ``2.05M``; empty without a result."""
+    """For a cell: ``384``, ``7392``, ``26.6k``, ``2.05M``, ``✗`` of one that failed since; empty
+    without a result."""
+    if past.failed is not None:
+        return FAILED
     return "" if past.newest is None else brief(past.newest.throughput)
 
 
@@ -115,8 +122,11 @@ def _is_enough(one: PastResult, repeats: int, target: float | None) -> bool:
 def past_line(
     here: Case, part: Marks, past: PastOfGrid, now: float, room: int, *, reading: bool
 ) -> Text:
-    """What stands for the case: figure, repeats, grade, of which campaign and when, on what."""
+    """What stands for the case: figure, repeats, grade, of which campaign and when, on what; or
+    why it failed last."""
     of = past.of(here)
+    if of.failed is not None:
+        return Text(failure_words(of.failed, now, room), BAD, end="")
     found = of.newest or of.other
     if found is None:
         words = "reading past results …" if reading else NOTHING_YET
@@ -147,6 +157,13 @@ def result_words(found: PastResult, now: float, room: int) -> str:
     where = f"{whole}: {plain(found.campaign)}"
     longer = f"{where}, on {plain(found.devices)}" if found.devices else where
     return longer if cell_len(longer) <= room else where
+
+
+def failure_words(found: PastFailure, now: float, room: int) -> str:
+    """``✗ out of GPU memory, 2d ago: 0012-v100``; a reason that is too long is cut for the rest."""
+    where = f", {ago(max(0.0, now - found.at))}: {plain(found.campaign)}"
+    left = max(room // 2, room - cell_len(where))
+    return shorten(f"{shorten(f'{FAILED} {plain(found.reason)}', left)}{where}", room)
 
 
 def time_line(

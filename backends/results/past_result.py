@@ -22,30 +22,21 @@ PLACES = ("directory", "file", "executable")
 """Checks of settings that say where something lies, which makes no figure another one."""
 
 
-@dataclass(frozen=True, slots=True)
-class PastResult:
-    """A case as one campaign measured it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """A case as one campaign ran it.
 
     Parameters
     ----------
     settings: of its profile there; None where the campaign does not say, as an imported one.
-    throughput: global samples/s in ``unit``, the median of ``repeats`` successful runs.
-    half_width: relative, of the 95% interval; None for fewer than three repeats.
-    run_s: how long a run took, the median; None where nobody knows.
     devices: the GPU model, or the CPU; ``A + B`` of several, empty where it is not known.
-    at: when the last of them ended, in seconds since the epoch.
+    at: when its last run ended, in seconds since the epoch.
     """
 
     profile: str
     tag: str
     parameters: Mapping[str, Scalar]
     settings: Mapping[str, str] | None
-    throughput: float
-    unit: str
-    repeats: int
-    half_width: float | None
-    grade: Grade | None
-    run_s: float | None
     devices: str
     campaign: str
     path: Path
@@ -54,13 +45,41 @@ class PastResult:
     imported: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastResult(Past):
+    """What it measured.
+
+    Parameters
+    ----------
+    throughput: global samples/s in ``unit``, the median of ``repeats`` successful runs.
+    half_width: relative, of the 95% interval; None for fewer than three repeats.
+    run_s: how long a run took, the median; None where nobody knows.
+    """
+
+    throughput: float
+    unit: str
+    repeats: int
+    half_width: float | None
+    grade: Grade | None
+    run_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastFailure(Past):
+    """None of its runs succeeded; ``reason``: of the last that failed."""
+
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class PastOfCase:
     """``same``: what can stand for the case as it would be run now, the newest first. ``other``:
-    the newest with other settings, where there is none."""
+    the newest with other settings, where there is none. ``failed``: run as now it failed, and has
+    not succeeded since."""
 
     same: tuple[PastResult, ...] = ()
     other: PastResult | None = None
+    failed: PastFailure | None = None
 
     @property
     def newest(self) -> PastResult | None:
@@ -76,11 +95,11 @@ CaseKey = tuple[str, frozenset[tuple[str, str]]]
 """Tag and parameters."""
 
 
-def by_case(results: Iterable[PastResult], profile: Profile) -> Mapping[CaseKey, list[PastResult]]:
+def by_case(results: Iterable[Past], profile: Profile) -> Mapping[CaseKey, list[Past]]:
     """A profile's, under the case that each is of today: a parameter that the profile gained later
     had its default then."""
     before = {name: parameter.default for name, parameter in profile.parameters.items()}
-    found: dict[CaseKey, list[PastResult]] = {}
+    found: dict[CaseKey, list[Past]] = {}
     for past in results:
         if past.profile == profile.name:
             found.setdefault(_key(past.tag, {**before, **past.parameters}), []).append(past)
@@ -88,7 +107,7 @@ def by_case(results: Iterable[PastResult], profile: Profile) -> Mapping[CaseKey,
 
 
 def past_of_case(
-    results: Mapping[CaseKey, Iterable[PastResult]],
+    results: Mapping[CaseKey, Iterable[Past]],
     profile: Profile,
     case: Case,
     settings: Mapping[str, str],
@@ -107,12 +126,15 @@ def past_of_case(
         if past.simulated == simulated and (not devices or past.devices in devices)
     ]
     found.sort(key=lambda past: (-past.at, past.campaign))
-    same = tuple(past for past in found if other_settings(past, profile, settings) == {})
-    return PastOfCase(same, found[0] if found and not same else None)
+    as_now = [past for past in found if other_settings(past, profile, settings) == {}]
+    same = tuple(past for past in as_now if isinstance(past, PastResult))
+    others = (past for past in found if isinstance(past, PastResult) and not same)
+    failed = as_now[0] if as_now and isinstance(as_now[0], PastFailure) else None
+    return PastOfCase(same, next(others, None), failed)
 
 
 def other_settings(
-    past: PastResult, profile: Profile, settings: Mapping[str, str]
+    past: Past, profile: Profile, settings: Mapping[str, str]
 ) -> dict[str, str] | None:
     """What it had in place of today's settings, by name; None where nobody knows. A place where
     something lies makes no difference; nor does a setting that the profile did not have then."""

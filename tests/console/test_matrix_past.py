@@ -158,6 +158,26 @@ async def test_a_simulated_console_shows_simulated_results_alone(workspace: Fake
         assert "100" not in row(app, "1n1g")
 
 
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_a_case_that_failed_is_told_from_one_that_was_never_run_until_it_succeeds(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    measured(workspace, {smoke("1n1g"): [7392.0], smoke("1n2g"): [5.0]}, "older", at=START - DAY)
+    measured(workspace, {smoke("1n1g"): [None, None]}, "fell", at=START - 7200)
+    async with console(workspace, size) as (app, pilot):
+        page = await read(app, pilot)
+        assert "[x] ✗" in row(app, "1n1g")
+        assert "✗" not in row(app, "1n2g") + row(app, "1n4g")
+        assert "✗ out of memory, 2h ago: fell" in screen_text(app)
+        await pilot.press("f")
+        assert "1n1g/batch_size=32" not in wanted(page), "it has a result all the same"
+        measured(workspace, {smoke("1n1g"): [None, 8123.0]}, "better", at=START)
+        page._asked.past_reading._clock = lambda: monotonic() + AGAIN_S
+        tick(app)
+        await until(pilot, lambda: "8123" in row(app, "1n1g"))
+        assert "✗" not in row(app, "1n1g")
+
+
 async def test_a_result_of_other_settings_is_in_no_cell_and_says_which(
     workspace: FakeWorkspace,
 ) -> None:

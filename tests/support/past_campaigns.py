@@ -77,7 +77,13 @@ def _run(
     )
     launched = ev.RunLaunched(t=at - run_s, run_id=run_id)
     if throughput is None:
-        failed = ev.RunFailed(t=at, run_id=run_id, reason="out of memory", category="oom")
+        failed = ev.RunFailed(
+            t=at,
+            run_id=run_id,
+            reason="out of memory",
+            category="oom",
+            fingerprint=fingerprint,
+        )
         return [planned, assigned, launched, failed]
     ended = ev.RunSucceeded(
         t=at,

@@ -10,8 +10,9 @@ from itertools import groupby
 from rich.text import Text
 
 from tui.matrix_marks import Cell
+from tui.matrix_past import FAILED
 from tui.text import plain, shorten
-from tui.theme import ACCENT, GOOD, MUTED, TEXT
+from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT
 
 TAG_WIDTH = 8
 _NOWHERE = (-1, -1)
@@ -20,7 +21,7 @@ _AWAITED = {"marked": "[·]", "free": " ? "}
 _COLOURS = {"marked": GOOD, "free": TEXT, "impossible": MUTED}
 
 Figures = tuple[tuple[str, ...], ...]
-"""What each place measured before, row by row; empty where nothing did."""
+"""What each place measured before, or that it failed, row by row; empty where neither is known."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ class GridText:
             before = (width + 2 - len(marked) - len(figure)) // 2
             text.append(" " * (before - 1))
             text.append(marked, _style(_colour(cell), behind))
-            text.append(figure, _style(MUTED, behind))
+            text.append(figure, _style(BAD if told[column] == FAILED else MUTED, behind))
             text.append(" " * (width - (before - 1) - len(marked) - len(figure)))
         return text
 

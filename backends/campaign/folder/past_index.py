@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from backends.campaign.folder import frozen
 from backends.campaign.folder.refuse_foreign_files import refuse_strange
 from backends.campaign.record import journal
 from backends.campaign.record.run_results import run_results
+from backends.campaign.record.run_state import RunState
 from backends.campaign.record.state import CampaignState, fold
 from backends.hosts.fingerprint import devices_of, joined
 from backends.results.case_result import CaseResult
-from backends.results.past_result import PastResult
-from backends.results.statistics import Spread
+from backends.results.past_result import Past, PastFailure, PastResult
 from backends.results.summary import summarise
 from profiles.errors import DlperfError
 
@@ -31,7 +32,7 @@ MOST_JOURNAL_BYTES = 256 << 20
 FIRST = 16
 """So many campaigns, then twice as many, and so on: each time what they say can be seen."""
 
-Found = Mapping[tuple[str, str], tuple[PastResult, ...]]
+Found = Mapping[tuple[str, str], tuple[Past, ...]]
 """By profile and tag."""
 
 
@@ -52,7 +53,7 @@ class PastIndex:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._reading = threading.Lock()
-        self._read: dict[Path, tuple[tuple[int, int, int], tuple[PastResult, ...]]] = {}
+        self._read: dict[Path, tuple[tuple[int, int, int], tuple[Past, ...]]] = {}
         self.found: Found = {}
         self.complete = False
         """All were read, as far as the last look could tell."""
@@ -83,7 +84,7 @@ class PastIndex:
         return self._read[path][0] if path in self._read else None
 
     def _show(self) -> None:
-        found: dict[tuple[str, str], list[PastResult]] = {}
+        found: dict[tuple[str, str], list[Past]] = {}
         for _, results in self._read.values():
             for past in results:
                 found.setdefault((past.profile, past.tag), []).append(past)
@@ -109,18 +110,19 @@ def _journals(directory: Path) -> list[_Journal]:
     return found[:MOST_CAMPAIGNS]
 
 
-def _results(directory: Path) -> tuple[PastResult, ...]:
-    """What a campaign measured; nothing where it cannot be read, or is another's alone."""
+def _results(directory: Path) -> tuple[Past, ...]:
+    """What a campaign measured, and what failed; nothing where it cannot be read, or is another's
+    alone."""
     with contextlib.suppress(DlperfError, OSError, ArithmeticError):
         refuse_strange(directory)
         state = fold(journal.read_events(directory / journal.FILE_NAME, readings=False))
         settings = _settings(directory, state)
         groups = summarise(run_results(state))
         return tuple(
-            _past(case, spread, state, directory, settings.get(case.profile))
+            past
             for group in groups
             for case in group.cases
-            if (spread := case.spread) is not None
+            if (past := _past(case, state, directory, settings.get(case.profile))) is not None
         )
     return ()
 
@@ -138,30 +140,40 @@ def _settings(directory: Path, state: CampaignState) -> Mapping[str, Mapping[str
 
 def _past(
     case: CaseResult,
-    spread: Spread,
     state: CampaignState,
     directory: Path,
     settings: Mapping[str, str] | None,
-) -> PastResult:
+) -> Past | None:
+    """None: neither measured nor failed yet, or all of it was cancelled."""
+    spread = case.spread
+    failed = [run for run in case.runs if run.state == RunState.FAILED]
+    runs = failed if spread is None else case.measured_runs
+    if not runs:
+        return None
+    ended = (state.runs[run.run_id].ended_at for run in runs)
+    ran: dict[str, Any] = {  # what both kinds have
+        "profile": case.profile,
+        "tag": case.case,
+        "parameters": case.parameters,
+        "settings": settings,
+        "devices": _devices(run.fingerprint for run in runs),
+        "campaign": state.campaign or directory.name,
+        "path": directory,
+        "at": max((at for at in ended if at is not None), default=state.created_at or 0.0),
+        "simulated": case.simulated,
+        "imported": state.imported,
+    }
+    if spread is None:
+        return PastFailure(reason=runs[-1].reason, **ran)
     took = list(_seconds(case, state))
-    ended = (state.runs[run.run_id].ended_at for run in case.measured_runs)
     return PastResult(
-        profile=case.profile,
-        tag=case.case,
-        parameters=case.parameters,
-        settings=settings,
         throughput=spread.median,
         unit=case.unit,
         repeats=spread.n,
         half_width=spread.half_width,
         grade=case.grade,
         run_s=median(took) if took else None,
-        devices=_devices(run.fingerprint for run in case.measured_runs),
-        campaign=state.campaign or directory.name,
-        path=directory,
-        at=max((at for at in ended if at is not None), default=state.created_at or 0.0),
-        simulated=case.simulated,
-        imported=state.imported,
+        **ran,
     )
 
 

@@ -319,6 +319,7 @@ class RunFailed(Event):
     cleanup: LookedAfter = UNKNOWN
     log: RelativePath = ""  # set by import, where no RunAssigned precedes
     ran_s: Time = 0.0
+    fingerprint: Text = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

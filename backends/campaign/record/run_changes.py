@@ -255,6 +255,7 @@ def _failed(run: RunRecord, event: ev.RunFailed) -> RunRecord:
         exit_status=event.exit_status,
         retry=event.retry,
         cleanup=event.cleanup.on_hosts(run.hosts),
+        fingerprint=event.fingerprint,
         log=event.log or run.log,
     )
 

@@ -21,7 +21,9 @@ def ran_s(ends: Sequence[tuple[str, RunStatus | None]]) -> float:
     return max((last - first for first, last in times if first and last), default=0.0)
 
 
-def failed(run: RunRecord, ended: Ended, now: float, ran_s: float = 0.0) -> ev.RunFailed:
+def failed(
+    run: RunRecord, ended: Ended, now: float, ran_s: float = 0.0, fingerprint: str = ""
+) -> ev.RunFailed:
     return ev.RunFailed(
         t=now,
         run_id=run.run_id,
@@ -33,6 +35,7 @@ def failed(run: RunRecord, ended: Ended, now: float, ran_s: float = 0.0) -> ev.R
         retry=ended.retry,
         cleanup=ended.cleanup,
         ran_s=max(0.0, ran_s),
+        fingerprint=fingerprint,
     )
 
 

@@ -389,7 +389,8 @@ class RunSupervisor:
         if member is not None and ended.category is Cause.EXIT:
             run_s = self._clock() - (self.run.started_at or self._clock())
             ended = await explained_by_host(ended, member, run_s)
-        await self._recorder.record(failed(self.run, ended, self._clock(), ran_s(self._ends)))
+        took, now = ran_s(self._ends), self._clock()
+        await self._recorder.record(failed(self.run, ended, now, took, self._fingerprint))
 
     async def _finish_measured(self, ended: Ended) -> None:
         self.feed.finish()

@@ -96,6 +96,28 @@ def test_a_result_with_other_settings_is_told_apart_with_what_differs(tmp_path: 
     assert other_settings(found.other, PROFILE, {}) == {"iterations": "160"}
 
 
+def test_a_case_that_failed_says_why_until_it_succeeds(tmp_path: Path) -> None:
+    here, today, index = case("1n2g"), V100.partition(",")[0], PastIndex(tmp_path)
+
+    def now() -> tuple[str | None, int]:
+        index.read()
+        of = past(index, here, devices=(today,))
+        return of.failed and of.failed.reason, len(of.same)
+
+    past_campaign(tmp_path / "b-old", SOURCE, {here: [100.0, None]}, at=T)
+    assert now() == (None, 1), "one of its repeats succeeded"
+    elsewhere = {"other": {"settings": {"iterations": "160"}}, "gpu": {"fingerprint": H200}}
+    for number, (name, how) in enumerate(elsewhere.items(), 1):
+        past_campaign(tmp_path / name, SOURCE, {here: [None]}, at=T + number, **how)  # type: ignore[arg-type]
+    past_campaign(tmp_path / "simulated", SOURCE, {here: [None]}, at=T + 5, simulated=True)
+    assert now() == (None, 1), "none of them ran as it would now"
+    past_campaign(tmp_path / "failed", SOURCE, {here: [None, None]}, at=T + 6)
+    assert now() == ("out of memory", 1)
+    assert past(index, case("1n4g")).failed is None
+    past_campaign(tmp_path / "at-last", SOURCE, {here: [None, 120.0]}, at=T + 7)
+    assert now() == (None, 2)
+
+
 def test_a_parameter_that_the_profile_gained_later_had_its_default(tmp_path: Path) -> None:
     now = case()
     then = Case(now.profile, 1, 1, {"batch_size": 256, "precision": "fp32"})
