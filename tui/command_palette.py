@@ -3,6 +3,7 @@ on the other pages."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -27,6 +28,14 @@ if TYPE_CHECKING:
 
 
 Act = Callable[[], Awaitable[Any]]
+
+
+COMPARE = Key(
+    "O",
+    "campaigns",
+    "Compare campaigns",
+    "opens their list: space marks, c compares those that are marked",
+)
 
 
 class Console(Protocol):
@@ -74,6 +83,8 @@ class ActionsProvider(Provider):
                         act = partial(self.app.run_action, key.action, node)
                         yield key, as_now(node, key).label, act
         if not self.screen.is_modal:
+            if COMPARE.action in seen:  # not in a replay
+                yield COMPARE, COMPARE.label, partial(self.app.run_action, COMPARE.action)
             yield from self._beside(around)
             yield from self._elsewhere()
 
@@ -114,9 +125,26 @@ class ActionsProvider(Provider):
         matcher = self.matcher(query)
         for key, label, act in self._actions():
             text = f"{label}  ({key_name(key)})"
-            score = matcher.match(f"{text} {key.help}")
-            if score > 0:
+            if (score := rank(query, text, key.help, matcher.match)) > 0:
                 yield Hit(score, Content(text), act, text=text, help=escape(key.help))
+
+
+def rank(query: str, name: str, about: str, fuzzy: Callable[[str], float]) -> float:
+    """0 for none. An action that is called so comes before one the name of which has the letters
+    of ``query`` somewhere, and that before one of which only words are: letters here and there in a
+    description are no match."""
+    if _begins_words(query, name):
+        return 2000 + fuzzy(name)
+    found = fuzzy(name)
+    return 1000 + found if found > 0 else float(_begins_words(query, about))
+
+
+def _begins_words(query: str, text: str) -> bool:
+    """Each word of ``query`` is what ``text`` goes on with at a word of it, spaces or not."""
+    words = re.findall(r"\w+", text.lower())
+    ahead = ["".join(words[at:]) for at in range(len(words))]
+    wanted = query.lower().split()
+    return bool(wanted) and all(any(a.startswith(one) for a in ahead) for one in wanted)
 
 
 def _keys(node: DOMNode) -> Iterator[Key]:

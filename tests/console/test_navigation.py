@@ -3,14 +3,19 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from textual.fuzzy import Matcher
 
 from tests.console.conftest import LARGE, SMALL, begin, console, screen_text, shows, tick, until
 from tests.console.fakes import FakeWorkspace
+from tui.command_palette import rank
 from tui.key_bindings import PAGES, PANELS
+from tui.screens.campaign_list import CampaignList
 from tui.screens.dialogs import Choice, Reading
 from tui.screens.page import Page
 from tui.widgets.keybar import KeyBar
 from tui.widgets.keyed_table import KeyedTable
+
+EVERY_KEY = tuple({key: None for panel in PANELS.values() for key in panel.keys if key.palette})
 
 
 async def test_digits_switch_pages_and_every_page_says_what_to_do_when_empty(
@@ -162,6 +167,33 @@ async def test_the_palette_says_all_of_what_a_key_does(workspace: FakeWorkspace)
         await pilot.press("ctrl+p", *"matrixexplain")
         await until(pilot, lambda: "Matrix: Explain  (e)" in screen_text(app))
         assert "[explain]" in screen_text(app)
+
+
+@pytest.mark.parametrize("query", ["comp", "compare", "comparecampaigns"])
+async def test_the_palette_compares_from_anywhere_and_names_come_before_descriptions(
+    workspace: FakeWorkspace, query: str
+) -> None:
+    async with console(workspace, (120, 60)) as (app, pilot):
+        await pilot.press("ctrl+p", *query)
+        await until(pilot, lambda: "space marks, c compares those" in screen_text(app))
+        assert "Quit" not in screen_text(app)
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: isinstance(app.screen, CampaignList))
+
+
+def test_who_types_a_name_has_it_before_all_that_are_not_called_so() -> None:
+    for wanted in EVERY_KEY:
+        query = wanted.label[:4]
+        fuzzy = Matcher(query).match
+        ranks = {key: rank(query, key.label, key.help, fuzzy) for key in EVERY_KEY}
+        called = {key for key in EVERY_KEY if query.lower() in key.label.lower()}
+        best_of_others = max(x for key, x in ranks.items() if key not in called)
+        assert ranks[wanted] > best_of_others, query
+
+
+def test_letters_of_a_description_are_no_match() -> None:
+    quit_key = next(key for key in EVERY_KEY if key.action == "quit")
+    assert rank("comp", quit_key.label, quit_key.help, Matcher("comp").match) == 0
 
 
 async def test_the_palette_runs_what_is_chosen(workspace: FakeWorkspace) -> None:
