@@ -23,12 +23,13 @@ NOW = "┊"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A run on its hosts from ``start_s`` to ``end_s``: ``words``, then as much of ``fill`` as it
+    """A run on its hosts from ``start_s`` to ``end_s``: of ``names``, which begin with the longest,
+    the first that has room whole, or what the last begins with; then as much of ``fill`` as it
     takes. ``until_s``: the end that is expected, where that is later; up to it ``ahead`` is drawn,
     in a style of its own."""
 
     hosts: tuple[str, ...]
-    words: str
+    names: tuple[str, ...]
     start_s: float
     end_s: float
     fill: str = "─"
@@ -41,10 +42,11 @@ _Drawn = tuple[tuple[int, str, str], ...]  # of one line: column, characters, st
 
 
 def timeline_lines(runs: Sequence[DryRun], width: int) -> list[str]:
-    """With an axis above, in so many columns; nothing where nobody knows how long the runs take."""
+    """With an axis above, in so many columns; nothing where nobody knows how long the runs take.
+    A run has its number in ``runs``, and its label where there is room for all of it."""
     bars = [
-        Bar(run.hosts, f"│{plain(run.short)}", run.start_s or 0.0, run.end_s)
-        for run in runs
+        Bar(run.hosts, _names(number, run), run.start_s or 0.0, run.end_s)
+        for number, run in enumerate(runs, 1)
         if run.end_s is not None
     ]
     total = max((bar.end_s for bar in bars), default=0.0)
@@ -53,6 +55,11 @@ def timeline_lines(runs: Sequence[DryRun], width: int) -> list[str]:
     columns = width - MOST_NAME - 1
     axis = f"{'':{MOST_NAME}} {_axis(columns, total)}"
     return [axis, *(line.plain for line in host_lines(bars, width, total))]
+
+
+def _names(number: int, run: DryRun) -> tuple[str, ...]:
+    labels = (f"│{number} {plain(label)} " for label in (run.label, run.short))
+    return *labels, f"│{number}", "│"
 
 
 def _axis(columns: int, total: float) -> str:
@@ -99,14 +106,16 @@ def _lanes(bars: Sequence[Bar], columns: int, total: float) -> tuple[_Drawn, ...
     """Of one host; more than one where runs are there side by side."""
     lanes: list[list[tuple[int, str, str]]] = []
     ends: list[int] = []
-    for bar in sorted(bars, key=lambda bar: (bar.start_s, bar.words)):
+    for bar in sorted(bars, key=lambda bar: (bar.start_s, bar.names)):
         start = column_of(bar.start_s, columns, total)
         done, length = (
             max(1, min(columns, int(at * columns / total)) - start)
             for at in (bar.end_s, max(bar.end_s, bar.until_s))
         )
         fill, style = bar.ahead
-        words = clean_text(bar.words).ljust(done, bar.fill).ljust(length, fill or bar.fill)
+        cleaned = [clean_text(name) for name in bar.names]
+        name = next((one for one in cleaned if len(one) <= length), cleaned[-1][:length])
+        words = name.ljust(done, bar.fill).ljust(length, fill or bar.fill)
         free = next((number for number, end in enumerate(ends) if end <= start), len(lanes))
         if free == len(lanes):
             lanes.append([])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -88,6 +89,18 @@ def test_each_run_is_once_on_each_of_its_hosts_and_the_end_is_that_of_the_one_es
         assert max(map(len, rows.values())) == pytest.approx(columns, abs=2), "the last one ends it"
         place = text.splitlines()[0].index("▼") - MOST_NAME - 1
         assert place == pytest.approx(min(now / total * columns, columns - 5), abs=1)
+
+
+@given(st.lists(st.integers(1, 2), min_size=1, max_size=30), st.integers(40, 200))
+@settings(max_examples=60, deadline=None)
+def test_a_bar_has_the_label_of_its_run_whole_or_its_mark_alone(
+    sizes: list[int], width: int
+) -> None:
+    viewed, now = campaign(sizes, len(sizes) // 2, 1)
+    whole = {run.label for run in viewed.runs} | {run.label.split()[0] for run in viewed.runs}
+    for row in host_rows(Schedule().lines(viewed, None, width, now, HOSTS).plain).values():
+        drawn = (re.sub("[━┄╌┊]", " ", bar).strip() for bar in re.split("[✗▶·]", row))
+        assert set(drawn) <= whole | {""}
 
 
 def test_what_has_no_place_is_counted_and_the_cursor_is_told_when() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
@@ -58,10 +59,13 @@ class Schedule:
         latest = max(ends, default=now)
         total = max(latest if over else max(now, latest), began + 1.0) - began
         labels = {run.run_id: run.label for run in viewed.runs}
+        tags = Counter(run.case.tag for run in records)
         bars = [
             bar
             for one in records
-            for bar in _bars(one, labels[one.run_id], slots, began, now, over=over)
+            for bar in _bars(
+                one, _names(one, labels[one.run_id], tags), slots, began, now, over=over
+            )
         ]
         columns = max(8, width - MOST_NAME - 1)
         at = None if over else now - began
@@ -91,17 +95,23 @@ def is_over(viewed: CampaignSnapshot) -> bool:
     return viewed.finished or viewed.deserted or viewed.state.imported
 
 
+def _names(one: RunRecord, label: str, tags: Mapping[str, int]) -> tuple[str, ...]:
+    """``tags``: how many runs have each."""
+    symbol = RUN_STATES[one.state][0]
+    alone = (f"{symbol} {one.case.tag} ",) if tags[one.case.tag] == 1 else ()
+    return f"{symbol} {label} ", *alone, symbol
+
+
 def _bars(
     one: RunRecord,
-    label: str,
+    names: tuple[str, ...],
     slots: Mapping[str, Slot],
     began: float,
     now: float,
     *,
     over: bool,
 ) -> Iterator[Bar]:
-    symbol, _, colour = RUN_STATES[one.state]
-    words = f"{symbol} {label} "
+    colour = RUN_STATES[one.state][2]
     slot = slots.get(one.run_id)
     if one.started_at is not None and one.hosts:
         until = one.ended_at or one.over_at or (one.started_at if over else now)
@@ -111,11 +121,11 @@ def _bars(
         start, end, ahead = one.started_at - began, until - began, (_TO_COME, style)
         expected = slot.end if slot is not None and one.over_at is None else inf
         expected = expected - began if expected < inf else end
-        yield Bar(one.hosts, words, start, end, fill, style, expected, ahead)
+        yield Bar(one.hosts, names, start, end, fill, style, expected, ahead)
     elif slot is not None:
         end = slot.end if slot.end < inf else slot.start
         hosts = tuple(f"any ({name})" if name.isdigit() else name for name in slot.hosts)
-        yield Bar(hosts, words, slot.start - began, end - began, _TO_COME, MUTED)
+        yield Bar(hosts, names, slot.start - began, end - began, _TO_COME, MUTED)
 
 
 def _axis(columns: int, total: float, now: float | None) -> Text:
