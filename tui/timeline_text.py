@@ -58,7 +58,7 @@ def timeline_lines(runs: Sequence[DryRun], width: int) -> list[str]:
 
 
 def _names(number: int, run: DryRun) -> tuple[str, ...]:
-    labels = (f"│{number} {plain(label)} " for label in (run.label, run.short))
+    labels = (f"│{number} {plain(label)}" for label in (run.label, run.short))
     return *labels, f"│{number}", "│"
 
 

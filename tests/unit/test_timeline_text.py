@@ -19,14 +19,14 @@ def test_every_host_has_a_line_with_its_runs_from_start_to_end() -> None:
     runs = [run("2n8g", "a b", 0, 60), run("1n8g", "a", 60, 120), run("1n1g", "b", 60, 90)]
     assert timeline_lines(runs, 57) == [
         "                 0s                  1m00s          2m00s",
-        "a                │1 p 2n8g #1 ───────│2 p 1n8g #1 ───────",
-        "b                │1 p 2n8g #1 ───────│3 1n1g #1 ",
+        "a                │1 p 2n8g #1────────│2 p 1n8g #1────────",
+        "b                │1 p 2n8g #1────────│3 1n1g #1",
     ]
 
 
 def test_hosts_that_do_the_same_are_one_line() -> None:
     lines = timeline_lines([run("4n8g", "n1 n2 n3 n4", 0, 60)], 60)
-    assert lines[1].startswith("n[1-4]           │1 p 4n8g #1 ──")
+    assert lines[1].startswith("n[1-4]           │1 p 4n8g #1──")
     many = [run("1n1g", f"host{n}", 0, n) for n in range(1, 200)]
     lines = timeline_lines(many, 300)
     assert len(lines) == MOST_ROWS + 2
@@ -36,8 +36,8 @@ def test_hosts_that_do_the_same_are_one_line() -> None:
 def test_runs_side_by_side_on_one_host_have_a_line_each() -> None:
     runs = [run("1n1g", "a", 0, 60), run("1n2g", "a", 0, 30), run("1n4g", "a", 30, 60)]
     assert timeline_lines(runs, 57)[1:] == [
-        "a                │1 p 1n1g #1 ───────────────────────────",
-        "                 │2 p 1n2g #1 ───────│3 p 1n4g #1 ───────",
+        "a                │1 p 1n1g #1────────────────────────────",
+        "                 │2 p 1n2g #1────────│3 p 1n4g #1────────",
     ]
 
 
@@ -60,7 +60,7 @@ def test_a_bar_has_its_number_whole_or_none_and_labels_are_never_cut(
         for length, end, profile in zip(lengths, ends, cycle(["paddle", "oneflow"]), strict=False)
     ]
     lines = timeline_lines(runs, width)[1:]
-    drawn = [bar.rstrip("─") for line in lines for bar in line[17:].split("│")[1:]]
+    drawn = [bar.strip(" ─") for line in lines for bar in line[17:].split("│")[1:]]
     whole = {str(n): run for n, run in enumerate(runs, 1)}
     numbers = [bar.partition(" ")[0] for bar in drawn if bar]
     assert len(set(numbers)) == len(numbers)
