@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from textual.widgets import TextArea
 from backends.campaign.plan.plan import Plan
 from backends.inventory.host_entry import Host, Inventory
 from backends.use_cases import Workspace
+from profiles.format.catalog import Catalog
 from tests.console.conftest import (
     LARGE,
     console,
@@ -34,14 +36,17 @@ from tests.console.fakes import FakeController, FakeFinding, FakeWorkspace
 from tests.console.test_matrix import current, one_case_marked, open_matrix, small_workspace
 from tui.app import DlperfApp
 from tui.key_bindings import PANELS, key_name
+from tui.matrix_marks import new_marks
 from tui.screens.dialogs import Dialog, Prompt
 from tui.screens.dry_run import DryRunView
-from tui.screens.editors import SettingsEditor
+from tui.screens.editors import ParameterEditor, SettingsEditor
 from tui.screens.matrix_page import MatrixPage
-from tui.screens.scaling_kinds_dialog import ScalingEditor
+from tui.screens.scaling_kinds_dialog import ScalingEditor, none_offered
+from tui.screens.scaling_kinds_dialog import offered as offered_totals
 from tui.screens.start_dialog import StartDialog
 from tui.widgets.filter_table import TablePanel
 from tui.widgets.keybar import KeyBar, offered
+from tui.widgets.keyed_table import KeyedTable
 
 HUGE = (200, 60)
 
@@ -78,7 +83,7 @@ async def test_strong_scaling_is_chosen_with_keys_shown_and_started(
         await until(pilot, partial(shows, app, "strong scaling"))
         await pilot.press("enter")
         await until(pilot, partial(shows, app, "strong scaling of cpu-smoke: global batch 64,"))
-        assert shows(app, "1n2g b32 global_batch=64 × 1")
+        assert shows(app, "global_batch=64 × 1: 1n1g b64, 1n2g b32, 2n1g b32, 1n4g b16,")
         await until(pilot, partial(shows, app, "nothing to object"))
         await pilot.press("enter")
         await until(pilot, lambda: workspace.started)
@@ -113,6 +118,49 @@ async def test_weak_and_strong_scaling_stand_side_by_side(workspace: FakeWorkspa
         assert text.count("--batch_size_per_device=64 ") == 1
         assert text.count("--batch_size_per_device=32 ") == 11 + 1 + 2
         assert text.count("--batch_size_per_device=16 ") == 1 + 2 + 4
+
+
+@pytest.mark.parametrize("name", ["one-size", "any-size"])
+async def test_where_there_is_no_strong_scaling_to_choose_the_dialog_says_why(
+    workspace: FakeWorkspace, name: str
+) -> None:
+    source = Catalog.load((), None).source("oneflow-resnet50")
+    parameter = source.profile.parameters["batch_size"]
+    choices = (256,) if name == "one-size" else ()
+    one = parameter.model_copy(update={"choices": choices, "default": 256})
+    parameters = {**source.profile.parameters, "batch_size": one}
+    profile = source.profile.model_copy(update={"parameters": parameters})
+    marks = replace(new_marks(profile), tags=("1n1g", "1n2g", "4n8g"))
+    words = none_offered(marks)
+    assert offered_totals(marks) == []
+    async with console(workspace) as (app, pilot):
+        await open_matrix(app, pilot)
+        app.push_screen(ScalingEditor(marks))
+        await until(pilot, partial(shows, app, "No strong scaling: oneflow-resnet50"))
+        assert "takes 256 per device" in words or name == "any-size"
+        box = app.screen.query_one(".dialog").region
+        assert all(word in screen_text(app) for word in words.split())
+        assert box.bottom <= app.size.height
+
+
+async def test_every_value_of_a_parameter_and_that_it_is_the_default_is_read_whole(
+    workspace: FakeWorkspace,
+) -> None:
+    """Of every profile that comes with the program, at 80 columns."""
+    async with console(workspace) as (app, pilot):
+        catalog = Catalog.load((), None)
+        for marks in map(new_marks, map(catalog.get, catalog.names)):
+            if not marks.profile.parameters:
+                continue
+            editor = ParameterEditor(marks)
+            await app.push_screen(editor)
+            await pilot.pause()
+            table = editor.query_one(KeyedTable)
+            for place, (_, cells) in enumerate(editor.entries()):
+                for column, told in zip(table.ordered_columns[1:3], cells[:2], strict=True):
+                    assert told.cell_len <= column.width, (editor.title, place, told.plain)
+            editor.dismiss(None)
+            await pilot.pause()
 
 
 async def test_what_cannot_be_shared_out_says_why(workspace: FakeWorkspace) -> None:

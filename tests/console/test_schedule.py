@@ -97,7 +97,9 @@ def test_a_bar_has_the_label_of_its_run_whole_or_its_mark_alone(
     sizes: list[int], width: int
 ) -> None:
     viewed, now = campaign(sizes, len(sizes) // 2, 1)
-    whole = {run.label for run in viewed.runs} | {run.label.split()[0] for run in viewed.runs}
+    whole = {run.label for run in viewed.runs} | {
+        f"{run.label.split()[0]} #{number}" for number, run in enumerate(viewed.runs, 1)
+    }
     for row in host_rows(Schedule().lines(viewed, None, width, now, HOSTS).plain).values():
         drawn = (re.sub("[━┄╌┊]", " ", bar).strip() for bar in re.split("[✗▶·]", row))
         assert set(drawn) <= whole | {""}

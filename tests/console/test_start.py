@@ -53,7 +53,22 @@ from tui.matrix_request import selection
 from tui.plan_words import host_states, not_counted
 from tui.screens.matrix_page import MatrixPage
 from tui.screens.start_dialog import StartDialog
+from tui.screens.start_text import cases_text
 from tui.text import Hanging
+
+
+def test_cases_of_the_same_parameters_are_one_line_and_none_is_left_out() -> None:
+    workspace = FakeWorkspace(Path("/nowhere"))
+    tags = ("1n1g", "1n2g", "1n4g", "2n1g")
+    sizes = {"batch_size": ("16", "32")}
+    plan = workspace.plan(Selection(("cpu-smoke",), tags, sizes, repeats=3))
+    lines = cases_text(plan).plain.strip().splitlines()
+    assert lines == [
+        "cpu-smoke",
+        "  b16 × 3: 1n1g 1n2g 1n4g 2n1g",
+        "  b32 × 3: 1n1g 1n2g 1n4g 2n1g",
+    ]
+
 
 IN_USE = FakeFinding("stop", "in use: alice", "wait, ask, or leave the host out", "node3")
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Generic, TypeVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
@@ -25,6 +26,8 @@ from tui.theme import GOOD, MUTED, WARN
 from tui.widgets.keyed_table import Column, KeyedTable, Row, current_key
 
 Result = TypeVar("Result")
+DEFAULT = " (default)"
+MOST_VALUE = 32
 
 
 class MarkTable(KeyedTable):
@@ -157,8 +160,8 @@ class ParameterEditor(MarkList[Marks]):
             f"Parameters · {marks.profile.name}",
             "Marked values are columns of the grid; every combination is one column.",
             (
-                Column("name", "Parameter", 16),
-                Column("value", "Value", 12),
+                Column("name", "Parameter", max([9, *map(cell_len, marks.profile.parameters)])),
+                Column("value", "Value", _widest_value(marks)),
                 Column("about", "", None),
             ),
         )
@@ -175,7 +178,7 @@ class ParameterEditor(MarkList[Marks]):
             default = scalar_text(parameter.default)
             for number, text in enumerate(texts):
                 about = parameter.description if number == 0 else ""
-                value = f"{text} (default)" if text == default else text
+                value = f"{text}{DEFAULT}" if text == default else text
                 first = cell(name if number == 0 else "", "bold")
                 yield f"{name}={text}", (first, cell(value), cell(about, MUTED))
 
@@ -203,6 +206,17 @@ class ParameterEditor(MarkList[Marks]):
         for name in sorted(chosen, key=lambda name: len(chosen[name]) - len(marks.shown[name])):
             marks = marks.with_values(name, chosen[name])
         return marks
+
+
+def _widest_value(marks: Marks) -> int:
+    """Of the values that the editor begins with, with room for what they mean."""
+    named = [
+        f"{scalar_text(parameter.default)}{DEFAULT}"
+        for parameter in marks.profile.parameters.values()
+    ]
+    texts = [t for p in marks.profile.parameters.values() for t in p.choice_texts]
+    shown = [scalar_text(value) for values in marks.shown.values() for value in values]
+    return min(MOST_VALUE, max(map(cell_len, [*named, *texts, *shown])))
 
 
 class HostPicker(MarkList[str]):

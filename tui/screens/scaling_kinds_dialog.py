@@ -57,6 +57,8 @@ class ScalingEditor(MarkList[Marks]):
             return
         strong = key != WEAK
         text = Text(f"{key.capitalize()} scaling: {WEAK_ABOUT}." if not strong else "", MUTED)
+        if not self._totals:
+            text.append(f"\n{none_offered(self._marks)}", WARN)
         if strong:
             text = shares_text(self._marks.shares(int(key)))
         self.query_one(".message", Static).update(text)
@@ -80,6 +82,19 @@ def offered(marks: Marks) -> list[int]:
     devices = {nodes * gpus for nodes, gpus in map(parse_tag, marks.tags)}
     totals = {size * number for size, number in product(choices, devices) if isinstance(size, int)}
     return [total for total in sorted(totals) if _sizes(marks.shares(total)) > 1]
+
+
+def none_offered(marks: Marks) -> str:
+    """Why there is no strong scaling to choose."""
+    sizes = marks.profile.parameters["batch_size"].choice_texts
+    name = plain(marks.profile.name)
+    if not sizes:
+        return f"No strong scaling: {name} names no batch sizes to share a batch out in."
+    taken = plain(", ".join(sizes))
+    return (
+        f"No strong scaling: {name} takes {taken} per device, and none of its cases of two sizes "
+        "share one batch so."
+    )
 
 
 def _sizes(shares: Mapping[str, int | str]) -> int:

@@ -59,12 +59,12 @@ class Schedule:
         latest = max(ends, default=now)
         total = max(latest if over else max(now, latest), began + 1.0) - began
         labels = {run.run_id: run.label for run in viewed.runs}
-        tags = Counter(run.case.tag for run in records)
+        alike = Counter(map(_short, records))
         bars = [
             bar
             for one in records
             for bar in _bars(
-                one, _names(one, labels[one.run_id], tags), slots, began, now, over=over
+                one, _names(one, labels[one.run_id], alike), slots, began, now, over=over
             )
         ]
         columns = max(8, width - MOST_NAME - 1)
@@ -95,11 +95,15 @@ def is_over(viewed: CampaignSnapshot) -> bool:
     return viewed.finished or viewed.deserted or viewed.state.imported
 
 
-def _names(one: RunRecord, label: str, tags: Mapping[str, int]) -> tuple[str, ...]:
-    """``tags``: how many runs have each."""
-    symbol = RUN_STATES[one.state][0]
-    alone = (f"{symbol} {one.case.tag} ",) if tags[one.case.tag] == 1 else ()
+def _names(one: RunRecord, label: str, alike: Mapping[str, int]) -> tuple[str, ...]:
+    """``alike``: how many runs have each short name."""
+    symbol, short = RUN_STATES[one.state][0], _short(one)
+    alone = (f"{symbol} {short} ",) if alike[short] == 1 else ()
     return f"{symbol} {label} ", *alone, symbol
+
+
+def _short(one: RunRecord) -> str:
+    return f"{one.case.tag} #{one.repeat}"
 
 
 def _bars(

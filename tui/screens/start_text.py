@@ -13,6 +13,7 @@ from backends.hosts.preflight_finding import Finding
 from backends.inventory.nodesets import fold_nodeset
 from profiles.counted import counted
 from profiles.durations import format_duration
+from profiles.format.case import GLOBAL_BATCH
 from tui.plan_words import not_counted, price_text
 from tui.text import plain
 from tui.theme import BAD, GOOD, MUTED, WARN
@@ -49,19 +50,26 @@ def totals_text(plan: Plan, states: Mapping[str, str]) -> Text:
 
 
 def cases_text(plan: Plan) -> Text:
-    """Every profile of the plan with its cases and their repeats."""
+    """Every profile of the plan with its cases, those of the same parameters in one line, and their
+    repeats."""
     rule = plan.selection.auto
     most = "" if rule is None else f" to {rule.max_repeats}"
-    by_profile: dict[str, list[str]] = {}
+    by_profile: dict[str, dict[str, list[str]]] = {}
     for planned in plan.cases:
-        by_profile.setdefault(planned.profile.name, []).append(
-            f"{planned.case.label} × {planned.repeats}{most}"
-        )
+        case, own = planned.case, ""
+        names = list(case.parameters)
+        if GLOBAL_BATCH in names:  # the batch of each device follows from it
+            names.remove("batch_size")
+            own = f" {case.value_label('batch_size')},"
+        values = [case.value_label(name) for name in names]
+        what = " ".join([*values, f"× {planned.repeats}{most}"])
+        tags = by_profile.setdefault(planned.profile.name, {}).setdefault(what, [])
+        tags.append(f"{case.tag}{own}")
     text = Text("\n", end="")
-    for name, cases in by_profile.items():
+    for name, groups in by_profile.items():
         text.append(f"{plain(name)}\n", "bold")
-        for words in cases:
-            text.append(f"  {plain(words)}\n")
+        for what, tags in groups.items():
+            text.append(f"  {plain(what)}: ", MUTED).append(f"{' '.join(tags).rstrip(',')}\n")
     return text
 
 
