@@ -363,7 +363,7 @@ async def test_marks_that_change_while_the_hosts_are_checked_are_asked_about(
         await until(pilot, partial(shows, app, "checking the hosts"))
         checked.set()
         await until(pilot, lambda: isinstance(app.screen, StartDialog))
-        await until(pilot, partial(shows, app, "1n2g b32 × 1"))
+        await until(pilot, partial(shows, app, "b32 × 1: 1n1g 1n2g"))
         assert not slow.started
 
 

@@ -217,9 +217,9 @@ async def test_each_campaign_is_scheduled_by_its_own_durations(workspace: FakeWo
         assert viewed is not None
         panels, run = page.panels, viewed.runs[0]
         first = panels._timetable
-        panels.show(viewed, run)
+        panels.show(viewed, run, run.label)
         assert panels._timetable is first
-        panels.show(replace(viewed, path=viewed.path / "another"), run)
+        panels.show(replace(viewed, path=viewed.path / "another"), run, run.label)
         assert panels._timetable is not first
 
 

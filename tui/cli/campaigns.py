@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(
-        metavar="ACTION", dest="action", required=True, parser_class=Parser
+        metavar="ACTION", dest="action", required=False, parser_class=Parser
     )
+    parser.set_defaults(action="ls", tag=None, json=False)
 
     def action(name: str, help: str, example: str) -> argparse.ArgumentParser:
         added: argparse.ArgumentParser = actions.add_parser(
@@ -45,7 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         add_common(added, again=True)
         return added
 
-    ls = action("ls", "list them, with their sizes, tags and notes", "--tag baseline")
+    ls = action("ls", "list them (also without ACTION), sizes, tags, notes", "--tag baseline")
     ls.add_argument("--tag", metavar="TAG", help="only those that have it")
     add_json(ls)
 

@@ -134,8 +134,7 @@ def none_shown(nothing: str, session: Session) -> str:
 
 def called(summary: CampaignSummary) -> str:
     """By its name, and its directory's where that has another."""
-    name, directory = plain(summary.name), plain(summary.path.name)
-    return name if name == directory else f"{name} in {directory}"
+    return plain(summary.called)
 
 
 def remove_question(asked: Removable) -> Choice:

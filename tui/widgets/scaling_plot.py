@@ -31,6 +31,7 @@ from tui.widgets.chart import (
 
 ONE_HOST, HOSTS, PUBLISHED = "●", "◆", "☆"
 """What marks the cases on one host, those on several, and what others published."""
+IDEAL = "·"
 WIDE = 50
 """Columns from which a curve may go on to twice its length without hiding what was measured."""
 FROM_ZERO, LEAST = 0.5, 0.99
@@ -210,7 +211,7 @@ def scaling_plot(
     if farther is not None:
         lines.append(_projected(max(m.point for m in lead), series_colour(leading), farther))
     lines += _published([one for one in published if one.gpus <= end])
-    lines.append(Line("ideal", ((start, ideal(start)), (end, ideal(end))), MUTED))
+    lines.append(_dotted("ideal", ideal, start, end, max(2, width // 3)))
     bottom, top = _limits(lines, quantity)
     several = {m.nodes > 1 for _, _, found in shown for m in found} == {True, False}
     unit = "%" * (quantity is Quantity.EFFICIENCY)
@@ -253,6 +254,13 @@ def _ideal(quantity: Quantity, found: Sequence[Measured]) -> Callable[[float], f
         return lambda at: y * at / x
     level = 100.0 if quantity is Quantity.EFFICIENCY else y
     return lambda _at: level
+
+
+def _dotted(label: str, at: Callable[[float], float], start: float, end: float, steps: int) -> Line:
+    """Dots that nothing joins, so that it is no curve of a case also without colours."""
+    places = [start + (end - start) * step / steps for step in range(steps + 1)]
+    points = tuple((x, at(x)) for x in places)
+    return Line(label, points, MUTED, tag=IDEAL, lead=len(points))
 
 
 def _limits(lines: Iterable[Line], quantity: Quantity) -> tuple[float, float]:

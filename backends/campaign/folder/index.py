@@ -41,6 +41,12 @@ class CampaignSummary:
     cases: tuple[str, ...] = ()  # their sizes, such as 2n8g
 
     @property
+    def called(self) -> str:
+        """Its name, and its directory's where that has another: ``NAME in DIRECTORY``."""
+        directory = self.path.name
+        return self.name if self.name == directory else f"{self.name} in {directory}"
+
+    @property
     def measures(self) -> str:
         """What it is about: "cpu-smoke 1n1g 1n2g"."""
         return " ".join((", ".join(self.profiles), *self.cases)).strip()

@@ -63,6 +63,19 @@ def test_they_are_listed_with_size_state_tags_and_note(cli: Cli, campaign: Campa
     assert [one["tags"] for one in cli.document("status")] == [[], ["baseline", "v100"]]
 
 
+def test_without_an_action_they_are_listed_and_a_moved_one_by_both_its_names(
+    cli: Cli, campaign: Campaign
+) -> None:
+    campaign("done", *DONE, age_s=DAY)
+    campaign("open", planned("a"))
+    cli("campaigns", "mv", "done", "baseline")
+    listed = cli("campaigns")
+    assert [row[0] for row in listed.rows] == ["open", "done in baseline"]
+    assert listed.rows == cli("campaigns", "ls").rows
+    assert [row[0] for row in cli("status").rows] == ["open", "done in baseline"]
+    assert cli("status", "baseline").code == 0
+
+
 def test_tags_are_added_once_and_taken_away(cli: Cli, campaign: Campaign) -> None:
     path = campaign("done", *DONE)
     cli("campaigns", "tag", "done", "b", "a")
@@ -90,7 +103,6 @@ def test_tags_are_added_once_and_taken_away(cli: Cli, campaign: Campaign) -> Non
         (["prune", "--keep", "-1"], "--keep: must be 0 or more"),
         (["prune", "--older-than", "90"], "'90' is not a duration"),
         (["ls", "done"], "unrecognized arguments: done"),
-        ([], "ACTION"),
     ],
 )
 def test_what_is_wrong_is_one_line_and_nothing_is_changed(

@@ -53,7 +53,7 @@ def campaign_rows(campaigns: Sequence[CampaignSummary], sizes: Sequence[int] | N
     rows = []
     for number, campaign in enumerate(campaigns):
         row: list[str | Said] = [
-            Said(campaign.path.name, Tone.NAME),
+            Said(campaign.called, Tone.NAME),
             Said(campaign.state, _campaign_tone(campaign)),
             f"{campaign.done}/{campaign.total}",
             Said(str(campaign.failed), Tone.BAD if campaign.failed else Tone.QUIET),
