@@ -24,6 +24,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(allow_abbrev=False, **settings)
+        self._intermixed = False
 
     def error(self, message: str) -> NoReturn:
         self.exit(WRONG, f"{self.prog}: {message}; see '{self.prog} --help'\n")
@@ -32,7 +33,12 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
         known, rest = super().parse_known_args(args, namespace)
-        if rest:  # told here, where the command and its options are known
+        if rest and not (self._intermixed or any(word.startswith("-") for word in rest)):
+            # argparse takes words behind an option for too many, where some may be left out.
+            self._intermixed = True
+            known, rest = self.parse_known_intermixed_args(args)
+            self._intermixed = False
+        if rest and not self._intermixed:  # told here, where the command's options are known
             option = next((word for word in rest if word.startswith("-")), "")
             near = did_you_mean(option.partition("=")[0], self._option_string_actions)
             self.error(f"unrecognized arguments: {' '.join(rest)}{near}")
@@ -113,7 +119,8 @@ class CommandParser(Parser):
     def parse_known_args(
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        self.complete()
+        if not self._intermixed:
+            self.complete()
         return super().parse_known_args(args, namespace)
 
     def complete(self) -> None:

@@ -26,6 +26,7 @@ from tests.unit.cli.conftest import (
     planned,
     succeeded,
 )
+from tui.cli.arguments import build_parser
 
 Campaign = Callable[..., Path]
 HOSTILE = b"\x1b[31mred\x1b[0m \xff\xfe [/b] \x1b]52;c;eA==\x07\rback\n\x9b2J\xe2\x80\xaeend"
@@ -358,3 +359,34 @@ def test_on_a_terminal_the_last_half_line_comes_before_how_it_ended(
     append(path, succeeded("a"))
     assert shown.end() == 0
     assert shown.shown.replace(b"\r\n", b"\n") == b"one\nhalf a line\nrun a succeeded\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("logs", "X", "-n", "2", "1"),
+        ("logs", "-n", "2", "X", "1"),
+        ("logs", "X", "1", "-n", "2"),
+        ("logs", "X", "--host", "1", "-n", "2", "1"),
+    ],
+)
+def test_options_stand_anywhere_behind_the_command(words: tuple[str, ...]) -> None:
+    arguments = build_parser().parse_args(words)
+    assert (arguments.campaign, arguments.run, arguments.lines) == ("X", "1", 2)
+
+
+def test_words_too_many_are_told_wherever_options_stand(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ("logs X 1 -n 2 3", "logs X -n 2 1 3", "compare A B --json C"):
+        with pytest.raises(SystemExit) as ended:
+            build_parser().parse_args(words.split())
+        assert ended.value.code == 2
+        told = capsys.readouterr().err
+        assert f"unrecognized arguments: {words[-1]};" in told
+        assert told.count("\n") == 1
+
+
+def test_names_go_on_behind_an_option() -> None:
+    report = build_parser().parse_args(["report", "A", "--layout", "pivot", "B"])
+    assert report.campaigns_named == ["A", "B"]
+    compare = build_parser().parse_args(["compare", "A", "--json", "B"])
+    assert (compare.baseline, compare.candidate) == ("A", "B")
