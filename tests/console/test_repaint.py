@@ -18,7 +18,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.visual import RichVisual
 
-from tests.console.conftest import LARGE, begin, console, settled, tick, until
+from tests.console.conftest import LARGE, begin, console, screen_text, settled, tick, until
 from tests.console.fakes import FakeWorkspace
 from tui.app import DlperfApp
 from tui.repaint import Painted
@@ -177,6 +177,21 @@ async def test_what_comes_to_the_front_is_painted_once_and_whole(workspace: Fake
             await until(pilot, lambda: app.typed.idle and sizes)
             large = [size for size in sizes if size > 1_000]
             assert len(large) == 1, (key, sizes)
+
+
+async def test_the_page_stays_behind_a_dialog_whenever_that_is_rendered(
+    workspace: FakeWorkspace,
+) -> None:
+    async with console(workspace, LARGE) as (app, pilot):
+        for keys in (("p",), ("p", "question_mark"), ("q",)):
+            await pilot.press("2", *keys)
+            await settled(app)
+            beside = screen_text(app).splitlines()[1:4]
+            assert "2 Matrix" in beside[0]
+            app.screen.refresh()
+            app.screen.render_line(0)  # as where the mouse points, and not to paint it
+            assert screen_text(app).splitlines()[1:4] == beside, keys
+            await pilot.press(*["escape"] * len(keys))
 
 
 async def test_what_never_gets_whole_is_painted_all_the_same(workspace: FakeWorkspace) -> None:

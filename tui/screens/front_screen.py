@@ -15,7 +15,6 @@ from rich.style import Style as RichStyle
 from textual.css.styles import RulesMap
 from textual.geometry import Size
 from textual.reactive import Reactive
-from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.style import Style
@@ -55,8 +54,13 @@ class FrontScreen(Screen[Result]):
                 self._compositor_refresh()
 
     def render(self) -> RenderableType | Visual:  # type: ignore[override]
-        rendered = super().render()
-        return Behind(rendered.screen) if isinstance(rendered, BackgroundScreen) else rendered
+        """A dialog on what is below it. Textual knows that only while it paints, and keeps what it
+        rendered at any other time: nothing but a colour."""
+        stack = self.app.screen_stack
+        below = stack[: stack.index(self)] if self.is_modal and self in stack else ()
+        if below and self.styles.background.a < 1:
+            return Behind(below[-1])
+        return super().render()
 
 
 @lru_cache(maxsize=4096)
