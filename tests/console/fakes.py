@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from backends.campaign.folder.index import CampaignSummary
 from backends.campaign.folder.past_index import PastIndex
 from backends.campaign.folder.remove import Removable
 from backends.campaign.folder.tags_and_note import About
@@ -180,6 +181,8 @@ class FakeSummary:
     measures: str = "oneflow-resnet50 1n1g"
     problem: str = ""
     keeper: bool = False
+
+    called = CampaignSummary.called
 
 
 def commands(case: Case, hosts: Sequence[str]) -> tuple[str, ...]:
