@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from profiles.format.case import Case
@@ -31,6 +31,29 @@ class CaseLabels:
 
     def _values(self, case: Case) -> list[str]:
         return [case.value_label(name) for name in self.named if name in case.parameters]
+
+
+def apart(names: Iterable[str]) -> tuple[dict[str, str], str]:
+    """Names by what tells them apart, and what all of them begin or end with (``…-resnet50``;
+    nothing of one name): of ``ngc-pytorch-resnet50`` and ``mxnet-resnet50`` are left
+    ``ngc-pytorch`` and ``mxnet``."""
+    words = {name: name.split("-") for name in names}
+    if len(words) < 2:
+        return {name: name for name in words}, ""
+    most = min(map(len, words.values())) - 1
+    begin = _alike(words.values(), most)
+    end = _alike((own[::-1] for own in words.values()), most - begin)
+    short = {name: "-".join(own[begin : len(own) - end]) for name, own in words.items()}
+    one = next(iter(words.values()))
+    if not begin + end:
+        return short, ""
+    return short, "-".join([*one[:begin], "…", *one[len(one) - end :]])
+
+
+def _alike(names: Iterable[Sequence[str]], most: int) -> int:
+    """How many of the first words all have, at most ``most``."""
+    together = enumerate(zip(*names, strict=False))
+    return next((n for n, own in together if n == most or len(set(own)) > 1), most)
 
 
 def case_labels(cases: Iterable[Case]) -> CaseLabels:

@@ -295,3 +295,24 @@ async def test_a_cell_goes_on_over_the_empty_ones_behind_it_and_over_no_other(
             assert ("…" in line) is (cell_len(why) > room)
             assert line.count("12") == len(filled)
             assert cell_len(line.rstrip()) <= width
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+async def test_what_tells_rows_apart_is_not_cut_while_another_column_has_room(width: int) -> None:
+    class Named(App[None]):
+        def compose(self) -> ComposeResult:
+            columns = (
+                Column("name", "Name", 10, most=60, first=True),
+                Column("n", "n", 6, right=True),
+                Column("rest", "Rest", None),
+            )
+            yield KeyedTable(columns)
+
+    async with Named().run_test(size=(width, 10)) as pilot:
+        table = pilot.app.query_one(KeyedTable)
+        name, far = "n" * 44, "far " * 30
+        table.refill([Row("a", (Text(name), Text("1"), Text(far)))])
+        await pilot.pause()
+        widths = {column.key: given for column, given in table._layout()}
+        assert widths["name"] >= len(name) or widths["rest"] == KeyedTable.FLEX_MIN
+        assert sum(widths.values()) + 2 * len(widths) <= width

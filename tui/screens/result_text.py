@@ -30,7 +30,7 @@ from backends.results.summary import Group, on_cpus
 from backends.results.telemetry_words import usual_lines
 from backends.results.translations import EN
 from backends.results.workload_figures import configuration, measurements
-from profiles.format.case_labels import CaseLabels, case_labels
+from profiles.format.case_labels import CaseLabels, apart, case_labels
 from tui.row_order import RowOrder
 from tui.text import cell, join, named_rows, number, plain, rate_text, throughput_heading
 from tui.theme import ACCENT, BAD, GOOD, MUTED, TEXT, WARN
@@ -40,7 +40,7 @@ WIDE = 150
 """Columns from which a table has more than the most needed."""
 
 _COLUMNS = (
-    Column("case", "Case", 18, most=60),
+    Column("case", "Case", 18, most=60, first=True),
     Column("gpus", "GPUs", 4, right=True),
     Column("throughput", "throughput", 10, right=True, most=24),
     Column("speedup", "Speedup", 7, right=True),
@@ -115,9 +115,35 @@ def result_columns(groups: Sequence[Group], labels: CaseLabels) -> tuple[Column,
     return tuple(named.get(column.key, column) for column in _COLUMNS)
 
 
+def shared_words(groups: Sequence[Group], labels: CaseLabels) -> str:
+    """What all rows share, and none says: ``…-resnet50 compile=on``."""
+    _, alike = apart(group.profile for group in groups)
+    return " ".join(filter(None, [plain(alike), labels.shared]))
+
+
+def all_simulated(groups: Sequence[Group]) -> bool:
+    return all(case.simulated for group in groups for case in group.cases)
+
+
+def _called(groups: Sequence[Group], labels: CaseLabels) -> dict[str, Text]:
+    """The cases by their keys: as they are called, with what tells their profile from others."""
+    profiles, _ = apart(group.profile for group in groups)
+    several = len(profiles) > 1
+    return {
+        case.as_case.key: join(
+            [
+                cell(labels.label(case.as_case), "bold"),
+                *[(f" {plain(profiles[case.profile])}", MUTED)] * several,
+            ]
+        )
+        for group in groups
+        for case in group.cases
+    }
+
+
 def _width_of_cases(groups: Sequence[Group], labels: CaseLabels) -> int:
     """Cases that are cut may read the same; flags go on in the panel below."""
-    longest = (len(labels.label(case.as_case)) for group in groups for case in group.cases)
+    longest = (cell_text.cell_len for cell_text in _called(groups, labels).values())
     return max(MOST_IN_LITTLE_ROOM[0], min(max(longest, default=0), MOST_IN_LITTLE_ROOM[1]))
 
 
@@ -138,21 +164,19 @@ BY_CASE: RowOrder[CaseResult] = RowOrder(SORTS, "case")
 def result_rows(
     groups: Sequence[Group], labels: CaseLabels, order: RowOrder[CaseResult] = BY_CASE
 ) -> list[Row]:
-    several = len({group.profile for group in groups}) > 1
+    called = _called(groups, labels)
+    simulated = all_simulated(groups)
     group_of = {id(case): group for group in groups for case in group.cases}
     cases = order.of(case for group in groups for case in group.cases)
     units = len({group.unit for group in groups}) > 1
     return [
-        _row(group_of[id(case)], case, labels.label(case.as_case), several=several, units=units)
+        _row(group_of[id(case)], case, called[case.as_case.key], units=units, simulated=simulated)
         for case in cases
     ]
 
 
-def _row(group: Group, case: CaseResult, called: str, *, several: bool, units: bool) -> Row:
+def _row(group: Group, case: CaseResult, label: Text, *, units: bool, simulated: bool) -> Row:
     base = case.case == group.base
-    label = cell(called, "bold")
-    if several:
-        label = join([label, (f" {plain(case.profile)}", MUTED)])
     cv = case.spread.cv if case.spread else None
     colour = _cv_colour(case)
     rate = rate_text(case.throughput, case.unit * units)
@@ -168,7 +192,7 @@ def _row(group: Group, case: CaseResult, called: str, *, several: bool, units: b
             cell(scatter(cv), colour, right=True),
             cell(count_cell(case), right=True),
             cell(str(case.grade or "–"), _GRADE_COLOURS.get(case.grade, MUTED)),
-            flags(case),
+            flags(case, frozenset({Concern.SIMULATED} if simulated else ())),
         ),
         find=case.profile,
     )
@@ -180,12 +204,13 @@ def _cv_colour(case: CaseResult) -> str:
     return WARN if Concern.CV_AMBER in case.concerns else ""
 
 
-def flags(case: CaseResult) -> Text:
-    """The concerns of a case in a few words; "running" where nothing has ended yet."""
+def flags(case: CaseResult, but: frozenset[Concern] = frozenset()) -> Text:
+    """The concerns of a case in a few words, ``but`` those that are told once of all."""
     if not case.flags:
         return cell("–" if case.repeats else "nothing ended yet", MUTED)
     ceilings = {found.concern: found.ceiling for found in case.findings}
-    told = [c for c in case.flags if c is not Concern.OUTLIERS or ceilings[c] > Grade.A]
+    told = [c for c in case.flags if c not in but]
+    told = [c for c in told if c is not Concern.OUTLIERS or ceilings[c] > Grade.A]
     told.sort(key=lambda concern: ceilings[concern], reverse=True)  # what costs most comes first
     if not told:
         return cell("–", MUTED)

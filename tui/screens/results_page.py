@@ -22,11 +22,13 @@ from tui.screens.page import Page
 from tui.screens.repeats import Repeats, repeats_text
 from tui.screens.result_text import (
     BY_CASE,
+    all_simulated,
     case_text,
     group_label,
     labels_of,
     result_columns,
     result_rows,
+    shared_words,
 )
 from tui.session import Session
 from tui.text import plain
@@ -186,7 +188,7 @@ class ResultsPage(Page):
         """What all cases share stands here, and in no row."""
         if viewed is None:
             return "Results"
-        shared = self._labels.shared
+        shared = shared_words(self._groups, self._labels)
         return f"Results · {f'all {shared} · ' * bool(shared)}{viewed.name}"
 
     def _footer(self, viewed: CampaignSnapshot | None) -> str:
@@ -199,6 +201,8 @@ class ResultsPage(Page):
         cases = [case for group in self._groups for case in group.cases]
         if profiled := sum(len(case.profiled_runs) for case in cases):
             parts.append(f"{sum(case.succeeded for case in cases)} counted, {profiled} profiled")
+        if all_simulated(self._groups):
+            parts.append("all simulated")
         if len(bases) == 1:
             parts.append(f"base {bases.pop()}")
         if words := self._order.words:

@@ -38,6 +38,7 @@ class Column:
     needs less than its ``width`` gives the rest where the other one is too narrow for its cells;
     one in which there is nothing at all gives all of it, the last one first.
     ``ends``: of names, whose ends both stay where one is too long.
+    ``first``: what tells rows apart: it grows while the other column has more than the least.
     """
 
     key: str
@@ -47,6 +48,7 @@ class Column:
     right: bool = False
     most: int = 0
     ends: bool = False
+    first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,10 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
         rest = total - fixed - 2 * self.cell_padding * len(chosen)
         widths = {c.key: c.width or 0 for c in chosen}
         flexible = [max(self._needs(c), self.FLEX_MIN) for c in chosen if c.width is None]
-        spare = rest - max(flexible, default=0)
+        missing = {
+            c.key: max(0, min(self._needs(c), c.most) - widths[c.key]) for c in chosen if c.first
+        }
+        spare = rest - max(flexible, default=0) - sum(missing.values())
         for column in chosen:
             if spare < 0 and column.width is not None:
                 given = max(0, min(column.width - self._has_needed(column), -spare))
@@ -184,6 +189,10 @@ class KeyedTable(DataTable[Text], inherit_bindings=False):
                 chosen.remove(column)
                 given = widths[column.key] + 2 * self.cell_padding
                 spare, rest = spare + given, rest + given
+        for key, more in missing.items():
+            given = max(0, min(more, rest - self.FLEX_MIN))
+            widths[key] += given
+            spare, rest = spare + more - given, rest - given
         for column in chosen:
             if spare > 0 and column.most > widths[column.key]:
                 more = min(self._needs(column), column.most) - widths[column.key]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profiles.format.case import Case
-from profiles.format.case_labels import case_labels
+from profiles.format.case_labels import apart, case_labels
 
 PARAMETERS = st.fixed_dictionaries(
     {
@@ -47,3 +47,17 @@ def test_what_all_share_is_in_no_label_but_the_short_ones_where_nothing_else_dif
 
 
 PARAMETERS_NAMES = ("batch_size", "compile", "graphs", "precision")
+
+
+@given(st.sets(st.from_regex(r"[a-c](-[a-c]){0,3}", fullmatch=True), min_size=1))
+def test_profiles_told_apart_stay_apart_and_have_a_name(names: set[str]) -> None:
+    short, alike = apart(names)
+    assert len(set(short.values())) == len(names)
+    assert all(short.values())
+    begin, _, end = alike.partition("…")
+    assert all("".join([begin, short[name], end]) == name for name in names)
+
+
+def test_the_tail_that_all_profiles_share_is_told_once() -> None:
+    short, alike = apart(["ngc-pytorch-resnet50", "mxnet-resnet50"])
+    assert (list(short.values()), alike) == (["ngc-pytorch", "mxnet"], "…-resnet50")
