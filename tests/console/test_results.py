@@ -310,6 +310,24 @@ async def test_what_is_written_is_what_was_shown_in_every_format_and_language(
             assert any("一" <= character <= "鿿" for character in texts["md", "zh"])
 
 
+@pytest.mark.parametrize("size", [SMALL, LARGE])
+async def test_that_all_is_simulated_is_told_once_and_in_no_row(
+    workspace: FakeWorkspace, size: tuple[int, int]
+) -> None:
+    workspace.simulated = True
+    async with console(workspace, size) as (app, pilot):
+        begin(app, workspace)
+        await open_results(workspace, app, pilot)
+        assert shows(app, "all simulated")
+        rows = [
+            line
+            for line in screen_text(app).splitlines()
+            if line.startswith("│ ") and "n8g" in line
+        ]
+        assert rows
+        assert not any("▲ simulated" in row for row in rows)
+
+
 async def test_a_table_is_sorted_reversed_and_turned_by_keys_and_written_so(
     workspace: FakeWorkspace, tmp_path: Path
 ) -> None:
